@@ -1,0 +1,57 @@
+# Bare `make` lists the targets. Every target that needs Python sets up $(VENV) first.
+PYTHON ?= python3
+VENV ?= .venv
+TORCH ?= torch==2.13.0
+WORKERS ?= 2
+ARGS ?=
+
+bin := $(VENV)/bin
+stamp := $(VENV)/.supple-stamp
+code := supple tests tools benchmarks examples
+
+.PHONY: help env check format test slow golden bench demo fuzz clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+env: $(stamp) ## set up the virtual environment in $(VENV)
+
+$(stamp): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if (3, 11) <= v < (3, 14) else f"supple needs Python 3.11 to 3.13, this is {v.major}.{v.minor}: call make PYTHON=...")'
+	test -x $(bin)/python || $(PYTHON) -m venv $(VENV)
+	$(bin)/python -m pip install --quiet --disable-pip-version-check '$(TORCH)'
+	$(bin)/python -m pip install --quiet --disable-pip-version-check -e '.[test,dev]'
+	$(bin)/python tools/check_environment.py
+	touch $@
+
+check: $(stamp) ## lint, format, types, import contracts, line budget (under a minute)
+	$(bin)/ruff check $(code)
+	$(bin)/ruff format --check $(code)
+	$(bin)/lint-imports --no-cache
+	$(bin)/python tools/line_budget.py supple
+	$(bin)/pyright --pythonpath $(bin)/python
+
+format: $(stamp) ## rewrite the code to the house format
+	$(bin)/ruff check --fix $(code)
+	$(bin)/ruff format $(code)
+
+test: $(stamp) ## the tests, without those marked slow
+	$(bin)/python -m pytest -n $(WORKERS) -m "not slow" $(ARGS)
+
+slow: $(stamp) ## the tests marked slow: whole models
+	$(bin)/python -m pytest -m slow $(ARGS)
+
+golden: $(stamp) ## rewrite the golden files; review the difference with git
+	$(bin)/python -m pytest -n $(WORKERS) tests/language --golden $(ARGS)
+
+fuzz: $(stamp) ## the property tests with 5,000 examples each
+	HYPOTHESIS_PROFILE=nightly $(bin)/python -m pytest -n $(WORKERS) tests/property $(ARGS)
+
+bench: $(stamp) ## the benchmarks: one JSON line per figure, then a table
+	$(bin)/python -m benchmarks $(ARGS)
+
+demo: $(stamp) ## the main job: compile a GPT-2, check it against eager, print the times
+	$(bin)/python examples/gpt2.py $(ARGS)
+
+clean: ## remove the virtual environment and caches
+	rm -rf $(VENV) build *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,47 @@
+"""A just-in-time compiler for PyTorch programs.
+
+The public names load on first use, so that `import supple` alone imports neither torch nor the compiler.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from supple import errors, testing
+    from supple.api import compile as compile
+    from supple.api import disable, is_compiling, list_backends, register_backend, reset, stats
+
+__version__: Final = "0.1.0"
+
+__all__ = [
+    "compile",
+    "disable",
+    "errors",
+    "is_compiling",
+    "list_backends",
+    "register_backend",
+    "reset",
+    "stats",
+    "testing",
+]
+
+_MODULES: Final = ("errors", "testing")
+
+
+def __getattr__(name: str) -> object:
+    """Return the public name, importing its home on first use."""
+    if name not in __all__:
+        msg = f"module 'supple' has no attribute {name!r}"
+        raise AttributeError(msg)
+    value: object = import_module(f"supple.{name}") if name in _MODULES else getattr(_api(), name)
+    globals()[name] = value
+    return value
+
+
+def _api() -> object:
+    return import_module("supple.api")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, loaded or not."""
+    return sorted({*globals(), *__all__})
