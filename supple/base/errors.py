@@ -1,0 +1,94 @@
+"""The exception tree and the message that every reason prints: what, where, why, do.
+
+Reasons are data with a stable code. A stage keeps its own catalogue of `Reason`s (capture/breaks.py,
+say); the raise site gives only the facts that the texts name in braces.
+"""
+
+import linecache
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in the user's program."""
+
+    filename: str
+    line: int
+    function: str
+
+    @property
+    def text(self) -> str:
+        """The source line, stripped; empty when the source is not at hand."""
+        return linecache.getline(self.filename, self.line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something could not be done: a stable code and three texts with {named} facts.
+
+    Attributes:
+        code: a letter and three digits, never reused: B = graph break, U = user error, G = guard, M = middle.
+        what: one sentence about what happened.
+        why: why the compiler cannot do it.
+        do: what the user can change.
+    """
+
+    code: str
+    what: str
+    why: str
+    do: str
+
+
+class SuppleError(Exception):
+    """Base of every error that supple raises on purpose."""
+
+
+class Explained(SuppleError):
+    """An error with a catalogued reason, the facts of this case, and the user's stack (innermost last)."""
+
+    def __init__(self, reason: Reason, stack: tuple[Where, ...] = (), **facts: object) -> None:
+        self.reason = reason
+        self.stack = stack
+        self.facts = facts
+        super().__init__(explain(reason, stack, facts))
+
+
+class Unsupported(Explained):
+    """Capture cannot go on here: the frame runs eager, or, under `fullgraph=True`, the user sees this."""
+
+
+class UserError(Explained):
+    """The user's program or call asks for something that has no meaning."""
+
+
+class OptionsError(SuppleError, RuntimeError):
+    """An argument of `supple.compile` or an option is not valid; nothing was changed."""
+
+
+class InvalidBackendError(OptionsError):
+    """The name of a backend is not known."""
+
+
+class InternalError(SuppleError):
+    """A failure inside the compiler. Never reaches the user's program unless `fullgraph=True`."""
+
+
+def explain(reason: Reason, stack: tuple[Where, ...], facts: dict[str, object]) -> str:
+    """Return the text of a reason: what [code], where with the user's line, why, do."""
+    lines = [f"{reason.what.format(**facts)} [{reason.code}]"]
+    for where in reversed(stack):
+        lines.append(f"  at {where.filename}:{where.line} in {where.function}")
+        if where.text:
+            lines.append(f"    {where.text}")
+    lines.append(f"  why: {reason.why.format(**facts)}")
+    lines.append(f"  do:  {reason.do.format(**facts)}")
+    return "\n".join(lines)
+
+
+INTERNAL: Final = Reason(
+    "I001",
+    "The compiler failed: {error}.",
+    "This is a bug in supple, not in your program; the call ran without compilation.",
+    "Please report it with the repro named above. `supple.disable` on the function avoids it meanwhile.",
+)

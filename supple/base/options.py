@@ -1,0 +1,53 @@
+"""Every switch of the compiler: parsed once, frozen, passed in, and part of the cache key."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Final
+
+from supple.base.errors import OptionsError
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The switches of one compiled object. Each has a user who needs it.
+
+    Attributes:
+        fullgraph: a graph break raises `Unsupported` instead of running eager.
+        dynamic: None = static first; True / False as in `torch.compile`.
+        mode: a preset name; all presets mean the same on the CPU today.
+        recompile_limit: entries kept per compiled object and code object; the oldest unused is evicted.
+        check: 0 = no spec checks, 1 = after each pass, 2 = also text round trips.
+        fusion: False launches one kernel per operator (to find a guilty fusion).
+        threads: False compiles single-threaded kernels.
+        inline_depth: nesting of inlined calls at which capture gives up.
+    """
+
+    fullgraph: bool = False
+    dynamic: bool | None = None
+    mode: str = "default"
+    recompile_limit: int = 8
+    check: int = 0
+    fusion: bool = True
+    threads: bool = True
+    inline_depth: int = 200
+
+
+MODES: Final = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
+_SETTABLE: Final = ("recompile_limit", "check", "fusion", "threads", "inline_depth")
+
+
+def with_mapping(base: Options, given: Mapping[str, object]) -> Options:
+    """Return `base` with the user's `options={...}` applied.
+
+    Raises:
+        OptionsError: for an unknown name or a value of the wrong type; lists what is known.
+    """
+    kinds = {field.name: type(field.default) for field in fields(Options)}
+    for name, value in given.items():
+        if name not in _SETTABLE:
+            msg = f"unknown option {name!r}; known options are {', '.join(_SETTABLE)}"
+            raise OptionsError(msg)
+        if type(value) is not kinds[name]:
+            msg = f"option {name!r} takes a {kinds[name].__name__}, not {value!r}"
+            raise OptionsError(msg)
+    return replace(base, **dict(given))  # pyright: ignore[reportArgumentType]  # checked above

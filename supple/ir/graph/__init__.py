@@ -1,0 +1,1 @@
+"""Language 1: tensor operations in SSA form."""

@@ -1,0 +1,1 @@
+"""Language 3: what runs on the host between kernels."""

@@ -1,0 +1,96 @@
+"""Alloc, Launch, Extern, View, Free, Return: frozen steps of a host program, run in order.
+
+A value is a tensor, known by its name. Inputs are named first; each step defines new names; `Free` ends one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from supple.expr import Expr, Symbol
+from supple.ir.meta import TensorMeta
+
+Arg = object
+"""A constant, an Expr, `Value`, or a list, tuple or dict of such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A use of a named tensor (or of another object that an Extern returned)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alloc:
+    """name = a fresh tensor with this metadata, contents undefined."""
+
+    name: str
+    meta: TensorMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Run a kernel: `buffers` are tensor names in the order of the nest's parameters, then integer `sizes`."""
+
+    kernel: str
+    buffers: tuple[str, ...]
+    sizes: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Extern:
+    """names = op(*args, **kwargs), a library call.
+
+    `op` is an ir.ops name ("aten.addmm.default"). One name: the result itself; several: its items, None for
+    items that nobody needs.
+    """
+
+    names: tuple[str | None, ...]
+    op: str
+    args: tuple[Arg, ...]
+    kwargs: Mapping[str, Arg] = field(default_factory=dict[str, Arg])
+    is_tuple: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """name = the storage of `base` seen with the sizes, strides and offset of `meta`."""
+
+    name: str
+    base: str
+    meta: TensorMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """The name is not used after this step; its memory may be used again."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """End the program with these results: Values, constants, Exprs."""
+
+    values: tuple[Arg, ...]
+
+
+Step = Alloc | Launch | Extern | View | Free | Return
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBinding:
+    """A size symbol and where the host reads it: dimension `dim` of the input named `input` (dim -1: the input is the integer)."""
+
+    symbol: Symbol
+    input: str
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host program: names of its inputs in order, how size symbols are read, and its steps (the last is Return)."""
+
+    inputs: tuple[str, ...]
+    sizes: tuple[SizeBinding, ...]
+    steps: tuple[Step, ...]

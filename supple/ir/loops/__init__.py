@@ -1,0 +1,1 @@
+"""Language 2: loop nests over scalars."""

@@ -1,0 +1,76 @@
+"""What is known of a tensor before it exists: sizes, strides, dtype, device."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from supple.expr import Expr, as_expr, const
+from supple.ir.dtypes import DType
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMeta:
+    """Metadata of one strided tensor.
+
+    Attributes:
+        sizes: one Expr per dimension, in elements.
+        strides: one Expr per dimension, in elements.
+        offset: elements from the start of the storage.
+        dtype, device: `device` as torch prints it: "cpu", "cuda:0".
+        requires_grad: as eager shows it at this point of the program.
+    """
+
+    sizes: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    dtype: DType
+    device: str = "cpu"
+    offset: Expr = const(0)
+    requires_grad: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.sizes)
+
+    @property
+    def numel(self) -> Expr:
+        """Number of elements."""
+        total = const(1)
+        for size in self.sizes:
+            total = total * size
+        return total
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the strides are those of a row-major tensor, dimensions of size 1 aside."""
+        expected = contiguous_strides(self.sizes)
+        return all(
+            size is const(1) or mine is theirs
+            for size, mine, theirs in zip(self.sizes, self.strides, expected, strict=True)
+        )
+
+    def __str__(self) -> str:
+        sizes = ",".join(str(size) for size in self.sizes)
+        strides = ",".join(str(stride) for stride in self.strides)
+        place = "" if self.device == "cpu" else f"@{self.device}"
+        start = "" if self.offset is const(0) else f"+{self.offset}"
+        grad = "!" if self.requires_grad else ""
+        return f"{self.dtype.value}[{sizes}]({strides}){start}{place}{grad}"
+
+
+def contiguous_strides(sizes: Sequence[Expr | int]) -> tuple[Expr, ...]:
+    """Return row-major strides: the last dimension has 1, each other the product of the sizes after it.
+
+    A size of 0 counts as 1, as in eager.
+    """
+    strides: list[Expr] = []
+    running = const(1)
+    for size in reversed(sizes):
+        strides.append(running)
+        size_expr = as_expr(size)
+        running = running if size_expr is const(0) else running * size_expr
+    return tuple(reversed(strides))
+
+
+def contiguous(sizes: Sequence[Expr | int], dtype: DType, device: str = "cpu") -> TensorMeta:
+    """Return the metadata of a fresh row-major tensor."""
+    return TensorMeta(tuple(as_expr(size) for size in sizes), contiguous_strides(sizes), dtype, device)

@@ -1,0 +1,93 @@
+"""The operator vocabulary of the graph language: what a node calls, as data with a stable name.
+
+Three kinds: a torch function (`torch.nn.functional.gelu`), a tensor method (`Tensor.view`), and an ATen
+overload (`aten.add.Tensor`). Capture records the first two; the ATen graph holds only the third.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, cast
+
+import torch
+
+
+class OpKind(Enum):
+    """What an op calls."""
+
+    FUNCTION = "function"
+    METHOD = "method"
+    ATEN = "aten"
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operator. Equal names are equal ops.
+
+    Attributes:
+        name: stable and printable: "torch.add", "Tensor.view", "aten.add.Tensor".
+        kind: which of the three it is.
+        call: the callable; for a method a function of the tensor and the arguments.
+        is_pure: no argument is written and no global state read or changed (random numbers included).
+        is_view: the result shares the storage of an argument.
+    """
+
+    name: str
+    kind: OpKind
+    call: Callable[..., object] = field(compare=False, repr=False)
+    is_pure: bool = field(default=True, compare=False)
+    is_view: bool = field(default=False, compare=False)
+
+
+_BY_NAME: Final[dict[str, Op]] = {}
+
+
+def function_op(name: str, call: Callable[..., object], *, is_pure: bool = True) -> Op:
+    """Return the op of a torch function; `name` is its public dotted path."""
+    return _BY_NAME.setdefault(name, Op(name, OpKind.FUNCTION, call, is_pure))
+
+
+def method_op(method: str, *, is_pure: bool = True) -> Op:
+    """Return the op of a tensor method; it takes the tensor first."""
+
+    def call(tensor: object, *args: object, **kwargs: object) -> object:
+        return getattr(tensor, method)(*args, **kwargs)
+
+    name = f"Tensor.{method}"
+    return _BY_NAME.setdefault(name, Op(name, OpKind.METHOD, call, is_pure))
+
+
+def aten_op(overload: torch._ops.OpOverload) -> Op:  # noqa: SLF001  # the public type has no public name
+    """Return the op of an ATen overload (or of any overload of another namespace)."""
+    name = f"{overload.namespace}.{overload.name().split('::')[1]}"
+    if overload.overloadpacket is not None and not name.count(".") > 1:
+        name = f"{name}.default"
+    known = _BY_NAME.get(name)
+    if known is not None:
+        return known
+    schema = overload._schema  # noqa: SLF001
+    writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+    shares = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+    random = torch.Tag.nondeterministic_seeded in overload.tags
+    made = Op(name, OpKind.ATEN, cast("Callable[..., object]", overload), not writes and not random, shares)
+    return _BY_NAME.setdefault(name, made)
+
+
+def op_named(name: str) -> Op:
+    """Return the op of a name met before, or an ATen overload by its dotted name.
+
+    Raises:
+        KeyError: for a name that is neither.
+    """
+    known = _BY_NAME.get(name)
+    if known is not None:
+        return known
+    if name.startswith("Tensor."):
+        return method_op(name.removeprefix("Tensor."))
+    namespace, _, rest = name.partition(".")
+    base, _, overload = rest.partition(".")
+    packet = getattr(getattr(torch.ops, namespace), base, None)
+    if packet is None:
+        msg = f"no operator is named {name}"
+        raise KeyError(msg)
+    return aten_op(getattr(packet, overload or "default"))
