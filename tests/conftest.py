@@ -1,0 +1,94 @@
+"""What every test may rely on: Hypothesis profiles, warnings as errors, seeds, golden files, a clean compiler."""
+
+import os
+import random
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+GOLDEN = Path(__file__).parent / "language" / "golden"
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+
+hypothesis.settings.register_profile("dev", max_examples=50, deadline=None)
+hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("nightly", max_examples=5000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
+
+# Third parties whose warnings say nothing about this package. Everything else is an error.
+WARNINGS = (
+    "error",
+    # transformers and huggingface_hub deprecate their own arguments.
+    "default::FutureWarning:transformers.*",
+    "default::DeprecationWarning:transformers.*",
+    "default::FutureWarning:huggingface_hub.*",
+    # torch warns at import when NumPy is absent.
+    "default:Failed to initialize NumPy:UserWarning",
+)
+
+MARKERS = (
+    "slow: more than a second; run by `make slow`",
+    "feature(id): shows the feature with this id",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--golden", action="store_true", help="rewrite the golden files instead of comparing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    for warning in WARNINGS:
+        config.addinivalue_line("filterwarnings", warning)
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """Compares text with the file named after the test, or rewrites that file."""
+
+    path: Path
+    is_rewriting: bool
+
+    def check(self, text: str) -> None:
+        """Assert that `text` is what the golden file holds; under --golden, write it there."""
+        text = text.rstrip("\n") + "\n"
+        if self.is_rewriting:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(text, encoding="utf-8")
+            return
+        assert self.path.exists(), f"no golden file {self.path}; `make golden` writes it"
+        assert text == self.path.read_text(encoding="utf-8"), (
+            "differs from the golden file; see `make golden`"
+        )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """The golden file of this test: tests/language/golden/<test file>/<test name>.txt."""
+    name = request.node.name.replace("[", "-").replace("]", "").replace("/", "_")
+    path = GOLDEN / request.node.path.stem.removeprefix("test_") / f"{name.removeprefix('test_')}.txt"
+    return Golden(path, request.config.getoption("--golden"))
+
+
+@pytest.fixture(autouse=True)
+def seed() -> int:
+    """Seed Python's and, where it is loaded, torch's random numbers; return the seed."""
+    number = 1234
+    random.seed(number)
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(number)
+    return number
+
+
+@pytest.fixture(autouse=True)
+def fresh_compiler() -> Iterator[None]:
+    """Forget what the test compiled, where it used the compiler at all."""
+    yield
+    api = sys.modules.get("supple.api")
+    if api is not None:
+        api.reset()

@@ -1,0 +1,128 @@
+"""Rules of the architecture that no linter checks: read off the package's syntax trees."""
+
+import ast
+import importlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contract.package import BANNED, PACKAGE, imported, mutable_globals, private, sources, torch_names
+
+TORCH_PRIVATE = "torch_private.py"
+BRIDGE = "interop/torch_bridge.py"
+
+
+def private_torch_names(source: str) -> set[tuple[int, str]]:
+    return {(line, name) for line, name in torch_names(ast.parse(source)) if private(name)}
+
+
+def is_banned(name: str) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for module in BANNED)
+
+
+def resolve(name: str) -> object:
+    """Return what a dotted name stands for: the longest importable module, then attributes."""
+    parts = name.split(".")
+    found: object = importlib.import_module(parts[0])
+    for depth, part in enumerate(parts[1:], start=2):
+        if not hasattr(found, part):
+            importlib.import_module(".".join(parts[:depth]))
+        found = getattr(found, part)
+    return found
+
+
+def listed() -> Iterator[tuple[int, str]]:
+    path = PACKAGE / TORCH_PRIVATE
+    if path.exists():
+        yield from sorted(private_torch_names(path.read_text(encoding="utf-8")))
+
+
+def test_no_module_holds_a_mutable_object() -> None:
+    found = [f"{s.name}:{line} {name}" for s in sources() for line, name in mutable_globals(s.tree)]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "seen = []",
+        "seen: dict[str, int] = {}",
+        "seen = set[int]()",
+        "seen = collections.defaultdict(list)",
+        "seen = [x for x in ()]",
+        "state = threading.local()",
+        "def f():\n    global seen\n    seen = 1",
+    ],
+)
+def test_a_mutable_global_is_found(line: str) -> None:
+    assert list(mutable_globals(ast.parse(line)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "TABLE: Final = {1: 2}",
+        "rules: Rules[Emit] = Rules('x')",
+        "__all__ = ['a']",
+        "def f():\n    seen = []",
+    ],
+)
+def test_tables_and_locals_are_no_mutable_globals(line: str) -> None:
+    assert not list(mutable_globals(ast.parse(line)))
+
+
+def test_private_names_of_torch_stand_in_one_file() -> None:
+    found = [
+        f"{s.name}:{line} {name}"
+        for s in sources()
+        if s.name not in {TORCH_PRIVATE, BRIDGE}
+        for line, name in torch_names(s.tree)
+        if private(name)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import torch._ops",
+        "from torch._ops import OpOverload",
+        "from torch import _C",
+        "import torch\nx = torch._C._get_tracing_state",
+        "import torch as t\nx = t.ops._private",
+        "from torch import nn\nx = nn.Module._call_impl",
+    ],
+)
+def test_a_private_name_of_torch_is_found(line: str) -> None:
+    assert private_torch_names(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["import torch\nx = torch.nn.Module.__call__", "from x import torch\ntorch._a"]
+)
+def test_public_names_of_torch_are_not_private(line: str) -> None:
+    assert not private_torch_names(line)
+
+
+@pytest.mark.parametrize("name", sorted({name for _, name in listed()}))
+def test_a_listed_private_name_exists_in_this_torch(name: str) -> None:
+    resolve(name)
+
+
+def test_each_listed_private_name_says_why() -> None:
+    lines = (PACKAGE / TORCH_PRIVATE).read_text(encoding="utf-8").splitlines()
+    bare = [
+        f"{number}: {name}" for number, name in listed() if "#" not in "".join(lines[number - 2 : number])
+    ]
+    assert bare == []
+
+
+def test_banned_modules_are_imported_by_the_bridge_only() -> None:
+    found = [
+        f"{s.name}:{line} {name}"
+        for s in sources()
+        if s.name != BRIDGE
+        for line, name in [*torch_names(s.tree), *((n, full) for n, _, full in imported(s.tree))]
+        if is_banned(name)
+    ]
+    assert found == []
