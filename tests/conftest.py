@@ -1,4 +1,4 @@
-"""What every test may rely on: Hypothesis profiles, warnings as errors, seeds, golden files, a clean compiler."""
+"""What every test may rely on: Hypothesis profiles, warnings, seeds, golden files, a clean compiler."""
 
 import os
 import random
@@ -11,7 +11,6 @@ import hypothesis
 import pytest
 
 GOLDEN = Path(__file__).parent / "language" / "golden"
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 
 hypothesis.settings.register_profile("dev", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
@@ -25,8 +24,6 @@ WARNINGS = (
     "default::FutureWarning:transformers.*",
     "default::DeprecationWarning:transformers.*",
     "default::FutureWarning:huggingface_hub.*",
-    # torch warns at import when NumPy is absent.
-    "default:Failed to initialize NumPy:UserWarning",
 )
 
 MARKERS = (

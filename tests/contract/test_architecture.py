@@ -97,9 +97,7 @@ def test_a_private_name_of_torch_is_found(line: str) -> None:
     assert private_torch_names(line)
 
 
-@pytest.mark.parametrize(
-    "line", ["import torch\nx = torch.nn.Module.__call__", "from x import torch\ntorch._a"]
-)
+@pytest.mark.parametrize("line", ["import torch\nx = torch.Tensor.__call__", "from x import torch\ntorch._a"])
 def test_public_names_of_torch_are_not_private(line: str) -> None:
     assert not private_torch_names(line)
 
