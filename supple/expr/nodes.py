@@ -1,0 +1,448 @@
+"""The nodes of integer expressions: immutable and interned, so structural equality is `is`.
+
+Owns the kinds, the table that makes equal nodes one object, and the total order on them. It must not know how
+a canonical form is found: the operators go through the table `construct`, which `build` fills. A node made
+by calling its class is interned as given; only the constructors of `build` return canonical forms.
+
+The numbers: every node but the booleans is a polynomial `constant + sum(coefficient * monomial)` over atoms. An
+atom is a Symbol, FloorDiv, Mod, Min or Max; a monomial is an atom or a Mul with coefficient 1.
+
+Interned nodes live as long as the process (about 0.5 kB each): names of symbols repeat between compilations, so
+the table grows with the number of distinct expressions only.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn, TypeAlias
+
+from supple.base.rules import Rules
+
+SortKey: TypeAlias = tuple[Any, ...]
+
+_INTERNED: Final[dict[tuple[object, ...], Any]] = {}
+_set: Final = object.__setattr__
+
+
+class Expr:
+    """An interned integer or boolean expression. `is` is equality, the hash is the identity's.
+
+    Attributes:
+        args: the operands as expressions; a Mul repeats an atom as often as its power.
+        sort_key: nested tuple; orders all expressions the same way in every process.
+        constant: the integer that is added (numbers only).
+        terms: (monomial, coefficient) pairs, coefficients not 0, in the order of the monomials (numbers only).
+    """
+
+    __slots__ = ("args", "constant", "sort_key", "terms")
+
+    args: "tuple[Expr, ...]"
+    constant: int
+    sort_key: SortKey
+    terms: "tuple[tuple[Expr, int], ...]"
+
+    @property
+    def is_const(self) -> bool:
+        """Tell whether this is a Const or a Truth."""
+        return False
+
+    @property
+    def value(self) -> int:
+        """The integer (or bool) of a constant.
+
+        Raises:
+            TypeError: the expression is not a constant.
+        """
+        msg = f"{self} is not a constant"
+        raise TypeError(msg)
+
+    def __add__(self, other: "Expr | int") -> "Expr":
+        return construct[Add](self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __radd__(self, other: int) -> "Expr":
+        return construct[Add](other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __sub__(self, other: "Expr | int") -> "Expr":
+        return (
+            construct[Add](self, construct[Mul](-1, other)) if isinstance(other, OPERANDS) else NotImplemented
+        )
+
+    def __rsub__(self, other: int) -> "Expr":
+        return (
+            construct[Add](other, construct[Mul](-1, self)) if isinstance(other, OPERANDS) else NotImplemented
+        )
+
+    def __mul__(self, other: "Expr | int") -> "Expr":
+        return construct[Mul](self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rmul__(self, other: int) -> "Expr":
+        return construct[Mul](other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __floordiv__(self, other: "Expr | int") -> "Expr":
+        return construct[FloorDiv](self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rfloordiv__(self, other: int) -> "Expr":
+        return construct[FloorDiv](other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __mod__(self, other: "Expr | int") -> "Expr":
+        return construct[Mod](self, other) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __rmod__(self, other: int) -> "Expr":
+        return construct[Mod](other, self) if isinstance(other, OPERANDS) else NotImplemented
+
+    def __pow__(self, exponent: int) -> "Expr":
+        return construct["power"](self, exponent) if isinstance(exponent, int) else NotImplemented
+
+    def __neg__(self) -> "Expr":
+        return construct[Mul](-1, self)
+
+    def __pos__(self) -> "Expr":
+        return self
+
+    def __bool__(self) -> NoReturn:
+        msg = f"the truth of the expression {self} is not defined; compare with `is`, or use less(), equal(), ..."
+        raise TypeError(msg)
+
+    def __repr__(self) -> str:
+        return presenters[Expr](self)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        msg = f"an expression is immutable; cannot set {name!r}"
+        raise AttributeError(msg)
+
+    def __delattr__(self, name: str) -> NoReturn:
+        msg = f"an expression is immutable; cannot delete {name!r}"
+        raise AttributeError(msg)
+
+    def __copy__(self) -> "Expr":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Expr":
+        return self
+
+    def __reduce__(self) -> "tuple[type[Expr], tuple[object, ...]]":
+        return type(self), self.args
+
+
+Operand: TypeAlias = Expr | int
+OPERANDS: Final = (Expr, int)
+construct: Final[Rules[Callable[..., Expr]]] = Rules("construct expression")
+presenters: Final[Rules[Callable[[Expr], str]]] = Rules("present expression")
+
+
+def sort_key(e: Expr) -> SortKey:
+    """Return the key of the total order; the same in every process, whatever was built before."""
+    return e.sort_key
+
+
+def _interned(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:  # noqa: ANN401
+    """Make a node and return the one that the table keeps: `dict.setdefault` lets one thread win."""
+    node = object.__new__(kind)
+    for name, value in fields.items():
+        _set(node, name, value)
+    return _INTERNED.setdefault(key, node)
+
+
+def _atom(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:  # noqa: ANN401
+    """Make a node whose polynomial is itself, interned."""
+    node = object.__new__(kind)
+    for name, value in fields.items():
+        _set(node, name, value)
+    _set(node, "constant", 0)
+    _set(node, "terms", ((node, 1),))
+    return _INTERNED.setdefault(key, node)
+
+
+class Const(Expr):
+    """An integer."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: int) -> "Const":
+        key = (cls, value)
+        found = _INTERNED.get(key)
+        if found is not None:
+            return found
+        return _interned(key, cls, args=(), constant=int(value), terms=(), sort_key=(0, 0, int(value)))
+
+    @property
+    def is_const(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def value(self) -> int:
+        """The integer."""
+        return self.constant
+
+    def __reduce__(self) -> tuple[type[Expr], tuple[object, ...]]:
+        return Const, (self.constant,)
+
+
+class Symbol(Expr):
+    """A named integer between `minimum` and `maximum` inclusive; None is unbounded."""
+
+    __slots__ = ("maximum", "minimum", "name")
+
+    name: str
+    minimum: int | None
+    maximum: int | None
+
+    def __new__(cls, name: str, minimum: int | None, maximum: int | None) -> "Symbol":
+        key = (cls, name, minimum, maximum)
+        found = _INTERNED.get(key)
+        if found is not None:
+            return found
+        return _atom(
+            key,
+            cls,
+            args=(),
+            name=name,
+            minimum=minimum,
+            maximum=maximum,
+            sort_key=(-1, 1, *_natural(name), minimum is None, minimum or 0, maximum is None, maximum or 0),
+        )
+
+    def __reduce__(self) -> tuple[type[Expr], tuple[object, ...]]:
+        return Symbol, (self.name, self.minimum, self.maximum)
+
+
+def _natural(name: str) -> tuple[str, int, str]:
+    """Return a key that puts s2 before s10."""
+    prefix = name.rstrip("0123456789")
+    return prefix, int(name[len(prefix) :] or -1), name
+
+
+class Mul(Expr):
+    """`coefficient * atom ** power * ...`; not a lone atom, not a constant.
+
+    Attributes:
+        coefficient: not 0.
+        factors: (atom, power) pairs in the order of the atoms, powers at least 1.
+    """
+
+    __slots__ = ("coefficient", "factors")
+
+    coefficient: int
+    factors: tuple[tuple[Expr, int], ...]
+
+    def __new__(cls, coefficient: int, factors: tuple[tuple[Expr, int], ...]) -> "Mul":
+        key = (cls, coefficient, factors)
+        found: Mul | None = _INTERNED.get(key)
+        if found is not None:
+            return found
+        atoms = tuple(atom for atom, power in factors for _ in range(power))
+        keys = tuple((atom.sort_key, power) for atom, power in factors)
+        if coefficient == 1:
+            return _atom(
+                key, cls, args=atoms, coefficient=1, factors=factors, sort_key=(-len(atoms), 6, keys, 1)
+            )
+        return _interned(
+            key,
+            cls,
+            args=(Const(coefficient), *atoms),
+            coefficient=coefficient,
+            factors=factors,
+            constant=0,
+            terms=((monomial(factors), coefficient),),
+            sort_key=(-len(atoms), 6, keys, coefficient),
+        )
+
+    def __reduce__(self) -> tuple[type[Expr], tuple[object, ...]]:
+        return Mul, (self.coefficient, self.factors)
+
+
+def monomial(factors: tuple[tuple[Expr, int], ...]) -> Expr:
+    """Return the product of `factors` (sorted, not empty) with coefficient 1: the atom, or a Mul."""
+    if len(factors) == 1 and factors[0][1] == 1:
+        return factors[0][0]
+    return Mul(1, factors)
+
+
+def factors_of(mono: Expr) -> tuple[tuple[Expr, int], ...]:
+    """Return the (atom, power) pairs of a monomial."""
+    return mono.factors if type(mono) is Mul else ((mono, 1),)
+
+
+def scaled(coefficient: int, mono: Expr) -> Expr:
+    """Return `coefficient * mono` for a monomial; the coefficient is not 0."""
+    return mono if coefficient == 1 else Mul(coefficient, factors_of(mono))
+
+
+class Add(Expr):
+    """`constant + sum(coefficient * monomial)`: two summands at least."""
+
+    __slots__ = ()
+
+    def __new__(cls, constant: int, terms: tuple[tuple[Expr, int], ...]) -> "Add":
+        key = (cls, constant, terms)
+        found: Add | None = _INTERNED.get(key)
+        if found is not None:
+            return found
+        args = tuple([scaled(coefficient, mono) for mono, coefficient in terms])
+        return _interned(
+            key,
+            cls,
+            args=(*args, Const(constant)) if constant else args,
+            constant=constant,
+            terms=terms,
+            sort_key=(1, 7, tuple([(mono.sort_key, coefficient) for mono, coefficient in terms]), constant),
+        )
+
+    def __reduce__(self) -> tuple[type[Expr], tuple[object, ...]]:
+        return Add, (self.constant, self.terms)
+
+
+def _node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:  # noqa: ANN401
+    """Return the interned atom of `kind` over `args`."""
+    key = (kind, args)
+    found = _INTERNED.get(key)
+    if found is not None:
+        return found
+    return _atom(key, kind, args=args, sort_key=(-1, rank, len(args), tuple([arg.sort_key for arg in args])))
+
+
+class FloorDiv(Expr):
+    """`args[0] // args[1]`, rounded down as in Python."""
+
+    __slots__ = ()
+
+    def __new__(cls, numerator: Expr, divisor: Expr) -> "FloorDiv":
+        return _node(cls, 2, (numerator, divisor))
+
+
+class Mod(Expr):
+    """`args[0] % args[1]`, with the sign of the divisor as in Python."""
+
+    __slots__ = ()
+
+    def __new__(cls, numerator: Expr, divisor: Expr) -> "Mod":
+        return _node(cls, 3, (numerator, divisor))
+
+
+class Min(Expr):
+    """The least of its operands."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Expr) -> "Min":
+        return _node(cls, 4, args)
+
+
+class Max(Expr):
+    """The greatest of its operands."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Expr) -> "Max":
+        return _node(cls, 5, args)
+
+
+class BoolExpr(Expr):
+    """An expression that is true or false; it has no place in arithmetic."""
+
+    __slots__ = ()
+
+
+def _bool_node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:  # noqa: ANN401
+    """Return the interned boolean node of `kind` over `args`."""
+    key = (kind, args)
+    found = _INTERNED.get(key)
+    if found is not None:
+        return found
+    return _interned(
+        key, kind, args=args, sort_key=(2, rank, len(args), tuple([arg.sort_key for arg in args]))
+    )
+
+
+class Truth(BoolExpr):
+    """True or False."""
+
+    __slots__ = ("truth",)
+
+    truth: bool
+
+    def __new__(cls, value: bool) -> "Truth":  # noqa: FBT001
+        key = (cls, value)
+        found = _INTERNED.get(key)
+        if found is not None:
+            return found
+        return _interned(key, cls, args=(), truth=bool(value), sort_key=(2, 8, int(value)))
+
+    @property
+    def is_const(self) -> bool:
+        """True."""
+        return True
+
+    @property
+    def value(self) -> bool:
+        """The bool."""
+        return self.truth
+
+    def __reduce__(self) -> tuple[type[Expr], tuple[object, ...]]:
+        return Truth, (self.truth,)
+
+
+class Eq(BoolExpr):
+    """`args[0] == args[1]`."""
+
+    __slots__ = ()
+
+    def __new__(cls, left: Expr, right: Expr) -> "Eq":
+        return _bool_node(cls, 9, (left, right))
+
+
+class Ne(BoolExpr):
+    """`args[0] != args[1]`."""
+
+    __slots__ = ()
+
+    def __new__(cls, left: Expr, right: Expr) -> "Ne":
+        return _bool_node(cls, 10, (left, right))
+
+
+class Lt(BoolExpr):
+    """`args[0] < args[1]`."""
+
+    __slots__ = ()
+
+    def __new__(cls, left: Expr, right: Expr) -> "Lt":
+        return _bool_node(cls, 11, (left, right))
+
+
+class Le(BoolExpr):
+    """`args[0] <= args[1]`."""
+
+    __slots__ = ()
+
+    def __new__(cls, left: Expr, right: Expr) -> "Le":
+        return _bool_node(cls, 12, (left, right))
+
+
+class And(BoolExpr):
+    """All of its operands are true."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Expr) -> "And":
+        return _bool_node(cls, 13, args)
+
+
+class Or(BoolExpr):
+    """One of its operands is true."""
+
+    __slots__ = ()
+
+    def __new__(cls, *args: Expr) -> "Or":
+        return _bool_node(cls, 14, args)
+
+
+class Not(BoolExpr):
+    """Its operand, an And or an Or, is false."""
+
+    __slots__ = ()
+
+    def __new__(cls, operand: Expr) -> "Not":
+        return _bool_node(cls, 15, (operand,))
+
+
+TRUE: Final = Truth(True)  # noqa: FBT003
+FALSE: Final = Truth(False)  # noqa: FBT003

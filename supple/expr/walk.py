@@ -1,0 +1,52 @@
+"""Look into expressions and replace symbols: free symbols, substitution, coefficients."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from supple.expr.build import as_expr, polynomial
+from supple.expr.nodes import Expr, Operand, Symbol, construct, factors_of, monomial
+
+
+@cache
+def free_symbols(e: Expr) -> frozenset[Symbol]:
+    """Return the symbols in `e`; to iterate in the same order in every process, sort by `sort_key`."""
+    if isinstance(e, Symbol):
+        return frozenset((e,))
+    return frozenset().union(*map(free_symbols, e.args))
+
+
+def substitute(e: Expr, replacements: Mapping[Symbol, Operand]) -> Expr:
+    """Return `e` with all symbols replaced at once, in canonical form."""
+    known: dict[Expr, Expr] = {old: as_expr(new) for old, new in replacements.items()}
+    return _substitute(e, frozenset(replacements), known)
+
+
+def _substitute(e: Expr, symbols: frozenset[Symbol], known: dict[Expr, Expr]) -> Expr:
+    """Return `e` with the parts that contain `symbols` rebuilt; `known` maps parts that were met before."""
+    found = known.get(e)
+    if found is not None:
+        return found
+    if symbols.isdisjoint(free_symbols(e)):
+        return e
+    result = construct[type(e)](*[_substitute(arg, symbols, known) for arg in e.args])
+    known[e] = result
+    return result
+
+
+def coefficient(e: Expr, symbol: Symbol) -> tuple[Expr, Expr] | None:
+    """Return (a, b) with `e == a*symbol + b`, neither containing `symbol`; None when e is not affine in it."""
+    with_symbol: dict[Expr, int] = {}
+    constant = 0
+    without: dict[Expr, int] = {}
+    for mono, c in e.terms:
+        if symbol not in free_symbols(mono):
+            without[mono] = c
+            continue
+        if mono is symbol:
+            constant = c
+            continue
+        rest = tuple(factor for factor in factors_of(mono) if factor != (symbol, 1))
+        if any(symbol in free_symbols(atom) for atom, _ in rest):
+            return None
+        with_symbol[monomial(rest)] = c
+    return polynomial(constant, with_symbol), polynomial(e.constant, without)
