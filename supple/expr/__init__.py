@@ -1,7 +1,6 @@
 """Integer expressions over symbolic sizes: canonical, interned, exact. No torch."""
 
 from supple.expr.build import (
-    as_expr,
     both,
     const,
     either,
@@ -12,11 +11,10 @@ from supple.expr.build import (
     minimum,
     negate,
     not_equal,
-    product,
     symbol,
-    total,
     truth,
 )
+from supple.expr.divide import exact_quotient
 from supple.expr.evaluate import evaluate
 from supple.expr.interval import Interval, interval
 from supple.expr.nodes import (
@@ -43,6 +41,7 @@ from supple.expr.nodes import (
     Truth,
     sort_key,
 )
+from supple.expr.polynomial import as_expr, product, total
 from supple.expr.simplify import simplify
 from supple.expr.text import parse, text
 from supple.expr.walk import coefficient, free_symbols, substitute
@@ -77,6 +76,7 @@ __all__ = [
     "either",
     "equal",
     "evaluate",
+    "exact_quotient",
     "free_symbols",
     "interval",
     "less",

@@ -1,7 +1,7 @@
 """Value ranges: the least interval that one operator at a time can prove for an expression.
 
-A bound of None is unbounded. Ranges come from the ranges of symbols alone; facts about several symbols are not
-known here.
+A bound of None is unbounded. Ranges come from the ranges of symbols alone; facts about several symbols
+are not known here.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ transfer: Final[Rules[Transfer]] = Rules("interval")
 
 @cache
 def interval(e: Expr) -> Interval:
-    """Return an interval that holds every value that `e`, a number, takes within the ranges of its symbols."""
+    """Return an interval that holds every value of the number `e` within the ranges of its symbols."""
     return transfer[type(e)](e)
 
 
@@ -128,8 +128,15 @@ def _(e: Expr) -> Interval:
 
 @transfer.on(FloorDiv)
 def _(e: Expr) -> Interval:
-    """Monotone in both operands where the divisor keeps its sign; nothing is known otherwise."""
-    x, d = interval(e.args[0]), interval(e.args[1])
+    """The quotients of the two ranges."""
+    return quotients(interval(e.args[0]), interval(e.args[1]))
+
+
+def quotients(x: Interval, d: Interval) -> Interval:
+    """Return the hull of `value // divisor`; everything where the sign of the divisor is not known.
+
+    Monotone in both operands as long as the divisor keeps its sign.
+    """
     if d.lo is not None and d.lo >= 1:
         return _quotients(x, d.lo, d.hi)
     if d.hi is not None and d.hi <= -1:

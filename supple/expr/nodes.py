@@ -4,11 +4,11 @@ Owns the kinds, the table that makes equal nodes one object, and the total order
 a canonical form is found: the operators go through the table `construct`, which `build` fills. A node made
 by calling its class is interned as given; only the constructors of `build` return canonical forms.
 
-The numbers: every node but the booleans is a polynomial `constant + sum(coefficient * monomial)` over atoms. An
-atom is a Symbol, FloorDiv, Mod, Min or Max; a monomial is an atom or a Mul with coefficient 1.
+The numbers: every node but the booleans is a polynomial `constant + sum(coefficient * monomial)` over
+atoms. An atom is a Symbol, FloorDiv, Mod, Min or Max; a monomial is an atom or a Mul with coefficient 1.
 
-Interned nodes live as long as the process (about 0.5 kB each): names of symbols repeat between compilations, so
-the table grows with the number of distinct expressions only.
+Interned nodes live as long as the process (about 0.5 kB each): names of symbols repeat between compilations,
+so the table grows with the number of distinct expressions only.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class Expr:
         args: the operands as expressions; a Mul repeats an atom as often as its power.
         sort_key: nested tuple; orders all expressions the same way in every process.
         constant: the integer that is added (numbers only).
-        terms: (monomial, coefficient) pairs, coefficients not 0, in the order of the monomials (numbers only).
+        terms: (monomial, coefficient) pairs in the order of the monomials, no coefficient is 0 (numbers only).
     """
 
     __slots__ = ("args", "constant", "sort_key", "terms")
@@ -55,41 +55,37 @@ class Expr:
         raise TypeError(msg)
 
     def __add__(self, other: "Expr | int") -> "Expr":
-        return construct[Add](self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[Add](self, other) if _is_operand(other) else NotImplemented
 
     def __radd__(self, other: int) -> "Expr":
-        return construct[Add](other, self) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[Add](other, self) if _is_operand(other) else NotImplemented
 
     def __sub__(self, other: "Expr | int") -> "Expr":
-        return (
-            construct[Add](self, construct[Mul](-1, other)) if isinstance(other, OPERANDS) else NotImplemented
-        )
+        return construct[Add](self, construct[Mul](-1, other)) if _is_operand(other) else NotImplemented
 
     def __rsub__(self, other: int) -> "Expr":
-        return (
-            construct[Add](other, construct[Mul](-1, self)) if isinstance(other, OPERANDS) else NotImplemented
-        )
+        return construct[Add](other, construct[Mul](-1, self)) if _is_operand(other) else NotImplemented
 
     def __mul__(self, other: "Expr | int") -> "Expr":
-        return construct[Mul](self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[Mul](self, other) if _is_operand(other) else NotImplemented
 
     def __rmul__(self, other: int) -> "Expr":
-        return construct[Mul](other, self) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[Mul](other, self) if _is_operand(other) else NotImplemented
 
     def __floordiv__(self, other: "Expr | int") -> "Expr":
-        return construct[FloorDiv](self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[FloorDiv](self, other) if _is_operand(other) else NotImplemented
 
     def __rfloordiv__(self, other: int) -> "Expr":
-        return construct[FloorDiv](other, self) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[FloorDiv](other, self) if _is_operand(other) else NotImplemented
 
     def __mod__(self, other: "Expr | int") -> "Expr":
-        return construct[Mod](self, other) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[Mod](self, other) if _is_operand(other) else NotImplemented
 
     def __rmod__(self, other: int) -> "Expr":
-        return construct[Mod](other, self) if isinstance(other, OPERANDS) else NotImplemented
+        return construct[Mod](other, self) if _is_operand(other) else NotImplemented
 
     def __pow__(self, exponent: int) -> "Expr":
-        return construct["power"](self, exponent) if isinstance(exponent, int) else NotImplemented
+        return construct["power"](self, exponent) if _is_operand(exponent) else NotImplemented
 
     def __neg__(self) -> "Expr":
         return construct[Mul](-1, self)
@@ -98,7 +94,7 @@ class Expr:
         return self
 
     def __bool__(self) -> NoReturn:
-        msg = f"the truth of the expression {self} is not defined; compare with `is`, or use less(), equal(), ..."
+        msg = f"the truth of the expression {self} is not defined; test it with `is`"
         raise TypeError(msg)
 
     def __repr__(self) -> str:
@@ -123,7 +119,13 @@ class Expr:
 
 
 Operand: TypeAlias = Expr | int
-OPERANDS: Final = (Expr, int)
+
+
+def _is_operand(value: object) -> bool:
+    """Tell whether an operator takes `value`; other types get their chance with the reflected operator."""
+    return isinstance(value, (Expr, int))
+
+
 construct: Final[Rules[Callable[..., Expr]]] = Rules("construct expression")
 presenters: Final[Rules[Callable[[Expr], str]]] = Rules("present expression")
 
@@ -133,7 +135,7 @@ def sort_key(e: Expr) -> SortKey:
     return e.sort_key
 
 
-def _interned(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:  # noqa: ANN401
+def _interned(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:
     """Make a node and return the one that the table keeps: `dict.setdefault` lets one thread win."""
     node = object.__new__(kind)
     for name, value in fields.items():
@@ -141,7 +143,7 @@ def _interned(key: tuple[object, ...], kind: type[Expr], **fields: object) -> An
     return _INTERNED.setdefault(key, node)
 
 
-def _atom(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:  # noqa: ANN401
+def _atom(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:
     """Make a node whose polynomial is itself, interned."""
     node = object.__new__(kind)
     for name, value in fields.items():
@@ -157,6 +159,7 @@ class Const(Expr):
     __slots__ = ()
 
     def __new__(cls, value: int) -> "Const":
+        """Return the one node with these operands."""
         key = (cls, value)
         found = _INTERNED.get(key)
         if found is not None:
@@ -187,6 +190,7 @@ class Symbol(Expr):
     maximum: int | None
 
     def __new__(cls, name: str, minimum: int | None, maximum: int | None) -> "Symbol":
+        """Return the one node with these operands."""
         key = (cls, name, minimum, maximum)
         found = _INTERNED.get(key)
         if found is not None:
@@ -225,6 +229,7 @@ class Mul(Expr):
     factors: tuple[tuple[Expr, int], ...]
 
     def __new__(cls, coefficient: int, factors: tuple[tuple[Expr, int], ...]) -> "Mul":
+        """Return the one node with these operands."""
         key = (cls, coefficient, factors)
         found: Mul | None = _INTERNED.get(key)
         if found is not None:
@@ -273,6 +278,7 @@ class Add(Expr):
     __slots__ = ()
 
     def __new__(cls, constant: int, terms: tuple[tuple[Expr, int], ...]) -> "Add":
+        """Return the one node with these operands."""
         key = (cls, constant, terms)
         found: Add | None = _INTERNED.get(key)
         if found is not None:
@@ -291,7 +297,7 @@ class Add(Expr):
         return Add, (self.constant, self.terms)
 
 
-def _node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:  # noqa: ANN401
+def _node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:
     """Return the interned atom of `kind` over `args`."""
     key = (kind, args)
     found = _INTERNED.get(key)
@@ -306,6 +312,7 @@ class FloorDiv(Expr):
     __slots__ = ()
 
     def __new__(cls, numerator: Expr, divisor: Expr) -> "FloorDiv":
+        """Return the one node with these operands."""
         return _node(cls, 2, (numerator, divisor))
 
 
@@ -315,6 +322,7 @@ class Mod(Expr):
     __slots__ = ()
 
     def __new__(cls, numerator: Expr, divisor: Expr) -> "Mod":
+        """Return the one node with these operands."""
         return _node(cls, 3, (numerator, divisor))
 
 
@@ -324,6 +332,7 @@ class Min(Expr):
     __slots__ = ()
 
     def __new__(cls, *args: Expr) -> "Min":
+        """Return the one node with these operands."""
         return _node(cls, 4, args)
 
 
@@ -333,6 +342,7 @@ class Max(Expr):
     __slots__ = ()
 
     def __new__(cls, *args: Expr) -> "Max":
+        """Return the one node with these operands."""
         return _node(cls, 5, args)
 
 
@@ -342,7 +352,7 @@ class BoolExpr(Expr):
     __slots__ = ()
 
 
-def _bool_node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:  # noqa: ANN401
+def _bool_node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:
     """Return the interned boolean node of `kind` over `args`."""
     key = (kind, args)
     found = _INTERNED.get(key)
@@ -360,7 +370,8 @@ class Truth(BoolExpr):
 
     truth: bool
 
-    def __new__(cls, value: bool) -> "Truth":  # noqa: FBT001
+    def __new__(cls, value: bool) -> "Truth":
+        """Return the one node with these operands."""
         key = (cls, value)
         found = _INTERNED.get(key)
         if found is not None:
@@ -387,6 +398,7 @@ class Eq(BoolExpr):
     __slots__ = ()
 
     def __new__(cls, left: Expr, right: Expr) -> "Eq":
+        """Return the one node with these operands."""
         return _bool_node(cls, 9, (left, right))
 
 
@@ -396,6 +408,7 @@ class Ne(BoolExpr):
     __slots__ = ()
 
     def __new__(cls, left: Expr, right: Expr) -> "Ne":
+        """Return the one node with these operands."""
         return _bool_node(cls, 10, (left, right))
 
 
@@ -405,6 +418,7 @@ class Lt(BoolExpr):
     __slots__ = ()
 
     def __new__(cls, left: Expr, right: Expr) -> "Lt":
+        """Return the one node with these operands."""
         return _bool_node(cls, 11, (left, right))
 
 
@@ -414,6 +428,7 @@ class Le(BoolExpr):
     __slots__ = ()
 
     def __new__(cls, left: Expr, right: Expr) -> "Le":
+        """Return the one node with these operands."""
         return _bool_node(cls, 12, (left, right))
 
 
@@ -423,6 +438,7 @@ class And(BoolExpr):
     __slots__ = ()
 
     def __new__(cls, *args: Expr) -> "And":
+        """Return the one node with these operands."""
         return _bool_node(cls, 13, args)
 
 
@@ -432,6 +448,7 @@ class Or(BoolExpr):
     __slots__ = ()
 
     def __new__(cls, *args: Expr) -> "Or":
+        """Return the one node with these operands."""
         return _bool_node(cls, 14, args)
 
 
@@ -441,8 +458,9 @@ class Not(BoolExpr):
     __slots__ = ()
 
     def __new__(cls, operand: Expr) -> "Not":
+        """Return the one node with these operands."""
         return _bool_node(cls, 15, (operand,))
 
 
-TRUE: Final = Truth(True)  # noqa: FBT003
-FALSE: Final = Truth(False)  # noqa: FBT003
+TRUE: Final = Truth(True)
+FALSE: Final = Truth(False)

@@ -1,15 +1,56 @@
-"""Rewrite rules, one table, each with its side condition; and `simplify`, which applies all of them."""
+"""Rewrite rules, one table, each with its side condition; and `simplify`, which applies all of them.
 
-from collections.abc import Callable
+A key is (kind, what the rule is about). The rules of one kind are asked in the order of this file; any order
+is sound, the order decides only which form is found. All kinds but Add are rewritten when they are built;
+sums when `simplify` is called, so that a sum built by operators is a polynomial and nothing else.
+
+In the docstrings x, u, r are any numbers, a, b, d, g, m are divisors or factors; "known" means by intervals.
+A rule that could lose a division by 0 asks for a divisor that is known not to be 0.
+"""
+
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
-from supple.expr.interval import interval
-from supple.expr.nodes import Const, Eq, Expr, FloorDiv, Le, Lt, Mod, Ne, Not, Symbol, Truth, construct
+from supple.expr.divide import (
+    aligned,
+    common_factor,
+    content,
+    divided_by_int,
+    exact_quotient,
+    split,
+    steps,
+)
+from supple.expr.interval import excludes_zero, interval, is_positive, quotients
+from supple.expr.nodes import (
+    FALSE,
+    TRUE,
+    Add,
+    Const,
+    Eq,
+    Expr,
+    FloorDiv,
+    Le,
+    Lt,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Ne,
+    Not,
+    Truth,
+    construct,
+    monomial,
+    scaled,
+)
+from supple.expr.polynomial import polynomial
 
-Rule: TypeAlias = Callable[[tuple[Expr, ...]], Expr | None]
+Rule: TypeAlias = Callable[..., Expr | None]
 simplifications: Final[Rules[Rule]] = Rules("simplification")
+ZERO: Final = Const(0)
+COMPARISONS: Final = (Eq, Ne, Lt, Le)
+PAIRWISE_LIMIT: Final = 8
 
 
 @cache
@@ -21,7 +62,7 @@ def _rules_of(kind: type[Expr]) -> tuple[Rule, ...]:
 def rewritten(kind: type[Expr], args: tuple[Expr, ...]) -> Expr | None:
     """Return what the first rule that applies to `kind(*args)` makes of it; None when none applies."""
     for rule in _rules_of(kind):
-        found = rule(args)
+        found = rule(*args)
         if found is not None:
             return found
     return None
@@ -29,83 +70,403 @@ def rewritten(kind: type[Expr], args: tuple[Expr, ...]) -> Expr | None:
 
 @cache
 def simplify(e: Expr) -> Expr:
-    """Return an equal expression to which no rule applies any more."""
+    """Return an equal expression, all parts of which are simplified and to which no rule applies."""
     if not e.args:
         return e
-    return construct[type(e)](*map(simplify, e.args))
+    kind = type(e)
+    if kind in COMPARISONS:
+        found = construct[kind](simplify(e.args[0] - e.args[1]), 0)
+    else:
+        found = construct[kind](*map(simplify, e.args))
+    if type(found) is Add:
+        better = rewritten(Add, (found,))
+        found = found if better is None else better
+    return found if found is e else simplify(found)
+
+
+# Division. Both kinds split off the same parts, so that a quotient and its remainder find each other in a sum.
 
 
 @simplifications.on((FloorDiv, "constants"))
-def _(args: tuple[Expr, ...]) -> Expr | None:
-    """a // b is computed when both are constants and b is not 0."""
-    a, b = args
-    return Const(a.value // b.value) if a.is_const and b.is_const and b.value else None
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x // d is computed for constants, d not 0."""
+    return Const(x.value // d.value) if x.is_const and d.is_const and d.value else None
 
 
 @simplifications.on((Mod, "constants"))
-def _(args: tuple[Expr, ...]) -> Expr | None:
-    """a % b is computed when both are constants and b is not 0."""
-    a, b = args
-    return Const(a.value % b.value) if a.is_const and b.is_const and b.value else None
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x % d is computed for constants, d not 0."""
+    return Const(x.value % d.value) if x.is_const and d.is_const and d.value else None
 
 
-@simplifications.on((Eq, "interval"))
-def _(args: tuple[Expr, ...]) -> Expr | None:
-    """a == b is decided by the interval of a - b."""
-    bounds = interval(args[0] - args[1])
-    if 0 not in bounds:
-        return Truth(False)  # noqa: FBT003
-    return Truth(True) if bounds.lo == bounds.hi == 0 else None  # noqa: FBT003
+@simplifications.on((FloorDiv, "one"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x // 1 -> x."""
+    return x if d.is_const and d.value == 1 else None
 
 
-@simplifications.on((Ne, "interval"))
-def _(args: tuple[Expr, ...]) -> Expr | None:
-    """a != b is decided by the interval of a - b."""
-    bounds = interval(args[0] - args[1])
-    if 0 not in bounds:
-        return Truth(True)  # noqa: FBT003
-    return Truth(False) if bounds.lo == bounds.hi == 0 else None  # noqa: FBT003
+@simplifications.on((Mod, "one"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x % 1 -> 0."""
+    return ZERO if d.is_const and d.value == 1 else None
 
 
-@simplifications.on((Lt, "interval"))
-def _(args: tuple[Expr, ...]) -> Expr | None:
-    """a < b is decided by the interval of b - a."""
-    bounds = interval(args[1] - args[0])
-    if bounds.lo is not None and bounds.lo >= 1:
-        return Truth(True)  # noqa: FBT003
-    return Truth(False) if bounds.hi is not None and bounds.hi <= 0 else None  # noqa: FBT003
+@simplifications.on((FloorDiv, "negative divisor"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x // d -> (-x) // (-d), d known negative."""
+    return -x // -d if _is_negative(d) else None
 
 
-@simplifications.on((Le, "interval"))
-def _(args: tuple[Expr, ...]) -> Expr | None:
-    """a <= b is decided by the interval of b - a."""
-    bounds = interval(args[1] - args[0])
-    if bounds.lo is not None and bounds.lo >= 0:
-        return Truth(True)  # noqa: FBT003
-    return Truth(False) if bounds.hi is not None and bounds.hi < 0 else None  # noqa: FBT003
+@simplifications.on((Mod, "negative divisor"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x % d -> -((-x) % (-d)), d known negative."""
+    return -(-x % -d) if _is_negative(d) else None
 
 
-OPPOSITE: Final[Rules[Callable[..., Expr]]] = Rules("opposite")
+def _is_negative(e: Expr) -> bool:
+    """Tell whether `e` is known to be at most -1."""
+    hi = interval(e).hi
+    return hi is not None and hi < 0
 
 
-@simplifications.on((Not, "comparison"))
-def _(args: tuple[Expr, ...]) -> Expr | None:
-    """The negation of a comparison is the opposite comparison; of a negation, its operand."""
-    (e,) = args
-    kind = type(e)
-    if kind is Truth:
-        return Truth(not e.value)
-    if kind is Not:
-        return e.args[0]
-    if kind is Eq:
-        return construct[Ne](*e.args)
-    if kind is Ne:
-        return construct[Eq](*e.args)
-    if kind is Lt:
-        return construct[Le](e.args[1], e.args[0])
-    if kind is Le:
-        return construct[Lt](e.args[1], e.args[0])
+def _known_quotient(x: Expr, d: Expr) -> int | None:
+    """Return x // d where it is the same for all values; None when it is not or d may be 0."""
+    if not is_positive(d):
+        return 0 if x is ZERO and excludes_zero(d) else None
+    bounds = quotients(interval(x), interval(d))
+    if bounds.lo is not None and bounds.lo == bounds.hi:
+        return bounds.lo
+    if d.is_const or bounds.lo != 0:
+        return None
+    return 0 if is_positive(d - x) else None
+
+
+@simplifications.on((FloorDiv, "range"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x // d -> q, q*d <= x < (q + 1)*d known; in particular 0 for 0 <= x < d."""
+    q = _known_quotient(x, d)
+    return None if q is None else Const(q)
+
+
+@simplifications.on((Mod, "range"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """x % d -> x - q*d, q*d <= x < (q + 1)*d known; in particular x for 0 <= x < d."""
+    q = _known_quotient(x, d)
+    return None if q is None else x - q * d
+
+
+@simplifications.on((FloorDiv, "multiples"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(d*u + r) // d -> u + r // d, d known not to be 0."""
+    u, r = split(x, d)
+    return None if u is ZERO or not excludes_zero(d) else u + r // d
+
+
+@simplifications.on((Mod, "multiples"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(d*u + r) % d -> r % d, d known not to be 0."""
+    u, r = split(x, d)
+    return None if u is ZERO or not excludes_zero(d) else r % d
+
+
+@simplifications.on((FloorDiv, "common factor"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(g*u) // (g*d) -> u // d, g a product of atoms that are known not to be 0."""
+    g = common_factor(x, d)
+    return None if g is None else split(x, g)[0] // split(d, g)[0]
+
+
+@simplifications.on((Mod, "common factor"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(g*u) % (g*d) -> g*(u % d), g a product of atoms that are known not to be 0."""
+    g = common_factor(x, d)
+    return None if g is None else g * (split(x, g)[0] % split(d, g)[0])
+
+
+def _low_part(x: Expr, d: Expr) -> tuple[int, Expr, Expr] | None:
+    """Return (g, u, r) with x == g*u + r, 0 <= r < g known, g > 1 dividing d, and d positive unless r is 0."""
+    for g in steps(x, d):
+        found = aligned(x, g)
+        if found is not None and (found[1] is ZERO or is_positive(d)):
+            return g, *found
     return None
 
 
-assert Symbol, "imported"
+@simplifications.on((FloorDiv, "low part"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(g*u + r) // (g*d) -> u // d, 0 <= r < g known, d known positive or r = 0, g an integer."""
+    found = _low_part(x, d)
+    if found is None:
+        return None
+    g, u, _ = found
+    return u // divided_by_int(d, g)
+
+
+@simplifications.on((Mod, "low part"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(g*u + r) % (g*d) -> g*(u % d) + r, 0 <= r < g known, d known positive or r = 0, g an integer."""
+    found = _low_part(x, d)
+    if found is None:
+        return None
+    g, u, r = found
+    return g * (u % divided_by_int(d, g)) + r
+
+
+@simplifications.on((FloorDiv, "quotient of a quotient"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(u // a + c) // d -> (u + a*c) // (a*d), d known positive, c an integer; where a is 0 both fail."""
+    if len(x.terms) != 1 or x.terms[0][1] != 1 or type(x.terms[0][0]) is not FloorDiv or not is_positive(d):
+        return None
+    u, a = x.terms[0][0].args
+    return (u + a * x.constant) // (a * d)
+
+
+@simplifications.on((FloorDiv, "quotient of a remainder"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(u % (d*b)) // d -> (u // d) % b, b known positive; where d is 0 both fail."""
+    if type(x) is not Mod:
+        return None
+    u, m = x.args
+    b = exact_quotient(m, d)
+    return (u // d) % b if b is not None and is_positive(b) else None
+
+
+@simplifications.on((Mod, "remainder of a remainder"))
+def _(x: Expr, d: Expr) -> Expr | None:
+    """(c*(u % m) + r) % d -> (c*u + r) % d, c*m a multiple of d, m known not to be 0; d = 0 fails in both."""
+    change = ZERO
+    for mono, coefficient in x.terms:
+        for atom, cofactor in _atoms_of(mono, coefficient, Mod):
+            u, m = atom.args
+            if excludes_zero(m) and exact_quotient(cofactor * m, d) is not None:
+                change += cofactor * (u - atom)
+                break
+    return None if change is ZERO else (x + change) % d
+
+
+def _atoms_of(mono: Expr, coefficient: int, kind: type[Expr]) -> Iterator[tuple[Expr, Expr]]:
+    """Yield (atom, cofactor) with `atom * cofactor == coefficient * mono` for the atoms of `kind`."""
+    if type(mono) is kind:
+        yield mono, Const(coefficient)
+    elif type(mono) is Mul:
+        for atom, power in mono.factors:
+            if type(atom) is kind and power == 1:
+                rest = monomial(tuple(factor for factor in mono.factors if factor[0] is not atom))
+                yield atom, scaled(coefficient, rest)
+
+
+# Sums.
+
+
+def _holds(x: Expr, part: Expr) -> bool:
+    """Tell whether every term of `part`, one at least, is a term of `x` with the same coefficient."""
+    terms = dict(x.terms)
+    return bool(part.terms) and all(terms.get(mono) == c for mono, c in part.terms)
+
+
+@simplifications.on((Add, "quotient and remainder"))
+def _(x: Expr) -> Expr | None:
+    """m*d*(u // d) + m*(u % d) -> m*u; where d is 0 the sum stays, d known not to be 0."""
+    for mono, coefficient in x.terms:
+        for atom, m in _atoms_of(mono, coefficient, Mod):
+            u, d = atom.args
+            whole = m * d * (u // d)
+            if excludes_zero(d) and _holds(x, whole):
+                return x - whole - m * atom + m * u
+    return None
+
+
+@simplifications.on((Add, "two remainders"))
+def _(x: Expr) -> Expr | None:
+    """m*a*((u // a) % b) + m*(u % a) -> m*(u % (a*b)), a known not to be 0, b known positive."""
+    if len(x.terms) < 2:
+        return None
+    remainders = [found for mono, c in x.terms for found in _atoms_of(mono, c, Mod)]
+    by_numerator: dict[Expr, list[Expr]] = {}
+    for atom, _ in remainders:
+        by_numerator.setdefault(atom.args[0], []).append(atom)
+    for low, m in remainders:
+        u, a = low.args
+        for high in by_numerator.get(u // a, ()) if excludes_zero(a) else ():
+            b = high.args[1]
+            if is_positive(b) and _holds(x, m * a * high):
+                return x - m * a * high - m * low + m * (u % (a * b))
+    return None
+
+
+# Least and greatest. The operands are different, flat and sorted, two at least.
+
+
+def _pruned(kind: type[Min | Max], sign: int, args: tuple[Expr, ...]) -> Expr | None:
+    """Drop operands that are never below the one with the least upper bound (for Max: all negated)."""
+    bounds = [interval(arg if sign == 1 else -arg) for arg in args]
+    known = [b.hi for b in bounds if b.hi is not None]
+    if not known:
+        return None
+    least = min(known)
+    keeper = next(i for i, b in enumerate(bounds) if b.hi == least)
+    kept = [
+        arg
+        for i, (arg, b) in enumerate(zip(args, bounds, strict=True))
+        if i == keeper or b.lo is None or b.lo < least
+    ]
+    return construct[kind](*kept) if len(kept) < len(args) else None
+
+
+def _ordered(kind: type[Min | Max], sign: int, args: tuple[Expr, ...]) -> Expr | None:
+    """Drop one operand whose difference to another is known not to be negative (for Max: not positive)."""
+    if len(args) > PAIRWISE_LIMIT:
+        return None
+    for x in args:
+        for y in args:
+            if x is not y:
+                lo = interval((x - y) * sign).lo
+                if lo is not None and lo >= 0:
+                    return construct[kind](*[arg for arg in args if arg is not x])
+    return None
+
+
+def _absorbed(kind: type[Min | Max], other: type[Min | Max], args: tuple[Expr, ...]) -> Expr | None:
+    """Drop operands of the `other` kind that have another operand of this node among theirs."""
+    here = set(args)
+    kept = [arg for arg in args if type(arg) is not other or here.isdisjoint(arg.args)]
+    return construct[kind](*kept) if len(kept) < len(args) else None
+
+
+@simplifications.on((Min, "interval"))
+def _(*args: Expr) -> Expr | None:
+    """min(x, y) -> x, the highest x known to be at most the lowest y."""
+    return _pruned(Min, 1, args)
+
+
+@simplifications.on((Max, "interval"))
+def _(*args: Expr) -> Expr | None:
+    """max(x, y) -> x, the lowest x known to be at least the highest y."""
+    return _pruned(Max, -1, args)
+
+
+@simplifications.on((Min, "difference"))
+def _(*args: Expr) -> Expr | None:
+    """min(x, y) -> y, x - y known to be at least 0; for at most PAIRWISE_LIMIT operands."""
+    return _ordered(Min, 1, args)
+
+
+@simplifications.on((Max, "difference"))
+def _(*args: Expr) -> Expr | None:
+    """max(x, y) -> y, y - x known to be at least 0; for at most PAIRWISE_LIMIT operands."""
+    return _ordered(Max, -1, args)
+
+
+@simplifications.on((Min, "absorption"))
+def _(*args: Expr) -> Expr | None:
+    """min(x, max(x, y)) -> x."""
+    return _absorbed(Min, Max, args)
+
+
+@simplifications.on((Max, "absorption"))
+def _(*args: Expr) -> Expr | None:
+    """max(x, min(x, y)) -> x."""
+    return _absorbed(Max, Min, args)
+
+
+# Comparisons: u is the difference of the sides; no term is on both sides of the result.
+
+
+def _sides(u: Expr) -> tuple[Expr, Expr]:
+    """Return (left, right) with `left - right == u` and no negative coefficient on either side.
+
+    The constant goes to a side that is otherwise empty or, if both have terms, where it is positive.
+    """
+    positive = {mono: c for mono, c in u.terms if c > 0}
+    negative = {mono: -c for mono, c in u.terms if c < 0}
+    to_right = u.constant < 0 if positive and negative else bool(positive)
+    left = polynomial(0 if to_right else u.constant, positive)
+    return left, polynomial(-u.constant if to_right else 0, negative)
+
+
+def _difference_is_zero(x: Expr, y: Expr) -> bool | tuple[Expr, Expr]:
+    """Decide x == y, or return the two sides of the simplest equation that says the same."""
+    u = x - y
+    bounds = interval(u)
+    if 0 not in bounds:
+        return False
+    if bounds.lo == bounds.hi == 0:
+        return True
+    g = content(polynomial(0, dict(u.terms)))
+    if u.constant % g:
+        return False
+    return _sides(divided_by_int(u, g if u.terms[0][1] > 0 else -g))
+
+
+@simplifications.on((Eq, "difference"))
+def _(x: Expr, y: Expr) -> Expr:
+    """x == y is decided by the interval and the common divisor of x - y, or gets its normal sides."""
+    found = _difference_is_zero(x, y)
+    return Truth(found) if isinstance(found, bool) else Eq(*found)
+
+
+@simplifications.on((Ne, "difference"))
+def _(x: Expr, y: Expr) -> Expr:
+    """x != y is decided by the interval and the common divisor of x - y, or gets its normal sides."""
+    found = _difference_is_zero(x, y)
+    return Truth(not found) if isinstance(found, bool) else Ne(*found)
+
+
+def _at_least(u: Expr, least: int) -> Expr:
+    """Return `u >= least`: decided by the interval of u, or divided by the common divisor and normalized."""
+    bounds = interval(u)
+    if bounds.lo is not None and bounds.lo >= least:
+        return TRUE
+    if bounds.hi is not None and bounds.hi < least:
+        return FALSE
+    terms = polynomial(0, dict(u.terms))
+    g = content(terms)
+    terms = divided_by_int(terms, g)
+    least = -((u.constant - least) // g)
+    if least == 1:
+        right, left = _sides(terms)
+        return Lt(left, right)
+    right, left = _sides(terms - least)
+    return Le(left, right)
+
+
+@simplifications.on((Lt, "difference"))
+def _(x: Expr, y: Expr) -> Expr:
+    """x < y is y - x >= 1: decided by its interval, or divided by the common divisor, the bound rounded up."""
+    return _at_least(y - x, 1)
+
+
+@simplifications.on((Le, "difference"))
+def _(x: Expr, y: Expr) -> Expr:
+    """x <= y is y - x >= 0: decided by its interval, or divided by the common divisor, the bound rounded up."""
+    return _at_least(y - x, 0)
+
+
+OPPOSITES: Final[dict[type[Expr], type[Expr]]] = {Eq: Ne, Ne: Eq}
+
+
+@simplifications.on((Not, "constant"))
+def _(x: Expr) -> Expr | None:
+    """The negation of True is False, and the reverse."""
+    return Truth(not x.value) if x.is_const else None
+
+
+@simplifications.on((Not, "double"))
+def _(x: Expr) -> Expr | None:
+    """not not x -> x."""
+    return x.args[0] if type(x) is Not else None
+
+
+@simplifications.on((Not, "equality"))
+def _(x: Expr) -> Expr | None:
+    """not x == y -> x != y, and the reverse."""
+    kind = OPPOSITES.get(type(x))
+    return None if kind is None else construct[kind](*x.args)
+
+
+@simplifications.on((Not, "order"))
+def _(x: Expr) -> Expr | None:
+    """not x < y -> y <= x; not x <= y -> y < x."""
+    if type(x) is Lt:
+        return construct[Le](x.args[1], x.args[0])
+    return construct[Lt](x.args[1], x.args[0]) if type(x) is Le else None

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, TypeVar
 
 from supple.base.rules import Rules
-from supple.expr.build import boolean, number, symbol
+from supple.expr.build import boolean, symbol
 from supple.expr.nodes import (
     Add,
     And,
@@ -279,7 +279,7 @@ def _(node: ast.expr) -> Expr:
     if isinstance(binary.op, ast.Sub):
         return left - right
     if isinstance(binary.op, ast.Pow):
-        return number(left) ** right.value
+        return left**right.value
     return construct[_kind(binary.op, node)](left, right)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from functools import cache
 
-from supple.expr.build import as_expr, polynomial
 from supple.expr.nodes import Expr, Operand, Symbol, construct, factors_of, monomial
+from supple.expr.polynomial import as_expr, polynomial
 
 
 @cache
@@ -12,7 +12,8 @@ def free_symbols(e: Expr) -> frozenset[Symbol]:
     """Return the symbols in `e`; to iterate in the same order in every process, sort by `sort_key`."""
     if isinstance(e, Symbol):
         return frozenset((e,))
-    return frozenset().union(*map(free_symbols, e.args))
+    nothing: frozenset[Symbol] = frozenset()
+    return nothing.union(*map(free_symbols, e.args))
 
 
 def substitute(e: Expr, replacements: Mapping[Symbol, Operand]) -> Expr:
@@ -34,7 +35,7 @@ def _substitute(e: Expr, symbols: frozenset[Symbol], known: dict[Expr, Expr]) ->
 
 
 def coefficient(e: Expr, symbol: Symbol) -> tuple[Expr, Expr] | None:
-    """Return (a, b) with `e == a*symbol + b`, neither containing `symbol`; None when e is not affine in it."""
+    """Return (a, b) with `e == a*symbol + b`, free of `symbol`; None when `e` is not affine in it."""
     with_symbol: dict[Expr, int] = {}
     constant = 0
     without: dict[Expr, int] = {}
