@@ -38,11 +38,11 @@ class Runner:
         Raises:
             subprocess.CalledProcessError: when the measuring process failed; its errors went to stderr.
         """
-        folder = self.caches / case
-        name = targets[0] if kind == "cold" else "steady"
-        caches = {
-            "TORCHINDUCTOR_CACHE_DIR": folder / name / "torch",
-            "SUPPLE_CACHE_DIR": folder / name / "supple",
+        torch_cache, supple_cache = (targets[0],) * 2 if kind == "cold" else ("torch", "supple")
+        settings = {
+            "TORCHINDUCTOR_CACHE_DIR": str(self.caches / case / torch_cache),
+            "SUPPLE_CACHE_DIR": str(self.caches / case / supple_cache),
+            "BENCHMARK_SECONDS": str(self.seconds),
         }
         result = subprocess.run(
             [sys.executable, "-m", "benchmarks.measure", kind, case, *targets],
@@ -77,11 +77,10 @@ class Runner:
 def arguments() -> argparse.Namespace:
     """Return the parsed command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    cases = [*MODELS, *FUNCTIONS, *TINY]
-    parser.add_argument(
-        "--cases", nargs="+", choices=cases, default=cases, metavar="CASE", help=", ".join(cases)
-    )
-    parser.add_argument("--kinds", nargs="+", choices=["cold", "steady"], default=["cold", "steady"])
+    cases, kinds = [*MODELS, *FUNCTIONS, *TINY], ["cold", "steady"]
+    named = ", ".join(cases)
+    parser.add_argument("--cases", nargs="+", choices=cases, default=cases, metavar="CASE", help=named)
+    parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds)
     parser.add_argument("--seconds", type=float, default=10, help="length of each steady-state measurement")
     parser.add_argument("--out", type=Path, help="also append the JSON lines to this file")
     return parser.parse_args()
