@@ -29,7 +29,7 @@ class Expr:
         args: the operands as expressions; a Mul repeats an atom as often as its power.
         sort_key: nested tuple; orders all expressions the same way in every process.
         constant: the integer that is added (numbers only).
-        terms: (monomial, coefficient) pairs in the order of the monomials, no coefficient is 0 (numbers only).
+        terms: (monomial, coefficient) pairs in the order of the monomials, no 0 coefficients (numbers only).
     """
 
     __slots__ = ("args", "constant", "sort_key", "terms")

@@ -84,7 +84,7 @@ def simplify(e: Expr) -> Expr:
     return found if found is e else simplify(found)
 
 
-# Division. Both kinds split off the same parts, so that a quotient and its remainder find each other in a sum.
+# Division. Both kinds split off the same parts, so that a quotient and its remainder meet again in a sum.
 
 
 @simplifications.on((FloorDiv, "constants"))
@@ -184,7 +184,7 @@ def _(x: Expr, d: Expr) -> Expr | None:
 
 
 def _low_part(x: Expr, d: Expr) -> tuple[int, Expr, Expr] | None:
-    """Return (g, u, r) with x == g*u + r, 0 <= r < g known, g > 1 dividing d, and d positive unless r is 0."""
+    """Return (g, u, r) with x == g*u + r, 0 <= r < g known, g > 1 dividing d, d positive unless r is 0."""
     for g in steps(x, d):
         found = aligned(x, g)
         if found is not None and (found[1] is ZERO or is_positive(d)):
@@ -432,13 +432,13 @@ def _at_least(u: Expr, least: int) -> Expr:
 
 @simplifications.on((Lt, "difference"))
 def _(x: Expr, y: Expr) -> Expr:
-    """x < y is y - x >= 1: decided by its interval, or divided by the common divisor, the bound rounded up."""
+    """x < y is y - x >= 1, decided by its interval, or divided by the common divisor, rounding up."""
     return _at_least(y - x, 1)
 
 
 @simplifications.on((Le, "difference"))
 def _(x: Expr, y: Expr) -> Expr:
-    """x <= y is y - x >= 0: decided by its interval, or divided by the common divisor, the bound rounded up."""
+    """x <= y is y - x >= 0, decided by its interval, or divided by the common divisor, rounding up."""
     return _at_least(y - x, 0)
 
 
