@@ -19,12 +19,12 @@ class Figure:
 
 
 def by_case(figures: list[Figure], kind: str) -> dict[str, dict[str, float]]:
-    """Return {case: {target: value}} for one kind of figure."""
+    """Return {case without its module: {target: value}} for one kind of figure."""
     found: dict[str, dict[str, float]] = {}
     for figure in figures:
         this, case, target = figure.name.split("/")
         if this == kind:
-            found.setdefault(case, {})[target] = figure.value
+            found.setdefault(case.rpartition(".")[2], {})[target] = figure.value
     return found
 
 
@@ -36,7 +36,7 @@ def geometric_mean(values: list[float]) -> float:
 def start(title: str, columns: list[str]) -> Table:
     """Return an empty table with a column for the case and right-aligned columns for numbers."""
     table = Table(title=title)
-    table.add_column("case")
+    table.add_column("case", no_wrap=True)
     for column in columns:
         table.add_column(column, justify="right")
     return table
