@@ -1,0 +1,129 @@
+"""The catalogue of graph breaks: reasons as data, with stable codes. The raise site gives the {facts}."""
+
+from typing import Final
+
+from supple.base.errors import Reason
+
+_CATALOGUE: Final[dict[str, Reason]] = {}
+
+
+def _reason(code: str, what: str, why: str, do: str) -> Reason:
+    assert code not in _CATALOGUE, f"two reasons have the code {code}"
+    made = Reason(code, what, why, do)
+    _CATALOGUE[code] = made
+    return made
+
+
+def catalogue() -> tuple[Reason, ...]:
+    """Return all reasons, by code."""
+    return tuple(_CATALOGUE[code] for code in sorted(_CATALOGUE))
+
+
+OPCODE: Final = _reason(
+    "B101",
+    "The instruction {op} is not captured.",
+    "The interpreter has no rule for it yet.",
+    "Move this statement out of the compiled function.",
+)
+CALL: Final = _reason(
+    "B102",
+    "A call of {name} is not captured.",
+    "It is not Python code that can be read, and no rule says what it does: it may have any effect.",
+    "Move the call out of the compiled function, or put `supple.disable` around the function that needs it.",
+)
+DISABLED: Final = _reason(
+    "B103",
+    "A call of {name}, which is marked as disabled.",
+    "The function asks not to be compiled (`supple.disable` or `torch.compiler.disable`).",
+    "Remove the mark, or call it outside of the compiled function.",
+)
+BRANCH_ON_TENSOR: Final = _reason(
+    "B104",
+    "A branch on the value of a tensor ({name}).",
+    "The branch depends on numbers that exist only when the compiled code runs.",
+    "Use torch.where(condition, a, b), or move the `if` out of the compiled function.",
+)
+TENSOR_VALUE: Final = _reason(
+    "B105",
+    "The value of a tensor is needed as a Python object: {name}.",
+    "Its numbers, or a size that depends on them, exist only when the compiled code runs.",
+    "Keep the value in a tensor, or move this line out of the compiled function.",
+)
+PRINT_TENSOR: Final = _reason(
+    "B106",
+    "`{name}` of a tensor.",
+    "The text depends on numbers that exist only when the compiled code runs.",
+    "Return the tensor and print it outside, or remove the line.",
+)
+ATTRIBUTE: Final = _reason(
+    "B107",
+    "The attribute `{name}` of {owner} is not captured.",
+    "Reading or writing it runs code that cannot be followed.",
+    "Move this line out of the compiled function.",
+)
+OPERATOR: Final = _reason(
+    "B108",
+    "The operator {name} on {kinds} is not captured.",
+    "No rule says what it does for these types.",
+    "Move this line out of the compiled function.",
+)
+OBJECT: Final = _reason(
+    "B109",
+    "An object of type {name} is not captured.",
+    "The compiler does not know how its state may change: {detail}.",
+    "Move its use out of the compiled function, or pass a plain tensor.",
+)
+REBUILD: Final = _reason(
+    "B110",
+    "A {name} made in the compiled function leaves it, or is needed in Python.",
+    "The compiler cannot make such an object outside of the graph.",
+    "Convert it to a tensor, a number or a plain container before it leaves.",
+)
+DEPTH: Final = _reason(
+    "B111",
+    "Calls are nested deeper than {limit}.",
+    "Each level is captured; a recursion without a constant end would never finish.",
+    "Raise `options={{'inline_depth': ...}}`, or move the recursion out.",
+)
+LEAF_ERROR: Final = _reason(
+    "B112",
+    "{name} raised {error}.",
+    "The operation fails for these arguments in eager too, or its shape rule does not support them.",
+    "Read the error; when eager accepts the call, please report it.",
+)
+ESCAPED: Final = _reason(
+    "B113",
+    "{name} was raised out of the compiled function.",
+    "The call ends with an exception, which eager raises with the right traceback.",
+    "Nothing, if the exception is meant.",
+)
+GENERATOR: Final = _reason(
+    "B114",
+    "A {name} is not captured.",
+    "Its body runs on when the caller asks for it, after the compiled call has ended.",
+    "Return a list, or compile the function that consumes it.",
+)
+SIDE_EFFECT: Final = _reason(
+    "B115",
+    "A change of {name} cannot be replayed.",
+    "The object is not one whose change can be written as Python instructions.",
+    "Move this line out of the compiled function.",
+)
+STEPS: Final = _reason(
+    "B116",
+    "Capture ran {limit} instructions without an end.",
+    "Loops are unrolled, and this one does not end soon.",
+    "Move the loop out of the compiled function.",
+)
+DEFERRED_MODE: Final = _reason(
+    "B117",
+    "{name} is active.",
+    "Such a mode sees each operation when it runs; a captured graph would hide them.",
+    "Compile and call the function outside of the mode.",
+)
+USER_BREAK: Final = _reason(
+    "B118",
+    "`supple.graph_break()` was called.",
+    "The program asks for a break here.",
+    "Remove the call.",
+)

@@ -1,0 +1,1 @@
+"""Conditions under which an entry holds: kinds as data, the tree, the generated checker, explanations."""

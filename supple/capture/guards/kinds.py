@@ -1,0 +1,80 @@
+"""Guards as data: a source, a kind, what is expected, and the user's line that asked."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from supple.base.errors import Where
+from supple.capture.source import Source
+
+
+class Kind(Enum):
+    """What is checked of the value at a source. The value names it in the printed tree."""
+
+    TYPE = "TYPE"  # type(x) is expected
+    EQUALS = "EQUALS"  # same type and value; NaN equals NaN
+    IS = "IS"  # x is expected (the entry holds it: classes, modules, functions of torch, None)
+    ID = "ID"  # id(x) == expected.key; the entry dies with the object
+    CODE = "CODE"  # x.__code__ is expected
+    LENGTH = "LENGTH"  # len(x) == expected
+    KEYS = "KEYS"  # list(x) == expected, keys of a dict in order
+    HAS_KEY = "HAS_KEY"  # expected in x, for dicts and sets
+    LACKS_KEY = "LACKS_KEY"  # expected not in x
+    LACKS_ATTRIBUTE = "LACKS_ATTRIBUTE"  # expected not in x.__dict__
+    LACKS_CLASS_ATTRIBUTE = "LACKS_CLASS_ATTRIBUTE"  # not hasattr(x, expected), for classes
+    TENSOR = "TENSOR"  # metadata of a tensor, a TensorExpectation
+    NO_GRADIENT = "NO_GRADIENT"  # x.grad is None
+    SAME = "SAME"  # x is the value at the other source
+    DISTINCT = "DISTINCT"  # the values at these sources are different objects (and storages)
+    STATE = "STATE"  # process and thread state, a StateExpectation
+
+
+@dataclass(frozen=True, slots=True)
+class TensorExpectation:
+    """What a TENSOR guard compares.
+
+    Attributes:
+        kind: the exact Python type.
+        sizes, strides: in elements.
+        dtype, device: torch's own objects.
+        keys: the dispatch keys as a number: inference tensors, conjugate bits, functorch wrappers differ.
+    """
+
+    kind: type
+    dtype: object
+    device: object
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    requires_grad: bool
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An object known by its id alone; `label` describes it."""
+
+    key: int
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One condition.
+
+    Attributes:
+        expected: depends on the kind, see `Kind`.
+        where: the user's line that made capture look at the value.
+        others: further sources, for SAME and DISTINCT.
+    """
+
+    source: Source
+    kind: Kind
+    expected: object = None
+    where: Where | None = None
+    others: tuple[Source, ...] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two guards the same condition."""
+        expected = self.expected
+        marker = expected if isinstance(expected, str | int | bool | type | None) else id(expected)
+        return (self.source.name, self.kind, type(expected), marker, self.others)

@@ -1,0 +1,84 @@
+"""Machine: what values and library rules may ask of the interpreter. The engine implements it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NoReturn, Protocol
+
+from supple.base.errors import Reason, Where
+from supple.capture.guards.kinds import Kind
+from supple.capture.source import Source
+
+if TYPE_CHECKING:
+    from supple.capture.heap import Heap
+    from supple.capture.recorder import Recorder
+    from supple.capture.values.base import Value
+    from supple.capture.values.function import FunctionValue
+    from supple.capture.values.tensor import TensorValue
+
+
+class Machine(Protocol):
+    """One capture in progress."""
+
+    @property
+    def heap(self) -> "Heap":
+        """What capture changed so far, with undo."""
+        ...
+
+    @property
+    def recorder(self) -> "Recorder":
+        """The graph under construction."""
+        ...
+
+    @property
+    def tensors(self) -> "dict[int, TensorValue]":
+        """The value of each fake tensor, by its id."""
+        ...
+
+    def user_stack(self) -> tuple[Where, ...]:
+        """Return the captured program's stack, innermost last."""
+        ...
+
+    def guard(self, source: Source | None, kind: Kind, expected: object = None) -> None:
+        """Record a condition; does nothing without a source (the object was made during capture)."""
+        ...
+
+    def wrap(self, obj: object, source: Source | None) -> "Value":
+        """Return the value of an existing object, guarded as far as its kind needs at once."""
+        ...
+
+    def call(
+        self, callee: "Value", args: Sequence["Value"] = (), kwargs: Mapping[str, "Value"] | None = None
+    ) -> "Value":
+        """Return the result of a call: a rule's, or by inlining."""
+        ...
+
+    def call_leaf(self, function: object, args: Sequence["Value"], kwargs: Mapping[str, "Value"]) -> "Value":
+        """Return the result of a call of something without Python code, by its rule or as a graph node."""
+        ...
+
+    def inline(
+        self, function: "FunctionValue", args: Sequence["Value"], kwargs: Mapping[str, "Value"]
+    ) -> "Value":
+        """Return the result of interpreting a Python function on values."""
+        ...
+
+    def construct(
+        self, kind: type, source: Source | None, args: Sequence["Value"], kwargs: Mapping[str, "Value"]
+    ) -> "Value":
+        """Return a new instance of a class, by its rule or through `__new__` and `__init__`."""
+        ...
+
+    def compare(self, op: str, left: "Value", right: "Value") -> "Value":
+        """Return `left op right` for a comparison operator."""
+        ...
+
+    def call_python(self, function: Callable[..., object], *args: "Value") -> "Value":
+        """Inline a plain Python function of this package (a polyfill) on values."""
+        ...
+
+    def unsupported(self, reason: Reason, **facts: object) -> NoReturn:
+        """Give up this capture: raise `Unsupported` with the user's stack."""
+        ...
+
+    def throw(self, kind: type[BaseException], *args: object) -> NoReturn:
+        """Raise an exception inside the captured program."""
+        ...

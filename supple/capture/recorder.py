@@ -1,0 +1,100 @@
+"""Append to the graph under construction: inputs lifted from sources, nodes run on fake tensors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+
+from supple.base.errors import Where
+from supple.capture.source import Source
+from supple.expr import const
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var
+from supple.ir.ops import Op
+from supple.shapes.fake import fake_like, meta_of
+
+
+@dataclass(frozen=True, slots=True)
+class Lifted:
+    """A graph input: where residual code loads it, and the real tensor of this call."""
+
+    source: Source
+    name: str
+    real: torch.Tensor
+
+
+class Recorder:
+    """The graph so far. A fake tensor stands for each tensor; `names` maps its id to the value's name."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Input] = []
+        self.lifted: list[Lifted] = []
+        self.nodes: list[Node] = []
+        self.writes_inputs = False
+        self._vars: dict[int, tuple[Var, torch.Tensor]] = {}
+        self._taken: dict[str, int] = {}
+
+    def lift(self, real: torch.Tensor, source: Source) -> torch.Tensor:
+        """Return the fake of a tensor that exists, made an input of the graph."""
+        fake = fake_like(real)
+        name = self._fresh(_identifier(source.name))
+        is_parameter = isinstance(real, torch.nn.Parameter)
+        self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter))
+        self.lifted.append(Lifted(source, name, real))
+        self._vars[id(fake)] = (Var(name), fake)
+        return fake
+
+    def var_of(self, fake: torch.Tensor) -> Var:
+        """Return the use of the value that `fake` stands for."""
+        return self._vars[id(fake)][0]
+
+    def knows(self, fake: torch.Tensor) -> bool:
+        """Tell whether `fake` is a value of this graph."""
+        return id(fake) in self._vars
+
+    def record(
+        self,
+        op: Op,
+        args: tuple[Arg, ...],
+        kwargs: Mapping[str, Arg],
+        result: object,
+        where: tuple[Where, ...],
+    ) -> None:
+        """Append a node whose result on fake tensors was `result`, and name the tensors in it."""
+        name = self._fresh(op.name.rsplit(".", 1)[-1].strip("_"))
+        self.nodes.append(Node(name, op, args, dict(kwargs), _meta(result), where))
+        self._note(Var(name), result)
+
+    def graph(self, outputs: tuple[Arg, ...]) -> Graph:
+        """Return the finished graph with these outputs."""
+        return Graph(tuple(self.inputs), tuple(self.nodes), outputs)
+
+    def _note(self, var: Var, result: object) -> None:
+        if isinstance(result, torch.Tensor):
+            self._vars.setdefault(id(result), (var, result))
+        elif isinstance(result, tuple | list):
+            for index, item in enumerate(result):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open results
+                self._note(Var(var.name, (*var.path, index)), item)
+
+    def _fresh(self, stem: str) -> str:
+        count = self._taken.get(stem, 0)
+        self._taken[stem] = count + 1
+        return f"{stem}_{count}" if count else stem
+
+
+def _meta(result: object) -> Meta:
+    if isinstance(result, torch.Tensor):
+        return meta_of(result)
+    if isinstance(result, bool | float | None):
+        return Constant(result)
+    if isinstance(result, int):
+        return const(result)
+    if isinstance(result, tuple | list):
+        return tuple(_meta(item) for item in result)  # pyright: ignore[reportUnknownVariableType]  # open results
+    return Constant(result)
+
+
+def _identifier(path: str) -> str:
+    text = "".join(character if character.isalnum() else "_" for character in path).strip("_").lower()
+    while "__" in text:
+        text = text.replace("__", "_")
+    return text.replace("_modules_", "_").replace("_parameters_", "_").replace("_dict_", "_")

@@ -1,0 +1,1 @@
+"""Symbolic values: what the interpreter's stack holds instead of Python objects."""

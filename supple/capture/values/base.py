@@ -1,0 +1,146 @@
+"""Value: the protocol of everything on the symbolic stack, with its defaults.
+
+A default refuses: it raises the exception that Python raises for an unsupported operation, or gives up capture
+where that cannot be known. Kinds override what they support.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from supple.capture import breaks
+from supple.capture.machine import Machine
+from supple.capture.source import Source
+
+V = TypeVar("V")
+
+
+class NotConstant(Exception):  # noqa: N818  # control flow inside capture, never shown
+    """The value has no Python object that is known now."""
+
+
+class Raised(Exception):  # noqa: N818  # an exception of the captured program, as a value
+    """An exception flies in the captured program."""
+
+    def __init__(self, value: "Value") -> None:
+        super().__init__(value)
+        self.value = value
+
+
+class Value:
+    """What is known of one Python object.
+
+    Attributes:
+        source: where the object is found when the compiled code runs; None when capture made it.
+    """
+
+    __slots__ = ("source",)
+
+    def __init__(self, source: Source | None = None) -> None:
+        self.source = source
+
+    def python_type(self) -> type:
+        """Return what `type(x)` gives."""
+        raise NotImplementedError(type(self).__name__)
+
+    def describe(self) -> str:
+        """Return a short description for messages."""
+        name = self.python_type().__name__
+        return f"{name} {self.source.name}" if self.source else name
+
+    def as_python(self) -> object:
+        """Return the Python object that this is, when it is known and immutable.
+
+        Raises:
+            NotConstant: otherwise.
+        """
+        raise NotConstant
+
+    def identity(self) -> object:
+        """Return an object that is the same for two values exactly when Python's `is` holds."""
+        return self
+
+    def key(self, machine: Machine) -> object:
+        """Return a hashable that is equal for equal dict keys. Raises TypeError in the program if unhashable."""
+        machine.throw(TypeError, f"unhashable type: {self.python_type().__name__!r}")
+
+    def truth(self, machine: Machine) -> bool:
+        """Return `bool(x)`."""
+        machine.unsupported(breaks.OPERATOR, name="bool()", kinds=self.describe())
+
+    def length(self, machine: Machine) -> "Value":
+        """Return `len(x)`."""
+        machine.throw(TypeError, f"object of type {self.python_type().__name__!r} has no len()")
+
+    def get_attr(self, machine: Machine, name: str) -> "Value":
+        """Return `x.name`; raises AttributeError in the program when there is none."""
+        machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def set_attr(self, machine: Machine, name: str, new: "Value") -> None:
+        """`x.name = new`."""
+        machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def delete_attr(self, machine: Machine, name: str) -> None:
+        """`del x.name`."""
+        machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def get_item(self, machine: Machine, key: "Value") -> "Value":
+        """Return `x[key]`."""
+        machine.unsupported(breaks.OPERATOR, name="[]", kinds=self.describe())
+
+    def set_item(self, machine: Machine, key: "Value", new: "Value") -> None:
+        """`x[key] = new`."""
+        machine.unsupported(breaks.OPERATOR, name="[]=", kinds=self.describe())
+
+    def delete_item(self, machine: Machine, key: "Value") -> None:
+        """`del x[key]`."""
+        machine.unsupported(breaks.OPERATOR, name="del []", kinds=self.describe())
+
+    def contains(self, machine: Machine, item: "Value") -> "Value":
+        """Return `item in x`."""
+        machine.unsupported(breaks.OPERATOR, name="in", kinds=self.describe())
+
+    def iterate(self, machine: Machine) -> "Value":
+        """Return `iter(x)`."""
+        machine.throw(TypeError, f"{self.python_type().__name__!r} object is not iterable")
+
+    def advance(self, machine: Machine) -> "Value | None":
+        """Return the next item of an iterator, None at its end."""
+        machine.throw(TypeError, f"{self.python_type().__name__!r} object is not an iterator")
+
+    def call(self, machine: Machine, args: Sequence["Value"], kwargs: Mapping[str, "Value"]) -> "Value":
+        """Return `x(*args, **kwargs)`."""
+        machine.unsupported(breaks.CALL, name=self.describe())
+
+
+class LazyValue(Value):
+    """An item of an existing container, not looked at yet."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: object, source: Source | None) -> None:
+        super().__init__(source)
+        self.obj = obj
+
+    def force(self, machine: Machine) -> Value:
+        """Return the wrapped item; guards appear now."""
+        return machine.wrap(self.obj, self.source)
+
+
+def take_all(machine: Machine, value: Value) -> list[Value]:
+    """Return all items of an iterable, by its iterator."""
+    return list(drain(machine, value.iterate(machine)))
+
+
+def drain(machine: Machine, iterator: Value) -> Iterator[Value]:
+    """Yield what an iterator gives until it ends."""
+    while (item := iterator.advance(machine)) is not None:
+        yield item
+
+
+def is_constant(value: Value) -> bool:
+    """Tell whether `as_python` gives an object."""
+    try:
+        value.as_python()
+    except NotConstant:
+        return False
+    return True

@@ -1,0 +1,100 @@
+"""Immutable leaves: numbers, strings, None, dtypes, devices, enums, code objects, ranges of ints."""
+
+import enum
+import types
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import torch
+
+from supple.capture.machine import Machine
+from supple.capture.source import Source
+from supple.capture.values.base import Value
+
+#: Types whose objects are immutable, compared by value, and free of references to user objects.
+LITERALS: Final = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(...),
+    type(NotImplemented),
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+    range,
+    types.CodeType,
+)
+
+
+class ConstantValue(Value):
+    """A known immutable object."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.value = value
+
+    def python_type(self) -> type:
+        return type(self.value)
+
+    def describe(self) -> str:
+        return f"{type(self.value).__name__} {self.value!r}"
+
+    def as_python(self) -> object:
+        return self.value
+
+    def identity(self) -> object:
+        value = self.value
+        singleton = value is None or isinstance(value, bool | enum.Enum | type(...) | type(NotImplemented))
+        return value if singleton else (type(value), value)
+
+    def key(self, machine: Machine) -> object:
+        return self.value
+
+    def truth(self, machine: Machine) -> bool:
+        return bool(self.value)
+
+    def length(self, machine: Machine) -> Value:
+        return fold(machine, len, self.value)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        return wrap_folded(machine, fold_raw(machine, getattr, self.value, name))
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        return fold(machine, lambda a, b: a[b], self.value, key.as_python())
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return fold(machine, lambda a, b: b in a, self.value, item.as_python())
+
+    def iterate(self, machine: Machine) -> Value:
+        items = fold_raw(machine, list, self.value)
+        assert isinstance(items, list)
+        return machine.wrap(tuple(items), None).iterate(machine)  # pyright: ignore[reportUnknownArgumentType]  # items of a constant
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        machine.throw(TypeError, f"{type(self.value).__name__!r} object is not callable")
+
+
+def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object) -> object:
+    """Return `function(*args, **kwargs)` on Python objects; its exception becomes one of the program."""
+    assert callable(function)
+    try:
+        return function(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001  # whatever the constant operation raises, the program raises
+        machine.throw(type(error), *error.args)
+
+
+def fold(machine: Machine, function: object, *args: object, **kwargs: object) -> Value:
+    """Return the wrapped result of a pure function on constants."""
+    return wrap_folded(machine, fold_raw(machine, function, *args, **kwargs))
+
+
+def wrap_folded(machine: Machine, result: object) -> Value:
+    """Return the value of an object computed from constants."""
+    return ConstantValue(result) if type(result) in LITERALS else machine.wrap(result, None)

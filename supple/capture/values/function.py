@@ -1,0 +1,253 @@
+"""Python functions (existing or made during capture), cells, bound methods, and callables without Python code."""
+
+import types
+from collections.abc import Mapping, Sequence
+
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.machine import Machine
+from supple.capture.source import Source, attribute, cell, instance_attribute, item
+from supple.capture.values.base import LazyValue, NotConstant, Value
+from supple.capture.values.constant import ConstantValue
+
+UNBOUND = object()
+
+
+class CellValue(Value):
+    """A closure cell. `contents` is None while it is empty; written by the heap alone.
+
+    Attributes:
+        obj: the existing cell, None when capture made it.
+    """
+
+    __slots__ = ("contents", "obj")
+
+    def __init__(
+        self, contents: Value | None, source: Source | None = None, obj: types.CellType | None = None
+    ) -> None:
+        super().__init__(source)
+        self.contents = contents
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return types.CellType
+
+    def get(self, machine: Machine) -> Value | None:
+        """Return the contents, None when the cell is empty."""
+        found = self.contents
+        if isinstance(found, LazyValue):
+            found = found.force(machine)
+            self.contents = found
+        return found
+
+    def put(self, machine: Machine, new: Value | None) -> None:
+        """Write the cell."""
+        machine.heap.set_field(self, "contents", new)
+        if self.obj is not None:
+            machine.heap.touch(self)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        found = self.get(machine) if name == "cell_contents" else None
+        if found is None:
+            machine.throw(ValueError, "Cell is empty")
+        return found
+
+
+def wrap_cell(obj: types.CellType, source: Source | None) -> CellValue:
+    """Return the value of an existing cell; its contents are read lazily. `source` names the contents."""
+    try:
+        contents = obj.cell_contents
+    except ValueError:
+        return CellValue(None, source, obj)
+    return CellValue(LazyValue(contents, source), source, obj)
+
+
+class FunctionValue(Value):
+    """A Python function.
+
+    Attributes:
+        code: its code object.
+        global_names: the dict that its globals live in.
+        defaults, kwdefaults: values (lazy for an existing function).
+        closure: one CellValue per free variable, in the order of `co_freevars`.
+        attrs: attributes set during capture.
+        fn: the existing function, None when capture made it.
+    """
+
+    __slots__ = ("attrs", "closure", "code", "defaults", "fn", "global_names", "kwdefaults")
+
+    def __init__(
+        self,
+        code: types.CodeType,
+        global_names: dict[str, object],
+        closure: Sequence[CellValue],
+        source: Source | None = None,
+        fn: types.FunctionType | None = None,
+    ) -> None:
+        super().__init__(source)
+        self.code = code
+        self.global_names = global_names
+        self.closure = closure
+        self.defaults: list[Value] = []
+        self.kwdefaults: dict[str, Value] = {}
+        self.attrs: dict[str, Value] = {}
+        self.fn = fn
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+    def describe(self) -> str:
+        return f"function {self.code.co_qualname}"
+
+    def identity(self) -> object:
+        return ("function", id(self.fn)) if self.fn is not None else self
+
+    def as_python(self) -> object:
+        if self.fn is None or self.attrs:
+            raise NotConstant
+        return self.fn
+
+    def key(self, machine: Machine) -> object:
+        return self.identity()
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return machine.inline(self, args, kwargs)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        if name in self.attrs:
+            return self.attrs[name]
+        known: dict[str, object] = {
+            "__name__": self.code.co_name,
+            "__qualname__": self.code.co_qualname,
+            "__code__": self.code,
+            "__doc__": self.code.co_consts[0] if self.code.co_consts else None,
+            "__module__": self.global_names.get("__name__"),
+        }
+        if self.fn is not None:
+            return self._existing_attr(machine, self.fn, name)
+        if name in known:
+            return ConstantValue(known[name])
+        if name == "__dict__":
+            return machine.call(
+                machine.wrap(dict, None),
+                [machine.wrap([], None)],
+                self.attrs,
+            )
+        if name == "__annotations__":
+            return machine.call(machine.wrap(dict, None))
+        if name == "__defaults__":
+            values = [value.as_python() for value in self.defaults]
+            return machine.wrap(tuple(values) if values else None, None)
+        if name == "__get__":
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        machine.throw(AttributeError, f"'function' object has no attribute {name!r}")
+
+    def _existing_attr(self, machine: Machine, fn: types.FunctionType, name: str) -> Value:
+        if name in fn.__dict__:
+            found = fn.__dict__[name]
+            return machine.wrap(found, instance_attribute(self.source, name) if self.source else None)
+        if not hasattr(fn, name):
+            machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
+            machine.throw(AttributeError, f"'function' object has no attribute {name!r}")
+        return machine.wrap(getattr(fn, name), attribute(self.source, name) if self.source else None)
+
+    def set_attr(self, machine: Machine, name: str, new: Value) -> None:
+        if self.fn is not None:
+            machine.unsupported(breaks.SIDE_EFFECT, name=self.describe())
+        machine.heap.put(self.attrs, name, new)
+
+
+def wrap_function(machine: Machine, fn: types.FunctionType, source: Source | None) -> FunctionValue:
+    """Return the value of an existing function; its code is guarded, the rest when it is read."""
+    machine.guard(source, Kind.CODE, fn.__code__)
+    cells = [wrap_cell(one, cell(source, i) if source else None) for i, one in enumerate(fn.__closure__ or ())]
+    made = FunctionValue(fn.__code__, fn.__globals__, cells, source, fn)
+    if fn.__defaults__:
+        base = attribute(source, "__defaults__") if source else None
+        made.defaults = [
+            LazyValue(default, item(base, i, tuple) if base else None)
+            for i, default in enumerate(fn.__defaults__)
+        ]
+    if fn.__kwdefaults__:
+        base = attribute(source, "__kwdefaults__") if source else None
+        made.kwdefaults = {
+            name: LazyValue(default, item(base, name, dict) if base else None)
+            for name, default in fn.__kwdefaults__.items()
+        }
+    return made
+
+
+class BoundMethodValue(Value):
+    """`owner.function`: calling it passes the owner first."""
+
+    __slots__ = ("function", "owner")
+
+    def __init__(self, owner: Value, function: Value, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.owner = owner
+        self.function = function
+
+    def python_type(self) -> type:
+        return types.MethodType if isinstance(self.function, FunctionValue) else types.BuiltinMethodType
+
+    def describe(self) -> str:
+        return f"method {self.function.describe()} of {self.owner.describe()}"
+
+    def identity(self) -> object:
+        return ("method", self.owner.identity(), self.function.identity())
+
+    def key(self, machine: Machine) -> object:
+        return self.identity()
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return machine.call(self.function, [self.owner, *args], kwargs)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        if name == "__self__":
+            return self.owner
+        if name == "__func__":
+            return self.function
+        return self.function.get_attr(machine, name)
+
+
+class LeafValue(Value):
+    """A callable without Python code: a builtin function, a method descriptor, a torch function."""
+
+    __slots__ = ("obj",)
+
+    def __init__(self, obj: object, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return type(self.obj)
+
+    def describe(self) -> str:
+        return str(getattr(self.obj, "__qualname__", None) or repr(self.obj))
+
+    def identity(self) -> object:
+        return ("object", id(self.obj))
+
+    def as_python(self) -> object:
+        return self.obj
+
+    def key(self, machine: Machine) -> object:
+        return self.identity()
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return machine.call_leaf(self.obj, args, kwargs)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        found = getattr(self.obj, name, UNBOUND)
+        if found is UNBOUND:
+            machine.throw(AttributeError, f"{type(self.obj).__name__!r} object has no attribute {name!r}")
+        return machine.wrap(found, None)

@@ -1,0 +1,80 @@
+"""Generators: a suspended frame that gives values one at a time."""
+
+import types
+from typing import Protocol
+
+from supple.capture.machine import Machine
+from supple.capture.values.attributes import type_attr
+from supple.capture.values.base import Raised, Value
+from supple.capture.values.constant import ConstantValue
+
+
+class Suspended(Protocol):
+    """A frame that can be resumed: `send` gives the next yielded value, or raises Raised(StopIteration)."""
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        ...
+
+    def send(self, value: Value) -> Value:
+        """Resume with the value of the `yield` expression."""
+        ...
+
+    def throw(self, error: Value) -> Value:
+        """Resume by raising at the `yield`."""
+        ...
+
+
+class GeneratorValue(Value):
+    """A generator made during capture."""
+
+    __slots__ = ("frame", "is_finished")
+
+    def __init__(self, frame: Suspended) -> None:
+        super().__init__()
+        self.frame = frame
+        self.is_finished = False
+
+    def python_type(self) -> type:
+        return types.GeneratorType
+
+    def describe(self) -> str:
+        return f"generator {self.frame.name}"
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def iterate(self, machine: Machine) -> Value:
+        return self
+
+    def advance(self, machine: Machine) -> Value | None:
+        try:
+            return self.send(machine, ConstantValue(None))
+        except Raised as raised:
+            if issubclass(raised.value.python_type(), StopIteration):
+                return None
+            raise
+
+    def send(self, machine: Machine, value: Value) -> Value:
+        """Return what the generator yields next; StopIteration is raised in the program at its end."""
+        if self.is_finished:
+            machine.throw(StopIteration)
+        try:
+            return self.frame.send(value)
+        except Raised:
+            self.is_finished = True
+            raise
+
+    def throw(self, machine: Machine, error: Value) -> Value:
+        """Raise `error` at the suspended yield; return what is yielded next."""
+        if self.is_finished:
+            raise Raised(error)
+        try:
+            return self.frame.throw(error)
+        except Raised:
+            self.is_finished = True
+            raise
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        return type_attr(machine, self, types.GeneratorType, name)

@@ -1,0 +1,469 @@
+"""Instances of Python classes: existing objects read lazily, and objects made during capture.
+
+Attribute access follows CPython's `object.__getattribute__`: data descriptors, the instance's own dict, other
+class attributes, `__getattr__`. Instances of subclasses of builtin containers carry a `payload`.
+"""
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.machine import Machine
+from supple.capture.source import Source, attribute, instance_attribute
+from supple.capture.values.attributes import MISSING, bind, class_source, guard_lookup, lookup, may_change, type_attr
+from supple.capture.values.base import LazyValue, NotConstant, Raised, Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
+from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.sequence import SequenceValue, new_list
+
+DELETED: Final = Value()
+_SLOT_KINDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+class InstanceValue(Value):
+    """An instance of `cls`.
+
+    Attributes:
+        attrs: the instance's own attributes as read or written so far; DELETED marks a deleted one.
+        obj: the existing object, None when capture made it.
+        payload: contents, for a subclass of dict, list, tuple, set, str, int, or of an exception (its args).
+        written: names of attributes that capture wrote or deleted.
+    """
+
+    __slots__ = ("attrs", "cls", "obj", "payload", "written")
+
+    def __init__(self, cls: type, source: Source | None = None, obj: object = None) -> None:
+        super().__init__(source)
+        self.cls = cls
+        self.obj = obj
+        self.attrs: dict[str, Value] = {}
+        self.payload: Value | None = None
+        self.written: dict[str, bool] = {}
+
+    def python_type(self) -> type:
+        return self.cls
+
+    def as_python(self) -> object:
+        if self.payload is not None and self.cls.__hash__ is not None and not self.attrs and self.obj is not None:
+            return self.obj if isinstance(self.obj, str | int | float | tuple) else super().as_python()
+        raise NotConstant
+
+    def identity(self) -> object:
+        return ("object", id(self.obj)) if self.obj is not None else self
+
+    def key(self, machine: Machine) -> object:
+        if lookup(self.cls, "__hash__") is object.__hash__ or self.payload is None:
+            hasher = lookup(self.cls, "__hash__")
+            if hasher is object.__hash__:
+                return self.identity()
+            machine.unsupported(breaks.OPERATOR, name="hash()", kinds=self.describe())
+        return self.payload.key(machine)
+
+    def truth(self, machine: Machine) -> bool:
+        for name in ("__bool__", "__len__"):
+            if lookup(self.cls, name) is not MISSING:
+                return type_attr(machine, self, self.cls, name).call(machine, (), {}).truth(machine)
+        for name in ("__bool__", "__len__"):
+            guard_lookup(machine, self.cls, name, MISSING)
+        return True
+
+    def length(self, machine: Machine) -> Value:
+        return self._special(machine, "__len__")
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        return self._special(machine, "__getitem__", key)
+
+    def set_item(self, machine: Machine, key: Value, new: Value) -> None:
+        self._special(machine, "__setitem__", key, new)
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        self._special(machine, "__delitem__", key)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        if lookup(self.cls, "__contains__") is MISSING:
+            return new_list(_items(machine, self)).contains(machine, item)
+        return ConstantValue(self._special(machine, "__contains__", item).truth(machine))
+
+    def iterate(self, machine: Machine) -> Value:
+        if lookup(self.cls, "__iter__") is MISSING and lookup(self.cls, "__getitem__") is not MISSING:
+            return machine.call_python(_iterate_by_index, self).iterate(machine)
+        return self._special(machine, "__iter__")
+
+    def advance(self, machine: Machine) -> Value | None:
+        try:
+            return self._special(machine, "__next__")
+        except Raised as raised:
+            if issubclass(raised.value.python_type(), StopIteration):
+                return None
+            raise
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        found = lookup(self.cls, "__call__")
+        if found is MISSING:
+            machine.throw(TypeError, f"{self.cls.__name__!r} object is not callable")
+        if not isinstance(found, types.FunctionType):
+            machine.unsupported(breaks.CALL, name=self.describe())
+        return machine.call(bind(machine, self, self.cls, "__call__", found), args, kwargs)
+
+    def _special(self, machine: Machine, name: str, *args: Value) -> Value:
+        found = lookup(self.cls, name)
+        if found is MISSING or found is None:
+            machine.throw(TypeError, f"{self.cls.__name__!r} object does not support {name}")
+        return machine.call(bind(machine, self, self.cls, name, found), args)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        found = lookup(self.cls, "__getattribute__")
+        if isinstance(found, types.FunctionType):
+            getter = bind(machine, self, self.cls, "__getattribute__", found)
+            try:
+                return machine.call(getter, [ConstantValue(name)])
+            except Raised as raised:
+                return self._by_getattr(machine, name, raised)
+        try:
+            return self.generic_get(machine, name)
+        except Raised as raised:
+            return self._by_getattr(machine, name, raised)
+
+    def _by_getattr(self, machine: Machine, name: str, raised: Raised) -> Value:
+        fallback = lookup(self.cls, "__getattr__")
+        if fallback is MISSING or not issubclass(raised.value.python_type(), AttributeError):
+            raise raised
+        return machine.call(bind(machine, self, self.cls, "__getattr__", fallback), [ConstantValue(name)])
+
+    def generic_get(self, machine: Machine, name: str) -> Value:
+        """Return what `object.__getattribute__(x, name)` gives."""
+        if name == "__class__":
+            return machine.wrap(self.cls, None)
+        if name == "__dict__":
+            return InstanceDict(self)
+        found = lookup(self.cls, name)
+        if found is not MISSING and is_data_descriptor(found):
+            if isinstance(found, _SLOT_KINDS):
+                return self._slot(machine, name)
+            return bind(machine, self, self.cls, name, found)
+        own = self.own(machine, name)
+        if own is not None:
+            return own
+        if found is MISSING:
+            guard_lookup(machine, self.cls, name, MISSING)
+            machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
+        return bind(machine, self, self.cls, name, found)
+
+    def _slot(self, machine: Machine, name: str) -> Value:
+        if name not in self.attrs and self.obj is not None:
+            found = getattr(self.obj, name, MISSING)
+            if found is not MISSING:
+                self.attrs[name] = machine.wrap(found, attribute(self.source, name) if self.source else None)
+        value = self.attrs.get(name, DELETED)
+        if value is DELETED:
+            machine.throw(AttributeError, name)
+        return value
+
+    def own(self, machine: Machine, name: str) -> Value | None:
+        """Return the instance's own attribute, None when it has none (guarded)."""
+        value = self.attrs.get(name)
+        if value is not None:
+            if isinstance(value, LazyValue):
+                value = value.force(machine)
+                self.attrs[name] = value
+            return None if value is DELETED else value
+        if self.obj is None:
+            return None
+        raw = instance_dict(self.obj).get(name, MISSING)
+        if raw is MISSING:
+            if self.source is not None and self.cls.__dictoffset__:
+                machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
+            return None
+        value = machine.wrap(raw, instance_attribute(self.source, name) if self.source else None)
+        self.attrs[name] = value
+        return value
+
+    def set_attr(self, machine: Machine, name: str, new: Value) -> None:
+        setter = lookup(self.cls, "__setattr__")
+        if isinstance(setter, types.FunctionType):
+            machine.call(bind(machine, self, self.cls, "__setattr__", setter), [ConstantValue(name), new])
+        else:
+            self.generic_set(machine, name, new)
+
+    def generic_set(self, machine: Machine, name: str, new: Value) -> None:
+        """What `object.__setattr__(x, name, new)` does."""
+        found = lookup(self.cls, name)
+        if isinstance(found, property):
+            if found.fset is None:
+                machine.throw(AttributeError, f"property {name!r} of {self.cls.__name__!r} object has no setter")
+            source = guard_lookup(machine, self.cls, name, found)
+            machine.call(machine.wrap(found.fset, attribute(source, "fset") if source else None), [self, new])
+            return
+        setter = MISSING if found is MISSING else lookup(type(found), "__set__")
+        if isinstance(setter, types.FunctionType):
+            machine.call(machine.wrap(setter, None), [machine.wrap(found, None), self, new])
+            return
+        if name == "__class__":
+            machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
+        if not self.cls.__dictoffset__ and not isinstance(found, _SLOT_KINDS):
+            machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
+        self.write(machine, name, new)
+
+    def delete_attr(self, machine: Machine, name: str) -> None:
+        deleter = lookup(self.cls, "__delattr__")
+        if isinstance(deleter, types.FunctionType):
+            machine.call(bind(machine, self, self.cls, "__delattr__", deleter), [ConstantValue(name)])
+        else:
+            self.generic_delete(machine, name)
+
+    def generic_delete(self, machine: Machine, name: str) -> None:
+        """What `object.__delattr__(x, name)` does."""
+        if self.own(machine, name) is None:
+            machine.throw(AttributeError, name)
+        self.write(machine, name, DELETED)
+
+    def write(self, machine: Machine, name: str, new: Value) -> None:
+        """Write an own attribute past any descriptor; DELETED deletes it."""
+        machine.heap.put(self.attrs, name, new)
+        machine.heap.put(self.written, name, True)
+        if self.obj is not None:
+            machine.heap.touch(self)
+
+    def own_names(self, machine: Machine) -> list[str]:
+        """Return the names in the instance's dict, in order; guards the whole list for an existing object."""
+        names: dict[str, None] = {}
+        if self.obj is not None:
+            existing = instance_dict(self.obj)
+            if self.source is not None:
+                machine.guard(attribute(self.source, "__dict__"), Kind.KEYS, tuple(existing))
+            names.update(dict.fromkeys(existing))
+        names.update(dict.fromkeys(self.attrs))
+        slots = {name for name in names if isinstance(lookup(self.cls, name), _SLOT_KINDS)}
+        return [name for name in names if name not in slots and self.attrs.get(name) is not DELETED]
+
+
+def instance_dict(obj: object) -> dict[str, object]:
+    """Return the object's own dict, empty for one without."""
+    found = getattr(obj, "__dict__", None)
+    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]  # names to objects
+
+
+def is_data_descriptor(found: object) -> bool:
+    """Tell whether a class attribute comes before the instance's own."""
+    return isinstance(found, property | types.MemberDescriptorType | types.GetSetDescriptorType) or (
+        lookup(type(found), "__set__") is not MISSING
+    )
+
+
+def _items(machine: Machine, value: Value) -> list[Value]:
+    found: list[Value] = []
+    iterator = value.iterate(machine)
+    while (item := iterator.advance(machine)) is not None:
+        found.append(item)
+    return found
+
+
+def _iterate_by_index(sequence: Sequence[object]) -> object:
+    items: list[object] = []
+    index = 0
+    while True:
+        try:
+            items.append(sequence[index])
+        except IndexError:
+            return items
+        index += 1
+
+
+class InstanceDict(Value):
+    """`x.__dict__` of an instance: a view that reads and writes its attributes."""
+
+    __slots__ = ("instance",)
+
+    def __init__(self, instance: InstanceValue) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def python_type(self) -> type:
+        return dict
+
+    def identity(self) -> object:
+        return ("dict", self.instance.identity())
+
+    def as_dict(self, machine: Machine) -> DictValue:
+        """Return a copy as a dict."""
+        made = DictValue()
+        for name in self.instance.own_names(machine):
+            value = self.instance.own(machine, name)
+            assert value is not None, name
+            made.items[name] = (ConstantValue(name), value)
+        return made
+
+    def find(self, machine: Machine, key: Value) -> Value | None:
+        """Return the attribute named by `key`, None when there is none."""
+        return self.instance.own(machine, str(key.as_python()))
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        found = self.find(machine, key)
+        if found is None:
+            machine.throw(KeyError, key.as_python())
+        return found
+
+    def set_item(self, machine: Machine, key: Value, new: Value) -> None:
+        self.instance.write(machine, str(key.as_python()), new)
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        if self.find(machine, key) is None:
+            machine.throw(KeyError, key.as_python())
+        self.instance.write(machine, str(key.as_python()), DELETED)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return ConstantValue(self.find(machine, item) is not None)
+
+    def truth(self, machine: Machine) -> bool:
+        return bool(self.instance.own_names(machine))
+
+    def length(self, machine: Machine) -> Value:
+        return ConstantValue(len(self.instance.own_names(machine)))
+
+    def iterate(self, machine: Machine) -> Value:
+        return self.as_dict(machine).iterate(machine)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        return type_attr(machine, self, dict, name)
+
+
+class SuperValue(Value):
+    """`super(cls, owner)`: attributes of `owner` looked up after `cls` in the MRO."""
+
+    __slots__ = ("after", "owner", "start")
+
+    def __init__(self, after: type, owner: Value) -> None:
+        super().__init__()
+        self.after = after
+        self.owner = owner
+        owner_object = owner.as_python() if isinstance(owner, ClassValue) else None
+        self.start = owner_object if isinstance(owner_object, type) else owner.python_type()
+
+    def python_type(self) -> type:
+        return super
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        mro = self.start.__mro__
+        for cls in mro[mro.index(self.after) + 1 :]:
+            if name in cls.__dict__:
+                return self._bind(machine, cls, name, cls.__dict__[name])
+        machine.throw(AttributeError, f"'super' object has no attribute {name!r}")
+
+    def _bind(self, machine: Machine, cls: type, name: str, found: object) -> Value:
+        if isinstance(self.owner, ClassValue) and isinstance(found, types.FunctionType):
+            return machine.wrap(found, attribute(class_source(cls), name) if may_change(cls) else None)
+        if isinstance(found, classmethod):
+            inner = machine.wrap(found.__func__, None)  # pyright: ignore[reportUnknownMemberType]  # open
+            owner = self.owner if isinstance(self.owner, ClassValue) else machine.wrap(self.start, None)
+            return BoundMethodValue(owner, inner)
+        if isinstance(found, _SLOT_KINDS) and isinstance(self.owner, InstanceValue):
+            return self.owner.generic_get(machine, name)
+        return bind(machine, self.owner, cls, name, found)
+
+
+class ClassValue(Value):
+    """A class; known by identity."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.cls = cls
+
+    def python_type(self) -> type:
+        return type(self.cls)
+
+    def describe(self) -> str:
+        return f"class {self.cls.__name__}"
+
+    def identity(self) -> object:
+        return self.cls
+
+    def as_python(self) -> object:
+        return self.cls
+
+    def key(self, machine: Machine) -> object:
+        return self.cls
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return machine.construct(self.cls, self.source, args, kwargs)
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        return self._on_metaclass(machine, "__getitem__", key) or machine.wrap(
+            self.cls[key.as_python()],  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]  # list[int] and its kin
+            None,
+        )
+
+    def iterate(self, machine: Machine) -> Value:
+        return self._on_metaclass(machine, "__iter__") or super().iterate(machine)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return self._on_metaclass(machine, "__contains__", item) or super().contains(machine, item)
+
+    def length(self, machine: Machine) -> Value:
+        return self._on_metaclass(machine, "__len__") or super().length(machine)
+
+    def _on_metaclass(self, machine: Machine, name: str, *args: Value) -> Value | None:
+        found = lookup(type(self.cls), name)
+        if not isinstance(found, types.FunctionType):
+            return None
+        return machine.call(machine.wrap(found, None), [self, *args])
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        found = lookup(self.cls, name)
+        meta = lookup(type(self.cls), name)
+        if found is MISSING or (meta is not MISSING and is_data_descriptor(meta)):
+            return self._meta_attr(machine, name, meta)
+        source = guard_lookup(machine, self.cls, name, found)
+        match found:
+            case types.FunctionType():
+                return machine.wrap(found, source)
+            case staticmethod():
+                return machine.wrap(found.__func__, source)  # pyright: ignore[reportUnknownMemberType]  # open
+            case classmethod():
+                inner = machine.wrap(found.__func__, attribute(source, "__func__") if source else None)  # pyright: ignore[reportUnknownMemberType]  # open
+                return BoundMethodValue(self, inner)
+            case types.ClassMethodDescriptorType() | types.BuiltinFunctionType():
+                return LeafValue(getattr(self.cls, name))
+            case _:
+                return machine.wrap(getattr(self.cls, name), source)
+
+    def _meta_attr(self, machine: Machine, name: str, meta: object) -> Value:
+        if isinstance(meta, types.FunctionType):
+            return BoundMethodValue(self, machine.wrap(meta, None))
+        if name == "__dict__":
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        missing = object()
+        found = getattr(self.cls, name, missing)
+        if found is missing:
+            guard_lookup(machine, self.cls, name, MISSING)
+            machine.throw(AttributeError, f"type object {self.cls.__name__!r} has no attribute {name!r}")
+        source = attribute(class_source(self.cls), name) if may_change(self.cls) else None
+        return machine.wrap(found, None if name.startswith("__") else source)
+
+    def set_attr(self, machine: Machine, name: str, new: Value) -> None:
+        machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")
+
+
+def payload_of(value: Value) -> Value:
+    """Return the container that a value is or carries."""
+    if isinstance(value, InstanceValue) and value.payload is not None:
+        return value.payload
+    return value
+
+
+def container(value: Value) -> "SequenceValue | DictValue | SetValue | InstanceDict | None":
+    """Return the builtin container that a value is or carries, None for others."""
+    found = payload_of(value)
+    return found if isinstance(found, SequenceValue | DictValue | SetValue | InstanceDict) else None
+
+
+def is_python_function(value: Value) -> bool:
+    """Tell whether a value is a function with Python code."""
+    return isinstance(value, FunctionValue)

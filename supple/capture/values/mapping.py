@@ -1,0 +1,272 @@
+"""Dicts and sets: values by key. An existing dict is read key by key; its whole key list is guarded only when
+something depends on it (iteration, length, writing).
+"""
+
+from collections.abc import Mapping
+
+from supple.capture.guards.kinds import Kind
+from supple.capture.machine import Machine
+from supple.capture.source import Source, item, key_at
+from supple.capture.values.attributes import type_attr
+from supple.capture.values.base import LazyValue, Value
+from supple.capture.values.constant import LITERALS, ConstantValue
+from supple.capture.values.sequence import new_list, new_tuple
+
+
+class DictValue(Value):
+    """A dict, OrderedDict, defaultdict, or the contents of an instance of a dict subclass.
+
+    Attributes:
+        items: key -> (key value, value), in order; written by the heap alone. For an existing dict that is not
+            complete these are only the entries read so far.
+        obj: the existing dict, None when capture made it.
+        is_complete: the keys are all known (and guarded).
+        factory: of a defaultdict.
+    """
+
+    __slots__ = ("factory", "is_complete", "items", "kind", "obj")
+
+    def __init__(
+        self, kind: type = dict, source: Source | None = None, obj: Mapping[object, object] | None = None
+    ) -> None:
+        super().__init__(source)
+        self.kind = kind
+        self.items: dict[object, tuple[Value, Value]] = {}
+        self.obj = obj
+        self.is_complete = obj is None
+        self.factory: Value | None = None
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def truth(self, machine: Machine) -> bool:
+        self.complete(machine)
+        return bool(self.items)
+
+    def length(self, machine: Machine) -> Value:
+        self.complete(machine)
+        return ConstantValue(len(self.items))
+
+    def complete(self, machine: Machine) -> None:
+        """Guard the key list of an existing dict and know all its entries."""
+        if self.is_complete or self.obj is None:
+            return
+        keys = list(self.obj)
+        if all(type(key) in LITERALS for key in keys):
+            machine.guard(self.source, Kind.KEYS, tuple(keys))
+        else:
+            machine.guard(self.source, Kind.LENGTH, len(keys))
+        known = self.items
+        ordered: dict[object, tuple[Value, Value]] = {}
+        for position, key in enumerate(keys):
+            by_key, value = self._entry(machine, key, position)
+            ordered[by_key] = known.get(by_key) or value
+        self.items = ordered
+        self.is_complete = True
+
+    def _entry(self, machine: Machine, key: object, position: int) -> tuple[object, tuple[Value, Value]]:
+        assert self.obj is not None
+        if type(key) in LITERALS:
+            key_value: Value = ConstantValue(key)
+        else:
+            key_value = machine.wrap(key, key_at(self.source, position) if self.source else None)
+        source = item(self.source, key, dict) if self.source else None
+        return key_value.key(machine), (key_value, LazyValue(self.obj[key], source))
+
+    def find(self, machine: Machine, key: Value) -> Value | None:
+        """Return the value at a key, None when there is none (guarded)."""
+        by_key = key.key(machine)
+        entry = self.items.get(by_key)
+        if entry is None:
+            entry = self._read(machine, key, by_key)
+        if entry is None:
+            return None
+        found = entry[1]
+        if isinstance(found, LazyValue):
+            found = found.force(machine)
+            self.items[by_key] = (entry[0], found)
+        return found
+
+    def _read(self, machine: Machine, key: Value, by_key: object) -> tuple[Value, Value] | None:
+        if self.is_complete or self.obj is None:
+            return None
+        if not isinstance(key, ConstantValue) and not isinstance(by_key, str | int):
+            self.complete(machine)
+            return self.items.get(by_key)
+        raw = key.as_python()
+        if raw not in self.obj:
+            machine.guard(self.source, Kind.LACKS_KEY, raw)
+            return None
+        source = item(self.source, raw, dict) if self.source else None
+        entry: tuple[Value, Value] = (key, LazyValue(self.obj[raw], source))
+        self.items[by_key] = entry
+        return entry
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        found = self.find(machine, key)
+        if found is None and self.factory is not None:
+            found = machine.call(self.factory)
+            self.set_item(machine, key, found)
+        if found is None:
+            machine.throw(KeyError, self.key_object(key))
+        return found
+
+    def key_object(self, key: Value) -> object:
+        """Return the key for a KeyError: the object itself, or its description."""
+        return key.value if isinstance(key, ConstantValue) else key.describe()
+
+    def set_item(self, machine: Machine, key: Value, new: Value) -> None:
+        self.complete(machine)
+        by_key = key.key(machine)
+        old = self.items.get(by_key)
+        machine.heap.put(self.items, by_key, (old[0] if old else key, new))
+        self._changed(machine)
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        self.complete(machine)
+        by_key = key.key(machine)
+        if by_key not in self.items:
+            machine.throw(KeyError, self.key_object(key))
+        machine.heap.drop(self.items, by_key)
+        self._changed(machine)
+
+    def rewrite(self, machine: Machine, items: dict[object, tuple[Value, Value]]) -> None:
+        """Replace all entries, with undo."""
+        self.complete(machine)
+        machine.heap.set_field(self, "items", items)
+        self._changed(machine)
+
+    def _changed(self, machine: Machine) -> None:
+        if self.source is not None:
+            machine.heap.touch(self)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return ConstantValue(self.find(machine, item) is not None)
+
+    def keys(self, machine: Machine) -> list[Value]:
+        """Return the keys in order."""
+        self.complete(machine)
+        return [key for key, _ in self.items.values()]
+
+    def values(self, machine: Machine) -> list[Value]:
+        """Return the values in key order."""
+        return [value for key in self.keys(machine) if (value := self.find(machine, key)) is not None]
+
+    def iterate(self, machine: Machine) -> Value:
+        return DictIterator(self, self.keys(machine))
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        if name == "default_factory" and self.factory is not None:
+            return self.factory
+        return type_attr(machine, self, self.kind, name)
+
+
+class DictIterator(Value):
+    """An iterator over a dict's keys; raises RuntimeError when the size changes meanwhile."""
+
+    __slots__ = ("keys", "mapping", "position")
+
+    def __init__(self, mapping: DictValue, keys: list[Value]) -> None:
+        super().__init__()
+        self.mapping = mapping
+        self.keys = keys
+        self.position = 0
+
+    def python_type(self) -> type:
+        return type(iter({}))
+
+    def iterate(self, machine: Machine) -> Value:
+        return self
+
+    def advance(self, machine: Machine) -> Value | None:
+        if len(self.mapping.items) != len(self.keys):
+            machine.throw(RuntimeError, "dictionary changed size during iteration")
+        if self.position >= len(self.keys):
+            return None
+        machine.heap.set_field(self, "position", self.position + 1)
+        return self.keys[self.position - 1]
+
+
+class DictView(Value):
+    """`keys()`, `values()` or `items()` of a dict."""
+
+    __slots__ = ("mapping", "part")
+
+    def __init__(self, mapping: DictValue, part: str) -> None:
+        super().__init__()
+        self.mapping = mapping
+        self.part = part
+
+    def python_type(self) -> type:
+        return type(getattr({}, self.part)())
+
+    def length(self, machine: Machine) -> Value:
+        return self.mapping.length(machine)
+
+    def truth(self, machine: Machine) -> bool:
+        return self.mapping.truth(machine)
+
+    def list(self, machine: Machine) -> Value:
+        """Return the view's contents as a list."""
+        keys = self.mapping.keys(machine)
+        if self.part == "keys":
+            return new_list(keys)
+        values = self.mapping.values(machine)
+        if self.part == "values":
+            return new_list(values)
+        return new_list([new_tuple(pair) for pair in zip(keys, values, strict=True)])
+
+    def iterate(self, machine: Machine) -> Value:
+        return self.list(machine).iterate(machine)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        if self.part == "keys":
+            return self.mapping.contains(machine, item)
+        return self.list(machine).contains(machine, item)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        return type_attr(machine, self, self.python_type(), name)
+
+
+class SetValue(Value):
+    """A set or frozenset: key -> value."""
+
+    __slots__ = ("items", "kind", "obj")
+
+    def __init__(self, kind: type = set, source: Source | None = None, obj: object = None) -> None:
+        super().__init__(source)
+        self.kind = kind
+        self.items: dict[object, Value] = {}
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def as_python(self) -> object:
+        if self.kind is set:
+            return super().as_python()
+        return frozenset(value.as_python() for value in self.items.values())
+
+    def key(self, machine: Machine) -> object:
+        return frozenset(self.items) if self.kind is frozenset else super().key(machine)
+
+    def truth(self, machine: Machine) -> bool:
+        return bool(self.items)
+
+    def length(self, machine: Machine) -> Value:
+        return ConstantValue(len(self.items))
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return ConstantValue(item.key(machine) in self.items)
+
+    def iterate(self, machine: Machine) -> Value:
+        return new_list(list(self.items.values())).iterate(machine)
+
+    def rewrite(self, machine: Machine, items: dict[object, Value]) -> None:
+        """Replace the members, with undo."""
+        machine.heap.set_field(self, "items", items)
+        if self.source is not None:
+            machine.heap.touch(self)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        return type_attr(machine, self, self.kind, name)

@@ -1,0 +1,223 @@
+"""Lists, tuples, torch.Size, named tuples, deques, slices: a Python kind and a list of values.
+
+A sequence that exists already is read lazily: its length is guarded when it is wrapped, an item when it is read.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+
+import torch
+
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.machine import Machine
+from supple.capture.source import Source, item
+from supple.capture.values.attributes import type_attr
+from supple.capture.values.base import LazyValue, NotConstant, Value
+from supple.capture.values.constant import ConstantValue
+
+
+class SequenceValue(Value):
+    """A list (mutable) or a tuple-like.
+
+    Attributes:
+        kind: list, tuple, torch.Size, a namedtuple class, collections.deque.
+        items: written by the heap alone.
+        obj: the existing object, None when capture made it.
+    """
+
+    __slots__ = ("items", "kind", "obj")
+
+    def __init__(
+        self, kind: type, items: list[Value], source: Source | None = None, obj: object = None
+    ) -> None:
+        super().__init__(source)
+        self.kind = kind
+        self.items = items
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return self.kind
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether it is a list or a deque."""
+        return issubclass(self.kind, list | collections.deque)
+
+    def at(self, machine: Machine, index: int) -> Value:
+        """Return the value of one item, wrapped on first use."""
+        found = self.items[index]
+        if isinstance(found, LazyValue):
+            found = found.force(machine)
+            self.items[index] = found
+        return found
+
+    def all(self, machine: Machine) -> list[Value]:
+        """Return all items."""
+        return [self.at(machine, index) for index in range(len(self.items))]
+
+    def as_python(self) -> object:
+        if self.is_mutable:
+            raise NotConstant
+        found: list[object] = []
+        for value in self.items:
+            if isinstance(value, LazyValue):
+                raise NotConstant
+            found.append(value.as_python())
+        return make_tuple(self.kind, found)
+
+    def key(self, machine: Machine) -> object:
+        if self.is_mutable:
+            return super().key(machine)
+        return tuple(value.key(machine) for value in self.all(machine))
+
+    def truth(self, machine: Machine) -> bool:
+        return bool(self.items)
+
+    def length(self, machine: Machine) -> Value:
+        return ConstantValue(len(self.items))
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        index = key.as_python()
+        if isinstance(index, slice):
+            kind = list if self.is_mutable else (torch.Size if self.kind is torch.Size else tuple)
+            return SequenceValue(kind, [self.at(machine, i) for i in range(len(self.items))[index]])
+        return self.at(machine, self._position(machine, index))
+
+    def _position(self, machine: Machine, index: object) -> int:
+        if not hasattr(index, "__index__"):
+            machine.throw(TypeError, f"{self.kind.__name__} indices must be integers or slices")
+        position = index.__index__()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]  # checked above
+        assert isinstance(position, int)
+        if not -len(self.items) <= position < len(self.items):
+            machine.throw(IndexError, f"{self.kind.__name__} index out of range")
+        return position % len(self.items)
+
+    def set_item(self, machine: Machine, key: Value, new: Value) -> None:
+        self.require_mutable(machine, "item assignment")
+        index = key.as_python()
+        items = list(self.items)
+        if isinstance(index, slice):
+            from_iterable = machine.call(machine.wrap(list, None), [new])
+            assert isinstance(from_iterable, SequenceValue)
+            items[index] = from_iterable.items
+        else:
+            items[self._position(machine, index)] = new
+        self.rewrite(machine, items)
+
+    def delete_item(self, machine: Machine, key: Value) -> None:
+        self.require_mutable(machine, "item deletion")
+        items = list(self.items)
+        index = key.as_python()
+        del items[index if isinstance(index, slice) else self._position(machine, index)]
+        self.rewrite(machine, items)
+
+    def require_mutable(self, machine: Machine, what: str) -> None:
+        """Raise TypeError in the program for a tuple."""
+        if not self.is_mutable:
+            machine.throw(TypeError, f"{self.kind.__name__!r} object does not support {what}")
+
+    def rewrite(self, machine: Machine, items: list[Value]) -> None:
+        """Replace the contents, with undo, and note the change for replay."""
+        machine.heap.replace(self.items, items)
+        if self.source is not None:
+            machine.heap.touch(self)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        from_library = machine.call_python(_contains, self, item)
+        return ConstantValue(from_library.truth(machine))
+
+    def iterate(self, machine: Machine) -> Value:
+        return SequenceIterator(self)
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        fields: tuple[str, ...] = getattr(self.kind, "_fields", ())
+        if name in fields:
+            return self.at(machine, fields.index(name))
+        if name == "maxlen" and isinstance(self.obj, collections.deque):
+            return ConstantValue(self.obj.maxlen)  # pyright: ignore[reportUnknownMemberType]  # element type is open
+        return type_attr(machine, self, self.kind, name)
+
+
+def _contains(items: Sequence[object], wanted: object) -> bool:
+    for item_ in items:  # noqa: SIM110  # inlined during capture: a plain loop is the shortest trace
+        if item_ is wanted or item_ == wanted:
+            return True
+    return False
+
+
+class SequenceIterator(Value):
+    """An iterator over a sequence; sees changes of a list made while it runs, as in CPython."""
+
+    __slots__ = ("position", "sequence")
+
+    def __init__(self, sequence: SequenceValue) -> None:
+        super().__init__()
+        self.sequence = sequence
+        self.position = 0
+
+    def python_type(self) -> type:
+        return type(iter(())) if not self.sequence.is_mutable else type(iter([]))
+
+    def iterate(self, machine: Machine) -> Value:
+        return self
+
+    def advance(self, machine: Machine) -> Value | None:
+        position = self.position
+        if position >= len(self.sequence.items):
+            return None
+        machine.heap.set_field(self, "position", position + 1)
+        return self.sequence.at(machine, position)
+
+
+def make_tuple(kind: type, items: list[object]) -> object:
+    """Return a tuple-like Python object of `kind`."""
+    make = getattr(kind, "_make", None)
+    return make(items) if make is not None else kind(items)
+
+
+def wrap_sequence(machine: Machine, obj: Sequence[object], source: Source | None, kind: type) -> SequenceValue:
+    """Return the lazy value of an existing sequence; guards its type and length."""
+    machine.guard(source, Kind.TYPE, kind)
+    machine.guard(source, Kind.LENGTH, len(obj))
+    items: list[Value]
+    if source is None:
+        items = [machine.wrap(element, None) for element in obj]
+    else:
+        base = tuple if issubclass(kind, tuple) else list
+        items = [LazyValue(element, item(source, i, base)) for i, element in enumerate(obj)]
+    return SequenceValue(kind, items, source, obj if source is not None else None)
+
+
+class SliceValue(Value):
+    """A slice whose parts are not all constant."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Value, Value, Value]) -> None:
+        super().__init__()
+        self.parts = parts
+
+    def python_type(self) -> type:
+        return slice
+
+    def as_python(self) -> object:
+        return slice(*(part.as_python() for part in self.parts))
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        if name in ("start", "stop", "step"):
+            return self.parts[("start", "stop", "step").index(name)]
+        machine.unsupported(breaks.ATTRIBUTE, name=name, owner="slice")
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        machine.throw(TypeError, "'slice' object is not callable")
+
+
+def new_list(items: Sequence[Value]) -> SequenceValue:
+    """Return a list made during capture."""
+    return SequenceValue(list, list(items))
+
+
+def new_tuple(items: Sequence[Value]) -> SequenceValue:
+    """Return a tuple made during capture."""
+    return SequenceValue(tuple, list(items))

@@ -1,0 +1,174 @@
+"""Tensors: a fake tensor that stands for the real one, and how calls on it become graph nodes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import torch
+
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.machine import Machine
+from supple.capture.source import Source, instance_attribute
+from supple.capture.values.attributes import MISSING, lookup
+from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.function import BoundMethodValue, LeafValue
+from supple.capture.values.instance import InstanceValue, instance_dict
+from supple.capture.values.mapping import DictValue
+from supple.capture.values.sequence import SequenceValue, SliceValue
+from supple.ir.graph.nodes import Arg
+from supple.ir.ops import Op, function_op
+from supple.shapes.fake import DataDependent
+
+#: Attributes that are plain metadata, read off the fake tensor.
+METADATA: Final = frozenset(
+    "shape dtype device ndim layout requires_grad is_cuda is_cpu is_meta is_sparse is_quantized is_nested itemsize "
+    "nbytes is_mkldnn is_xpu is_mps is_leaf names is_xla is_mtia is_ipu is_vulkan is_maia is_sparse_csr".split()
+)
+#: Attributes that are tensors.
+TENSOR_ATTRIBUTES: Final = frozenset("T mT H mH real imag data".split())
+
+
+class TensorValue(Value):
+    """A tensor.
+
+    Attributes:
+        fake: carries the metadata, and is what torch functions run on during capture.
+        obj: the existing tensor, None for a result.
+    """
+
+    __slots__ = ("fake", "obj")
+
+    def __init__(self, fake: torch.Tensor, source: Source | None = None, obj: torch.Tensor | None = None) -> None:
+        super().__init__(source)
+        self.fake = fake
+        self.obj = obj
+
+    def python_type(self) -> type:
+        return torch.Tensor if self.obj is None else type(self.obj)
+
+    def describe(self) -> str:
+        shape = "x".join(str(size) for size in self.fake.shape) or "scalar"
+        name = f" {self.source.name}" if self.source else ""
+        return f"tensor{name} ({self.fake.dtype}, {shape})"
+
+    def identity(self) -> object:
+        return ("tensor", id(self.fake))
+
+    def key(self, machine: Machine) -> object:
+        return self.identity()
+
+    def truth(self, machine: Machine) -> bool:
+        machine.unsupported(breaks.BRANCH_ON_TENSOR, name=self.describe())
+
+    def length(self, machine: Machine) -> Value:
+        if self.fake.ndim == 0:
+            machine.throw(TypeError, "len() of a 0-d tensor")
+        return ConstantValue(int(self.fake.shape[0]))
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        if name in METADATA:
+            return machine.wrap(getattr(self.fake, name), None)
+        if name in TENSOR_ATTRIBUTES:
+            return emit(machine, function_op("builtins.getattr", getattr), [self, ConstantValue(name)], {})
+        if name == "__class__":
+            return machine.wrap(self.python_type(), None)
+        if self.obj is not None and name in instance_dict(self.obj):
+            source = instance_attribute(self.source, name) if self.source else None
+            return machine.wrap(instance_dict(self.obj)[name], source)
+        if name == "grad" and self.obj is not None and self.obj.grad is None:
+            machine.guard(self.source, Kind.NO_GRADIENT)
+            return ConstantValue(None)
+        found = lookup(self.python_type(), name)
+        if found is MISSING:
+            if self.obj is not None:
+                machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
+            machine.throw(AttributeError, f"'Tensor' object has no attribute {name!r}")
+        if callable(found):
+            return BoundMethodValue(self, LeafValue(found))
+        machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        return machine.call_leaf(torch.Tensor.__getitem__, [self, key], {})
+
+    def set_item(self, machine: Machine, key: Value, new: Value) -> None:
+        machine.call_leaf(torch.Tensor.__setitem__, [self, key, new], {})
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        machine.unsupported(breaks.BRANCH_ON_TENSOR, name=f"`in` of {self.describe()}")
+
+    def iterate(self, machine: Machine) -> Value:
+        if self.fake.ndim == 0:
+            machine.throw(TypeError, "iteration over a 0-d tensor")
+        return machine.call_leaf(torch.Tensor.unbind, [self, ConstantValue(0)], {}).iterate(machine)
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        machine.throw(TypeError, "'Tensor' object is not callable")
+
+
+def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Record a node that calls `op`, run it on the fakes, and return the value of its result.
+
+    Gives up capture when an argument has no place in a graph, or the op needs numbers (`item`).
+    """
+    graph_args = tuple(to_arg(machine, value) for value in args)
+    graph_kwargs = {name: to_arg(machine, value) for name, value in kwargs.items()}
+    fake_args = [to_fake(value) for value in args]
+    fake_kwargs = {name: to_fake(value) for name, value in kwargs.items()}
+    try:
+        result = op.call(*fake_args, **fake_kwargs)
+    except DataDependent:
+        machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
+        machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {error}")
+    machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
+    return of_result(machine, result)
+
+
+def of_result(machine: Machine, result: object) -> Value:
+    """Return the value of what a torch function gave on fakes: tensors, tuples of them, constants."""
+    if isinstance(result, torch.Tensor):
+        known = machine.tensors.get(id(result))
+        if known is None:
+            known = TensorValue(result)
+            machine.tensors[id(result)] = known
+        return known
+    if isinstance(result, tuple | list):
+        items = [of_result(machine, item) for item in result]  # pyright: ignore[reportUnknownVariableType]  # open results
+        return SequenceValue(type(result), items)  # pyright: ignore[reportUnknownArgumentType]  # open results
+    return machine.wrap(result, None)
+
+
+def to_arg(machine: Machine, value: Value) -> Arg:
+    """Return a value as an argument of a graph node."""
+    return _convert(value, lambda tensor: machine.recorder.var_of(tensor.fake), machine)
+
+
+def to_fake(value: Value) -> object:
+    """Return a value as an argument for running on fakes."""
+    return _convert(value, lambda tensor: tensor.fake, None)
+
+
+def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Machine | None) -> object:
+    match value:
+        case TensorValue():
+            return tensor(value)
+        case SequenceValue():
+            items = [_convert(one, tensor, machine) for one in _items(value, machine)]
+            return items if value.is_mutable else tuple(items)
+        case DictValue():
+            return {key: _convert(one, tensor, machine) for key, (_, one) in value.items.items()}
+        case SliceValue():
+            return slice(*(_convert(one, tensor, machine) for one in value.parts))
+        case InstanceValue() if value.payload is not None and isinstance(value.obj, str | int | float):
+            return value.obj
+        case _:
+            try:
+                return value.as_python()
+            except NotConstant:
+                assert machine is not None, value.describe()
+                machine.unsupported(breaks.OPERATOR, name="a graph node", kinds=value.describe())
+
+
+def _items(value: SequenceValue, machine: Machine | None) -> list[Value]:
+    return value.items if machine is None else value.all(machine)
