@@ -35,6 +35,11 @@ class Source:
     name: str
     tree: ast.Module
 
+    @property
+    def dotted(self) -> str:
+        """The name that imports it."""
+        return ".".join(["supple", *Path(self.name).with_suffix("").parts]).removesuffix(".__init__")
+
 
 def sources() -> Iterator[Source]:
     """Yield every Python file of the package; the name is its path below the package."""

@@ -44,9 +44,8 @@ def test_the_readme_lists_the_public_names() -> None:
 
 
 def test_the_example_in_the_readme_runs() -> None:
-    code = re.search(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL
-    )
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)
     assert code
     result = subprocess.run([sys.executable, "-"], input=code[1], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -1,0 +1,94 @@
+"""What each rule table must cover, and that every event is emitted.
+
+A new table that has to be complete gets a row in COVERAGE; a key without a rule stands in its `holes`.
+"""
+
+import ast
+import importlib
+import pkgutil
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+
+import pytest
+
+import supple
+from supple.base.events import Event
+from supple.base.rules import Rules
+from supple.expr.nodes import BoolExpr, Expr
+from tests.contract.package import sources
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Which keys a table must have.
+
+    Attributes:
+        table: "module:name" of the table.
+        keys: returns the keys that need a rule.
+        holes: keys that are declared to have none.
+    """
+
+    table: str
+    keys: Callable[[], Iterable[Hashable]]
+    holes: frozenset[Hashable] = frozenset()
+
+
+def leaves(root: type) -> set[type]:
+    """Return the subclasses of a class that have no subclasses."""
+    below = root.__subclasses__()
+    return set().union(*(leaves(child) for child in below)) if below else {root}
+
+
+def integer_expressions() -> set[type]:
+    return leaves(Expr) - leaves(BoolExpr)
+
+
+COVERAGE = (
+    Coverage("supple.expr.interval:transfer", integer_expressions),
+    Coverage("supple.expr.evaluate:meanings", lambda: leaves(Expr)),
+    Coverage("supple.expr.text:printers", lambda: leaves(Expr)),
+)
+
+
+def tables() -> dict[str, Rules[Callable[..., object]]]:
+    """Return every rule table of the package by "module:name", with all rules registered."""
+    for module in pkgutil.walk_packages(supple.__path__, "supple."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return {
+        f"{source.dotted}:{name}": value
+        for source in sources()
+        if not source.dotted.endswith("__main__")
+        for name, value in vars(importlib.import_module(source.dotted)).items()
+        if isinstance(value, Rules)
+    }
+
+
+def test_no_table_is_empty() -> None:
+    assert [name for name, table in tables().items() if not len(table)] == []
+
+
+def test_tables_have_names_of_their_own() -> None:
+    names = [table.name for table in {id(table): table for table in tables().values()}.values()]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("coverage", COVERAGE, ids=lambda coverage: coverage.table)
+def test_a_table_covers_its_keys(coverage: Coverage) -> None:
+    assert tables()[coverage.table].unclaimed(coverage.keys()) == coverage.holes
+
+
+def constructed() -> set[str]:
+    """Return the names of all that the package calls, base.events itself left out."""
+    return {
+        node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        for source in sources()
+        if source.name != "base/events.py"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
+    }
+
+
+@pytest.mark.parametrize("event", sorted(leaves(Event), key=lambda c: c.__name__), ids=lambda c: c.__name__)
+def test_an_event_is_emitted(event: type) -> None:
+    assert event.__name__ in constructed()
