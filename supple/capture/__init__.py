@@ -1,0 +1,1 @@
+"""Capture: from a Python function to a graph, its guards and residual bytecode."""

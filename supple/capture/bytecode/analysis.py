@@ -1,0 +1,168 @@
+"""Facts about normal instructions that hold on every path: reachability, stack depth, liveness, bound locals.
+
+Exception edges count: an instruction in a region may go to the region's handler instead of the next one.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from supple.capture.bytecode.instruction import Decoded, Instruction, Region
+from supple.capture.bytecode.tables import ENDS, TAKEN, effect
+
+_READS = frozenset({"DELETE_FAST", "LOAD_FAST", "LOAD_FAST_AND_CLEAR"})
+_KILLS = frozenset({"LOAD_FAST_AND_CLEAR", "STORE_FAST"})
+
+
+def successors(instructions: Sequence[Instruction], index: int) -> tuple[int, ...]:
+    """Return where control goes after instruction `index` unless it raises; fall-through comes first."""
+    instruction = instructions[index]
+    through = () if instruction.op in ENDS else (index + 1,)
+    return through if instruction.target is None else (*through, instruction.target)
+
+
+def handlers(decoded: Decoded) -> list[Region | None]:
+    """Return for each instruction the region that catches what it raises."""
+    table: list[Region | None] = [None] * len(decoded.instructions)
+    for region in decoded.regions:
+        table[region.start : region.end] = [region] * (region.end - region.start)
+    return table
+
+
+def stack_depths(decoded: Decoded) -> list[int | None]:
+    """Return how many values are on the stack before each instruction; None where control never comes.
+
+    Raises:
+        ValueError: when two paths disagree, a pop finds nothing, or control runs off the end.
+    """
+    instructions = decoded.instructions
+    table = handlers(decoded)
+    depths: list[int | None] = [None] * len(instructions)
+    work = [(0, 0)]
+    while work:
+        index, depth = work.pop()
+        if index >= len(instructions):
+            msg = f"{decoded.qualname}: control runs off the end of the code"
+            raise ValueError(msg)
+        if depths[index] is not None:
+            if depths[index] != depth:
+                msg = f"{decoded.qualname}: {depths[index]} or {depth} values on the stack at {index}"
+                raise ValueError(msg)
+            continue
+        depths[index] = depth
+        work += _onward(instructions, index, depth)
+        region = table[index]
+        if region is not None:
+            work.append((region.handler, region.depth + region.lasti + 1))
+    return depths
+
+
+def _onward(instructions: Sequence[Instruction], index: int, depth: int) -> Iterable[tuple[int, int]]:
+    instruction = instructions[index]
+    pops, pushes = effect(instruction.op, instruction.arg)
+    if pops > depth:
+        msg = f"{instruction.op} at {index} pops {pops} of {depth} values"
+        raise ValueError(msg)
+    if instruction.op not in ENDS:
+        yield index + 1, depth - pops + pushes
+    if instruction.target is not None:
+        pops, pushes = TAKEN.get(instruction.op, (pops, pushes))
+        yield instruction.target, depth - pops + pushes
+
+
+def reachable(decoded: Decoded) -> frozenset[int]:
+    """Return the indices that control can come to from the start."""
+    table = handlers(decoded)
+    seen: set[int] = set()
+    work = [0]
+    while work:
+        index = work.pop()
+        if index in seen:
+            continue
+        seen.add(index)
+        work += successors(decoded.instructions, index)
+        region = table[index]
+        if region is not None:
+            work.append(region.handler)
+    return frozenset(seen)
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """Which fast locals are read before they are written, by the index from where one starts."""
+
+    names: tuple[str, ...]
+    masks: tuple[int, ...]
+
+    def at(self, index: int) -> frozenset[str]:
+        """Return the names that instruction `index` or one after it reads before any write."""
+        mask = self.masks[index]
+        return frozenset(name for bit, name in enumerate(self.names) if mask >> bit & 1)
+
+
+def liveness(decoded: Decoded) -> Liveness:
+    """Return the live fast locals of every instruction.
+
+    Cells are not among them: whoever holds a cell can read it at any time.
+    """
+    instructions, table = decoded.instructions, handlers(decoded)
+    names = tuple(sorted({str(each.arg) for each in instructions if each.op in _READS | _KILLS}))
+    bit_of = {name: 1 << bit for bit, name in enumerate(names)}
+    live = [0] * (len(instructions) + 1)
+    changed = True
+    while changed:
+        changed = False
+        for index in range(len(instructions) - 1, -1, -1):
+            instruction = instructions[index]
+            mask = 0
+            for each in successors(instructions, index):
+                mask |= live[each]
+            if instruction.op in _KILLS:
+                mask &= ~bit_of[str(instruction.arg)]
+            if instruction.op in _READS:
+                mask |= bit_of[str(instruction.arg)]
+            region = table[index]
+            if region is not None:
+                mask |= live[region.handler]
+            if mask != live[index]:
+                live[index] = mask
+                changed = True
+    return Liveness(names, tuple(live[:-1]))
+
+
+def unbound_loads(decoded: Decoded) -> frozenset[int]:
+    """Return the indices of the LOAD_FASTs that may find no value.
+
+    A name that LOAD_FAST_AND_CLEAR ever saves counts as unbound: the store that restores it may store nothing.
+    """
+    instructions, table = decoded.instructions, handlers(decoded)
+    cleared = {each.arg for each in instructions if each.op == "LOAD_FAST_AND_CLEAR"}
+    stored = {each.arg for each in instructions if each.op == "STORE_FAST"}
+    names = sorted({str(name) for name in stored | set(decoded.argnames)} - {str(name) for name in cleared})
+    bit_of = {name: 1 << bit for bit, name in enumerate(names)}
+    start = sum(bit_of.get(name, 0) for name in set(decoded.argnames))
+    bound: list[int | None] = [None] * len(instructions)
+    work = [(0, start)]
+    while work:
+        index, mask = work.pop()
+        known = bound[index]
+        if known is not None:
+            mask &= known
+            if mask == known:
+                continue
+        bound[index] = mask
+        instruction = instructions[index]
+        after = mask
+        bit = bit_of.get(str(instruction.arg), 0)
+        if instruction.op in {"LOAD_FAST", "STORE_FAST"}:
+            after |= bit
+        elif instruction.op == "DELETE_FAST":
+            after &= ~bit
+        work += [(each, after) for each in successors(instructions, index) if each < len(instructions)]
+        region = table[index]
+        if region is not None:
+            work.append((region.handler, mask & after))
+    return frozenset(
+        index
+        for index, instruction in enumerate(instructions)
+        if instruction.op == "LOAD_FAST" and not (bound[index] or 0) & bit_of.get(str(instruction.arg), 0)
+    )

@@ -1,0 +1,509 @@
+"""Code objects of CPython 3.11, 3.12 and 3.13 to normal instructions.
+
+Most ops keep their name and only have their operand read. A rule stands for an op that is renamed, split,
+dropped, or joined with the one before. References: Python/bytecodes.c of 3.12 and 3.13, Python/ceval.c of 3.11.
+"""
+
+import opcode
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Final, cast
+
+from supple.base.rules import Rules
+from supple.capture.bytecode.instruction import Decoded, Instruction, Position, Region
+from supple.capture.bytecode.tables import (
+    BINARY_SYMBOLS,
+    COMPARISONS,
+    CONDITIONS,
+    DIALECT,
+    FLAGGED,
+    FUNCTION_PARTS,
+    INTRINSICS_1,
+    INTRINSICS_2,
+    NAMED_INTRINSICS,
+)
+
+Emitted = tuple[str, object, int | None, Position | None]
+_Span = tuple[int | None, int | None, int | None, int | None]
+
+_EXTENDED_ARG: Final = opcode.opmap["EXTENDED_ARG"]
+_UNIT_NAMES: Final = tuple(opcode.opname)
+
+
+class _Reader:
+    """The instructions read so far of one code object.
+
+    Attributes:
+        out: (op, arg, target in code units, position) of the normal instructions.
+        index_of: for each code unit, the index of the first normal instruction at or after it.
+        unit: where the instruction at hand starts, its EXTENDED_ARGs included.
+        after: the code unit behind the instruction at hand and its caches.
+        previous: the physical name of the instruction before the one at hand.
+    """
+
+    __slots__ = (
+        "after",
+        "code",
+        "index_of",
+        "keywords",
+        "names",
+        "out",
+        "position",
+        "previous",
+        "slots",
+        "unit",
+    )
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.names = code.co_names
+        self.slots = _slots(code)
+        self.out: list[Emitted] = []
+        self.index_of: list[int] = []
+        self.keywords: tuple[str, ...] = ()
+        self.position: Position | None = None
+        self.previous = ""
+        self.unit = 0
+        self.after = 0
+
+    def emit(self, op: str, arg: object = None, target: int | None = None) -> None:
+        """Append a normal instruction at the position at hand."""
+        self.out.append((op, arg, target, self.position))
+
+    def take(self) -> Emitted:
+        """Remove the last instruction, so that one joined with it takes its place."""
+        last = self.out.pop()
+        for unit in range(self.unit, len(self.index_of)):
+            self.index_of[unit] = len(self.out)
+        return last
+
+
+_Rule = Callable[[_Reader, int], None]
+_rules: Final[Rules[_Rule]] = Rules("decode")
+
+
+def _slots(code: CodeType) -> tuple[str, ...]:
+    cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
+    return code.co_varnames + cells + code.co_freevars
+
+
+def decode(code: CodeType) -> Decoded:
+    """Return the normal form of `code`; code objects among its constants stay as they are."""
+    reader = _Reader(code)
+    _read(reader)
+    index_of = reader.index_of
+    return Decoded(
+        name=code.co_name,
+        qualname=code.co_qualname,
+        filename=code.co_filename,
+        firstlineno=code.co_firstlineno,
+        flags=code.co_flags,
+        argcount=code.co_argcount,
+        posonlyargcount=code.co_posonlyargcount,
+        kwonlyargcount=code.co_kwonlyargcount,
+        varnames=code.co_varnames,
+        cellvars=code.co_cellvars,
+        freevars=code.co_freevars,
+        docstring=code.co_consts[0] if code.co_consts and isinstance(code.co_consts[0], str) else None,
+        instructions=tuple(
+            [
+                Instruction(op, arg, None if target is None else index_of[target], position)
+                for op, arg, target, position in reader.out
+            ]
+        ),
+        regions=tuple(_regions(code.co_exceptiontable, index_of)),
+    )
+
+
+def _read(reader: _Reader) -> None:
+    raw = reader.code.co_code
+    out, index_of = reader.out, reader.index_of
+    spans = cast("list[_Span]", list(reader.code.co_positions()))
+    known: dict[_Span, Position | None] = {(None, None, None, None): None}
+    skipped = 0
+    start, extended, extending = 0, 0, False
+    for unit in range(len(raw) // 2):
+        index_of.append(len(out))
+        if skipped:
+            skipped -= 1
+            continue
+        number = raw[2 * unit]
+        oparg = extended | raw[2 * unit + 1]
+        if number == _EXTENDED_ARG:
+            start = start if extending else unit
+            extended, extending = oparg << 8, True
+            continue
+        span = spans[unit]
+        if span not in known:
+            known[span] = Position(*span)
+        reader.position = known[span]
+        reader.unit = start if extending else unit
+        extended, extending = 0, False
+        skipped = _CACHES[number]
+        reader.after = unit + 1 + skipped
+        _BY_NUMBER[number](reader, oparg)
+        reader.previous = _UNIT_NAMES[number]
+    index_of.append(len(out))
+
+
+def _varints(table: bytes) -> Iterator[int]:
+    """Yield the numbers of an exception table: 6 bits a byte, bit 6 for another byte to come."""
+    value = 0
+    for byte in table:
+        value = value << 6 | byte & 63
+        if not byte & 64:
+            yield value
+            value = 0
+
+
+def _regions(table: bytes, index_of: list[int]) -> Iterator[Region]:
+    numbers = _varints(table)
+    for start, length, handler, depth in zip(numbers, numbers, numbers, numbers, strict=True):
+        region = Region(
+            index_of[start], index_of[start + length], index_of[handler], depth >> 1, bool(depth & 1)
+        )
+        if region.start < region.end:
+            yield region
+
+
+def _bare(op: str) -> _Rule:
+    return lambda reader, _: reader.emit(op)
+
+
+def _counted(op: str) -> _Rule:
+    return lambda reader, oparg: reader.emit(op, oparg)
+
+
+def _constant(op: str) -> _Rule:
+    return lambda reader, oparg: reader.emit(op, reader.code.co_consts[oparg])
+
+
+def _named(op: str) -> _Rule:
+    return lambda reader, oparg: reader.emit(op, reader.names[oparg])
+
+
+def _slotted(op: str) -> _Rule:
+    return lambda reader, oparg: reader.emit(op, reader.slots[oparg])
+
+
+def _forward(op: str) -> _Rule:
+    return lambda reader, oparg: reader.emit(op, None, reader.after + oparg)
+
+
+def _backward(op: str) -> _Rule:
+    return lambda reader, oparg: reader.emit(op, None, reader.after - oparg)
+
+
+def _flagged(op: str) -> _Rule:
+    return lambda reader, oparg: reader.emit(op, bool(oparg & 1))
+
+
+for _op in FLAGGED:
+    _rules.on(_op)(_flagged(_op))
+
+for _condition in CONDITIONS:
+    _rules.on(f"POP_JUMP_FORWARD_IF_{_condition}")(_forward(f"POP_JUMP_IF_{_condition}"))
+    _rules.on(f"POP_JUMP_BACKWARD_IF_{_condition}")(_backward(f"POP_JUMP_IF_{_condition}"))
+
+
+@_rules.on("PRECALL", "END_FOR", "CACHE")
+def _drop(reader: _Reader, oparg: int) -> None:
+    """PRECALL belongs to CALL, END_FOR to FOR_ITER."""
+
+
+@_rules.on("POP_TOP")
+def _pop_top(reader: _Reader, oparg: int) -> None:
+    """3.13 drops the exhausted iterator by END_FOR, POP_TOP, which FOR_ITER skips."""
+    if reader.previous != "END_FOR" or "POP_TOP" not in DIALECT.loop_end:
+        reader.emit("POP_TOP")
+
+
+@_rules.on("RESUME")
+def _resume(reader: _Reader, oparg: int) -> None:
+    """RESUME n tells of the YIELD_VALUE before it what kind it is: 1 yield, 2 yield from, 3 await."""
+    if oparg & 3:
+        op, arg, target, position = reader.out[-1]
+        _, is_outermost = cast("tuple[int, bool]", arg)
+        reader.out[-1] = (op, (oparg & 3, is_outermost or bool(oparg & 4)), target, position)
+
+
+@_rules.on("YIELD_VALUE")
+def _yield_value(reader: _Reader, oparg: int) -> None:
+    """3.12 counts the enclosing handlers; 1 is the generator's own."""
+    reader.emit("YIELD_VALUE", (1, DIALECT.yield_depth and oparg == 1))
+
+
+@_rules.on("PUSH_NULL")
+def _push_null(reader: _Reader, oparg: int) -> None:
+    """PUSH_NULL above the callable goes below it."""
+    reader.emit("PUSH_NULL")
+    if DIALECT.null_follows_callable:
+        reader.emit("SWAP", 2)
+
+
+@_rules.on("LOAD_GLOBAL")
+def _load_global(reader: _Reader, oparg: int) -> None:
+    """The lowest bit asks for a NULL with the value."""
+    if oparg & 1:
+        reader.emit("PUSH_NULL")
+    reader.emit("LOAD_GLOBAL", reader.names[oparg >> 1])
+
+
+@_rules.on("LOAD_ATTR")
+def _load_attr(reader: _Reader, oparg: int) -> None:
+    """3.12+: the lowest bit makes it a method load."""
+    if DIALECT.method_bit:
+        reader.emit("LOAD_METHOD" if oparg & 1 else "LOAD_ATTR", reader.names[oparg >> 1])
+    else:
+        reader.emit("LOAD_ATTR", reader.names[oparg])
+
+
+@_rules.on("LOAD_SUPER_ATTR")
+def _load_super_attr(reader: _Reader, oparg: int) -> None:
+    """Bit 0: a method load; bit 1: super had its arguments written out."""
+    reader.emit("LOAD_SUPER_ATTR", (reader.names[oparg >> 2], bool(oparg & 1), bool(oparg & 2)))
+
+
+@_rules.on("LOAD_FAST")
+def _load_fast(reader: _Reader, oparg: int) -> None:
+    """3.13 pushes cells by LOAD_FAST, too."""
+    name = reader.slots[oparg]
+    nlocals = len(reader.code.co_varnames)
+    is_cell = DIALECT.closure_is_local and (oparg >= nlocals or name in reader.code.co_cellvars)
+    reader.emit("LOAD_CLOSURE" if is_cell else "LOAD_FAST", name)
+
+
+_rules.on("LOAD_FAST_CHECK")(_slotted("LOAD_FAST"))
+
+
+@_rules.on("LOAD_FAST_LOAD_FAST")
+def _load_fast_load_fast(reader: _Reader, oparg: int) -> None:
+    """3.13: two loads, four bits each."""
+    _load_fast(reader, oparg >> 4)
+    _load_fast(reader, oparg & 15)
+
+
+@_rules.on("STORE_FAST_LOAD_FAST")
+def _store_fast_load_fast(reader: _Reader, oparg: int) -> None:
+    """3.13: a store, then a load, four bits each."""
+    reader.emit("STORE_FAST", reader.slots[oparg >> 4])
+    _load_fast(reader, oparg & 15)
+
+
+@_rules.on("STORE_FAST_STORE_FAST")
+def _store_fast_store_fast(reader: _Reader, oparg: int) -> None:
+    """3.13: two stores, four bits each."""
+    reader.emit("STORE_FAST", reader.slots[oparg >> 4])
+    reader.emit("STORE_FAST", reader.slots[oparg & 15])
+
+
+@_rules.on("LOAD_CLASSDEREF")
+def _load_classderef(reader: _Reader, oparg: int) -> None:
+    """3.11 looks into the class namespace, then the cell, in one op."""
+    reader.emit("LOAD_LOCALS")
+    reader.emit("LOAD_FROM_DICT_OR_DEREF", reader.slots[oparg])
+
+
+@_rules.on("RETURN_CONST")
+def _return_const(reader: _Reader, oparg: int) -> None:
+    """LOAD_CONST, RETURN_VALUE."""
+    reader.emit("LOAD_CONST", reader.code.co_consts[oparg])
+    reader.emit("RETURN_VALUE")
+
+
+@_rules.on("IMPORT_STAR")
+def _import_star(reader: _Reader, oparg: int) -> None:
+    """3.11 pushes no result."""
+    reader.emit("IMPORT_STAR")
+    reader.emit("POP_TOP")
+
+
+@_rules.on("PRINT_EXPR")
+def _print_expr(reader: _Reader, oparg: int) -> None:
+    """3.11 pushes no result."""
+    reader.emit("PRINT")
+    reader.emit("POP_TOP")
+
+
+def _intrinsic(reader: _Reader, op: str, name: str) -> None:
+    if name in NAMED_INTRINSICS:
+        reader.emit(name)
+    else:
+        reader.emit(op, name)
+
+
+@_rules.on("CALL_INTRINSIC_1")
+def _call_intrinsic_1(reader: _Reader, oparg: int) -> None:
+    """By its own name where it has a normal op."""
+    _intrinsic(reader, "INTRINSIC_1", INTRINSICS_1[oparg])
+
+
+@_rules.on("CALL_INTRINSIC_2")
+def _call_intrinsic_2(reader: _Reader, oparg: int) -> None:
+    """By its own name where it has a normal op."""
+    _intrinsic(reader, "INTRINSIC_2", INTRINSICS_2[oparg])
+
+
+@_rules.on("BINARY_OP")
+def _binary_op(reader: _Reader, oparg: int) -> None:
+    """The operator as it is written: '+', '+='."""
+    reader.emit("BINARY_OP", BINARY_SYMBOLS[oparg])
+
+
+@_rules.on("COMPARE_OP")
+def _compare_op(reader: _Reader, oparg: int) -> None:
+    """3.13 may test the result's truth in one go."""
+    reader.emit("COMPARE_OP", COMPARISONS[oparg >> DIALECT.compare_shift])
+    if DIALECT.exact_bools and oparg & 16:
+        reader.emit("TO_BOOL")
+
+
+def _test(reader: _Reader) -> None:
+    """Drop a truth test that the op at hand makes itself."""
+    if (
+        DIALECT.exact_bools
+        and reader.previous in {"TO_BOOL", "COMPARE_OP"}
+        and reader.out[-1][0] == "TO_BOOL"
+    ):
+        reader.take()
+
+
+@_rules.on("POP_JUMP_IF_TRUE")
+def _pop_jump_if_true(reader: _Reader, oparg: int) -> None:
+    """3.12+: forward only."""
+    _test(reader)
+    reader.emit("POP_JUMP_IF_TRUE", None, reader.after + oparg)
+
+
+@_rules.on("POP_JUMP_IF_FALSE")
+def _pop_jump_if_false(reader: _Reader, oparg: int) -> None:
+    """3.12+: forward only."""
+    _test(reader)
+    reader.emit("POP_JUMP_IF_FALSE", None, reader.after + oparg)
+
+
+@_rules.on("UNARY_NOT")
+def _unary_not(reader: _Reader, oparg: int) -> None:
+    """3.13: of an exact bool."""
+    _test(reader)
+    reader.emit("UNARY_NOT")
+
+
+@_rules.on("JUMP_FORWARD")
+def _jump_forward(reader: _Reader, oparg: int) -> None:
+    """JUMP False."""
+    reader.emit("JUMP", False, reader.after + oparg)
+
+
+@_rules.on("JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
+def _jump_backward(reader: _Reader, oparg: int) -> None:
+    """JUMP True; which jumps poll for signals follows from where they stand."""
+    reader.emit("JUMP", True, reader.after - oparg)
+
+
+@_rules.on("SEND")
+def _send(reader: _Reader, oparg: int) -> None:
+    """3.12+ leaves the receiver to the END_SEND at the target; the normal SEND drops it."""
+    reader.emit("SEND", None, reader.after + oparg + DIALECT.send_end)
+
+
+@_rules.on("KW_NAMES")
+def _kw_names(reader: _Reader, oparg: int) -> None:
+    """3.11 and 3.12: the names are for the CALL that follows."""
+    reader.keywords = reader.code.co_consts[oparg]
+
+
+@_rules.on("CALL")
+def _call(reader: _Reader, oparg: int) -> None:
+    """The operand counts keyword arguments, too."""
+    reader.emit("CALL", (oparg - len(reader.keywords), reader.keywords))
+    reader.keywords = ()
+
+
+@_rules.on("CALL_KW")
+def _call_kw(reader: _Reader, oparg: int) -> None:
+    """3.13 pushes the names as a constant."""
+    op, names, _, _ = reader.take()
+    assert op == "LOAD_CONST", f"CALL_KW after {op}: its names are not a constant"
+    keywords = cast("tuple[str, ...]", names)
+    reader.emit("CALL", (oparg - len(keywords), keywords))
+
+
+@_rules.on("MAKE_FUNCTION")
+def _make_function(reader: _Reader, oparg: int) -> None:
+    """3.13 has no operand and adds the parts one by one."""
+    flags = 0 if DIALECT.split_make_function else oparg
+    reader.emit("MAKE_FUNCTION", frozenset(part for bit, part in FUNCTION_PARTS.items() if flags & bit))
+
+
+@_rules.on("SET_FUNCTION_ATTRIBUTE")
+def _set_function_attribute(reader: _Reader, oparg: int) -> None:
+    """3.13: parts right after MAKE_FUNCTION, in the order of the stack, join it."""
+    op, arg, _, _ = reader.out[-1]
+    part = FUNCTION_PARTS[oparg]
+    parts = cast("frozenset[str]", arg) if op == "MAKE_FUNCTION" else None
+    earlier = {name for bit, name in FUNCTION_PARTS.items() if bit <= oparg}
+    if parts is None or parts & earlier:
+        reader.emit("SET_FUNCTION_ATTRIBUTE", part)
+        return
+    reader.take()
+    reader.emit("MAKE_FUNCTION", parts | {part})
+
+
+@_rules.on("UNPACK_EX")
+def _unpack_ex(reader: _Reader, oparg: int) -> None:
+    """Low byte: before the star; the rest: after it."""
+    reader.emit("UNPACK_EX", (oparg & 255, oparg >> 8))
+
+
+@_rules.on("FORMAT_VALUE")
+def _format_value(reader: _Reader, oparg: int) -> None:
+    """3.11 and 3.12: conversion in two bits, then whether there is a spec."""
+    reader.emit("FORMAT_VALUE", (oparg & 3, bool(oparg & 4)))
+
+
+@_rules.on("FORMAT_SIMPLE")
+def _format_simple(reader: _Reader, oparg: int) -> None:
+    """3.13: joined with a conversion before it."""
+    conversion = reader.take()[1] if reader.previous == "CONVERT_VALUE" else 0
+    reader.emit("FORMAT_VALUE", (conversion, False))
+
+
+@_rules.on("FORMAT_WITH_SPEC")
+def _format_with_spec(reader: _Reader, oparg: int) -> None:
+    """3.13: a conversion stands before the spec, as an op of its own."""
+    reader.emit("FORMAT_VALUE", (0, True))
+
+
+def _default(name: str, number: int) -> _Rule:
+    """Return the rule for an op that keeps its name and has the operand that `opcode` tells."""
+    kinds: tuple[tuple[list[int], Callable[[str], _Rule]], ...] = (
+        (opcode.hasconst, _constant),
+        (opcode.hasname, _named),
+        (opcode.haslocal, _slotted),
+        (opcode.hasfree, _slotted),
+        (opcode.hasjrel, _forward),
+    )
+    for numbers, kind in kinds:
+        if number in numbers:
+            return kind(name)
+    return _counted(name) if has_operand(number) else _bare(name)
+
+
+def has_operand(number: int) -> bool:
+    """Return whether an opcode has an operand."""
+    operands = cast("list[int] | None", vars(opcode).get("hasarg"))
+    return number >= opcode.HAVE_ARGUMENT if operands is None else number in operands
+
+
+def _cache_units() -> tuple[int, ...]:
+    table = cast("list[int] | dict[str, int]", vars(opcode)["_inline_cache_entries"])
+    if isinstance(table, dict):
+        return tuple(table.get(name, 0) for name in _UNIT_NAMES[:256])
+    return tuple(table[:256])
+
+
+_CACHES: Final = _cache_units()
+_BY_NUMBER: Final = tuple(
+    _rules.find(name) or _default(name, number) for number, name in enumerate(_UNIT_NAMES[:256])
+)
