@@ -4,6 +4,7 @@ Sums and products are made by `polynomial`; the local rules for the other kinds 
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from keyword import iskeyword
 from typing import Final
 
@@ -30,7 +31,7 @@ from supple.expr.nodes import (
     construct,
     sort_key,
 )
-from supple.expr.polynomial import number
+from supple.expr.polynomial import MEMO_SIZE, number
 from supple.expr.simplify import rewritten
 
 RESERVED: Final = frozenset({"min", "max"})
@@ -61,20 +62,23 @@ def symbol(name: str, *, minimum: int | None = None, maximum: int | None = None)
     return Symbol(name, minimum, maximum)
 
 
+@lru_cache(MEMO_SIZE)
+def _canonical(kind: type[FloorDiv | Mod | Min | Max | Eq | Ne | Lt | Le | Not], *args: Expr) -> Expr:
+    """Return what the rules make of `kind(*args)`."""
+    found = rewritten(kind, args)
+    return kind(*args) if found is None else found
+
+
 @construct.on(FloorDiv)
 def floor_div(numerator: Operand, divisor: Operand) -> Expr:
     """Return `numerator // divisor`, rounded down. Division by the constant 0 fails when evaluated."""
-    a, d = number(numerator), number(divisor)
-    found = rewritten(FloorDiv, (a, d))
-    return FloorDiv(a, d) if found is None else found
+    return _canonical(FloorDiv, number(numerator), number(divisor))
 
 
 @construct.on(Mod)
 def modulo(numerator: Operand, divisor: Operand) -> Expr:
     """Return `numerator % divisor`, with the sign of the divisor."""
-    a, d = number(numerator), number(divisor)
-    found = rewritten(Mod, (a, d))
-    return Mod(a, d) if found is None else found
+    return _canonical(Mod, number(numerator), number(divisor))
 
 
 def _flat(kind: type[Expr], args: Iterable[Expr]) -> tuple[Expr, ...]:
@@ -93,8 +97,7 @@ def _extreme(kind: type[Min | Max], operands: tuple[Operand, ...]) -> Expr:
         raise ValueError(msg)
     if len(args) == 1:
         return args[0]
-    found = rewritten(kind, args)
-    return kind(*args) if found is None else found
+    return _canonical(kind, *args)
 
 
 @construct.on(Min)
@@ -111,9 +114,7 @@ def maximum(*operands: Operand) -> Expr:
 
 def _compare(kind: type[Eq | Ne | Lt | Le], left: Operand, right: Operand) -> Expr:
     """Return the canonical comparison."""
-    args = (number(left), number(right))
-    found = rewritten(kind, args)
-    return kind(*args) if found is None else found
+    return _canonical(kind, number(left), number(right))
 
 
 @construct.on(Eq)
@@ -183,6 +184,4 @@ def either(*operands: Expr | bool) -> Expr:
 @construct.on(Not)
 def negate(operand: Expr | bool) -> Expr:
     """Return the negation: of a comparison the opposite comparison."""
-    e = boolean(operand)
-    found = rewritten(Not, (e,))
-    return Not(e) if found is None else found
+    return _canonical(Not, boolean(operand))

@@ -7,7 +7,7 @@ from functools import reduce
 from math import gcd
 
 from supple.expr.interval import excludes_zero, interval
-from supple.expr.nodes import Expr, factors_of, monomial, scaled
+from supple.expr.nodes import Expr, Operand, factors_of, monomial, scaled
 from supple.expr.polynomial import monomial_product, number, polynomial
 
 
@@ -114,8 +114,9 @@ def _size(e: Expr) -> int:
     return len(e.terms) + (e.constant != 0)
 
 
-def exact_quotient(a: Expr, d: Expr) -> Expr | None:
-    """Return q with `a == d*q` as polynomials; None when there is none. Where d may be 0, so may a."""
+def exact_quotient(numerator: Operand, divisor: Operand) -> Expr | None:
+    """Return q with `numerator == divisor*q` as polynomials; None when there is none."""
+    a, d = number(numerator), number(divisor)
     if d.is_const and not d.value:
         return None
     q, r = split(a, d)

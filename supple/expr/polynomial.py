@@ -1,6 +1,8 @@
 """Sums, products and powers of polynomials over atoms, merged and multiplied out."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final
 
 from supple.expr.nodes import (
     Add,
@@ -14,6 +16,8 @@ from supple.expr.nodes import (
     monomial,
     scaled,
 )
+
+MEMO_SIZE: Final = 1 << 16
 
 
 def as_expr(value: Operand) -> Expr:
@@ -70,25 +74,33 @@ def total(operands: Iterable[Operand]) -> Expr:
 @construct.on(Add)
 def add(*operands: Operand) -> Expr:
     """Return the sum."""
-    return total(operands)
+    return _sum(*operands) if len(operands) == 2 else total(operands)
+
+
+@lru_cache(MEMO_SIZE)
+def _sum(a: Operand, b: Operand) -> Expr:
+    """Return the sum of two operands."""
+    return total((a, b))
+
+
+def product(operands: Iterable[Operand]) -> Expr:
+    """Return the product of all operands, multiplied out."""
+    result: Expr = Const(1)
+    for operand in operands:
+        result = _product(result, operand)
+    return result
 
 
 @construct.on(Mul)
 def multiply(*operands: Operand) -> Expr:
     """Return the product, multiplied out."""
-    result: Expr = Const(1)
-    for operand in operands:
-        result = _product(result, number(operand))
-    return result
+    return _product(*operands) if len(operands) == 2 else product(operands)
 
 
-def product(operands: Iterable[Operand]) -> Expr:
-    """Return the product of all operands, multiplied out."""
-    return multiply(*operands)
-
-
-def _product(a: Expr, b: Expr) -> Expr:
-    """Return the product of two polynomials."""
+@lru_cache(MEMO_SIZE)
+def _product(left: Operand, right: Operand) -> Expr:
+    """Return the product of two operands."""
+    a, b = number(left), number(right)
     if a.is_const:
         a, b = b, a
     if b.is_const:

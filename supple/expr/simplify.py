@@ -78,9 +78,8 @@ def simplify(e: Expr) -> Expr:
         found = construct[kind](simplify(e.args[0] - e.args[1]), 0)
     else:
         found = construct[kind](*map(simplify, e.args))
-    if type(found) is Add:
-        better = rewritten(Add, (found,))
-        found = found if better is None else better
+    better = rewritten(Add, (found,)) if type(found) is Add else None
+    found = found if better is None else better
     return found if found is e else simplify(found)
 
 
@@ -258,40 +257,68 @@ def _atoms_of(mono: Expr, coefficient: int, kind: type[Expr]) -> Iterator[tuple[
 # Sums.
 
 
-def _holds(x: Expr, part: Expr) -> bool:
-    """Tell whether every term of `part`, one at least, is a term of `x` with the same coefficient."""
-    terms = dict(x.terms)
-    return bool(part.terms) and all(terms.get(mono) == c for mono, c in part.terms)
+class Sum:
+    """The terms of a sum while rules take parts out and put others in."""
+
+    __slots__ = ("constant", "is_changed", "terms")
+
+    def __init__(self, e: Expr) -> None:
+        self.terms = dict(e.terms)
+        self.constant = e.constant
+        self.is_changed = False
+
+    def holds(self, part: Expr) -> bool:
+        """Tell whether every term of `part`, one at least, is a term here with the same coefficient."""
+        return bool(part.terms) and all(self.terms.get(mono) == c for mono, c in part.terms)
+
+    def replace(self, old: Expr, new: Expr) -> None:
+        """Add `new - old`."""
+        self.is_changed = True
+        self.constant += new.constant - old.constant
+        for e, sign in ((old, -1), (new, 1)):
+            for mono, c in e.terms:
+                self.terms[mono] = self.terms.get(mono, 0) + sign * c
+
+    def result(self) -> Expr | None:
+        """Return the sum; None when nothing was replaced."""
+        return polynomial(self.constant, self.terms) if self.is_changed else None
+
+
+def _remainders(x: Expr) -> list[tuple[Expr, Expr]]:
+    """Return (u % d, m) for every term m * (u % d) of a sum, d known not to be 0."""
+    found = [pair for mono, c in x.terms for pair in _atoms_of(mono, c, Mod)]
+    return [(atom, m) for atom, m in found if excludes_zero(atom.args[1])]
 
 
 @simplifications.on((Add, "quotient and remainder"))
 def _(x: Expr) -> Expr | None:
-    """m*d*(u // d) + m*(u % d) -> m*u; where d is 0 the sum stays, d known not to be 0."""
-    for mono, coefficient in x.terms:
-        for atom, m in _atoms_of(mono, coefficient, Mod):
-            u, d = atom.args
-            whole = m * d * (u // d)
-            if excludes_zero(d) and _holds(x, whole):
-                return x - whole - m * atom + m * u
-    return None
+    """m*d*(u // d) + m*(u % d) -> m*u, d known not to be 0."""
+    terms = Sum(x)
+    for atom, m in _remainders(x):
+        u, d = atom.args
+        whole, low = m * d * (u // d), m * atom
+        if terms.holds(low) and terms.holds(whole):
+            terms.replace(whole + low, m * u)
+    return terms.result()
 
 
 @simplifications.on((Add, "two remainders"))
 def _(x: Expr) -> Expr | None:
     """m*a*((u // a) % b) + m*(u % a) -> m*(u % (a*b)), a known not to be 0, b known positive."""
-    if len(x.terms) < 2:
+    remainders = _remainders(x)
+    if len(remainders) < 2:
         return None
-    remainders = [found for mono, c in x.terms for found in _atoms_of(mono, c, Mod)]
+    terms = Sum(x)
     by_numerator: dict[Expr, list[Expr]] = {}
     for atom, _ in remainders:
         by_numerator.setdefault(atom.args[0], []).append(atom)
     for low, m in remainders:
         u, a = low.args
-        for high in by_numerator.get(u // a, ()) if excludes_zero(a) else ():
-            b = high.args[1]
-            if is_positive(b) and _holds(x, m * a * high):
-                return x - m * a * high - m * low + m * (u % (a * b))
-    return None
+        for high in by_numerator.get(u // a, ()):
+            b, parts = high.args[1], m * a * high
+            if is_positive(b) and terms.holds(m * low) and terms.holds(parts):
+                terms.replace(parts + m * low, m * (u % (a * b)))
+    return terms.result()
 
 
 # Least and greatest. The operands are different, flat and sorted, two at least.
@@ -413,7 +440,10 @@ def _(x: Expr, y: Expr) -> Expr:
 
 
 def _at_least(u: Expr, least: int) -> Expr:
-    """Return `u >= least`: decided by the interval of u, or divided by the common divisor and normalized."""
+    """Return `u >= least`: decided by the interval of u, or divided by the common divisor, with normal sides.
+
+    A comparison with a constant is always a Le.
+    """
     bounds = interval(u)
     if bounds.lo is not None and bounds.lo >= least:
         return TRUE
@@ -423,8 +453,8 @@ def _at_least(u: Expr, least: int) -> Expr:
     g = content(terms)
     terms = divided_by_int(terms, g)
     least = -((u.constant - least) // g)
-    if least == 1:
-        right, left = _sides(terms)
+    right, left = _sides(terms)
+    if least == 1 and not (left.is_const or right.is_const):
         return Lt(left, right)
     right, left = _sides(terms - least)
     return Le(left, right)

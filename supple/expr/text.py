@@ -187,7 +187,7 @@ KINDS: Final[dict[type[ast.AST], type[Expr]]] = {
     ast.Or: Or,
 }
 FUNCTIONS: Final[dict[str, type[Expr]]] = {"min": Min, "max": Max}
-N = TypeVar("N", bound=ast.expr)
+N = TypeVar("N", bound=ast.AST)
 
 
 def parse(line: str) -> Expr:
@@ -201,7 +201,11 @@ def parse(line: str) -> Expr:
     except (SyntaxError, MemoryError) as error:
         msg = f"{line!r} is not an expression: {error}"
         raise ValueError(msg) from error
-    return _read(tree.body)
+    try:
+        return _read(tree.body)
+    except TypeError as error:
+        msg = f"{line!r} mixes numbers and conditions: {error}"
+        raise ValueError(msg) from error
 
 
 def _read(node: ast.expr) -> Expr:
@@ -213,14 +217,14 @@ def _read(node: ast.expr) -> Expr:
     return reader(node)
 
 
-def _expect(node: ast.AST | None, kind: type[N]) -> N:
+def _expect(node: ast.AST, kind: type[N]) -> N:
     """Return `node`.
 
     Raises:
         ValueError: it is not of `kind`.
     """
     if not isinstance(node, kind):
-        msg = f"expected {kind.__name__}, not {'nothing' if node is None else ast.unparse(node)!r}"
+        msg = f"expected {kind.__name__}, not {ast.unparse(node)!r}"
         raise ValueError(msg)  # noqa: TRY004
     return node
 
@@ -254,6 +258,9 @@ def _(node: ast.expr) -> Expr:
     subscript = _expect(node, ast.Subscript)
     name = _expect(subscript.value, ast.Name).id
     bounds = _expect(subscript.slice, ast.Slice)
+    if bounds.step is not None:
+        msg = f"{ast.unparse(node)!r} has a step"
+        raise ValueError(msg)
     stop = _bound(bounds.upper)
     return symbol(name, minimum=_bound(bounds.lower), maximum=None if stop is None else stop - 1)
 
