@@ -18,8 +18,9 @@ The normal form in one place (`tables.EFFECTS` has every op with what it pops an
 * Class scopes read a captured variable by LOAD_LOCALS, LOAD_FROM_DICT_OR_DEREF.
 """
 
+from supple.capture.bytecode.assemble import Jump, Label, Protected, assemble
 from supple.capture.bytecode.decode import decode
-from supple.capture.bytecode.encode import Jump, Label, Protected, assemble, encode
+from supple.capture.bytecode.encode import encode
 from supple.capture.bytecode.instruction import Decoded, Header, Instruction, Position, Region
 
 __all__ = [

@@ -132,7 +132,7 @@ def liveness(decoded: Decoded) -> Liveness:
 def unbound_loads(decoded: Decoded) -> frozenset[int]:
     """Return the indices of the LOAD_FASTs that may find no value.
 
-    A name that LOAD_FAST_AND_CLEAR ever saves counts as unbound: the store that restores it may store nothing.
+    A name that LOAD_FAST_AND_CLEAR ever saves counts as unbound: its restoring store may store nothing.
     """
     instructions, table = decoded.instructions, handlers(decoded)
     cleared = {each.arg for each in instructions if each.op == "LOAD_FAST_AND_CLEAR"}

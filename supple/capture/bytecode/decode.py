@@ -1,7 +1,7 @@
 """Code objects of CPython 3.11, 3.12 and 3.13 to normal instructions.
 
 Most ops keep their name and only have their operand read. A rule stands for an op that is renamed, split,
-dropped, or joined with the one before. References: Python/bytecodes.c of 3.12 and 3.13, Python/ceval.c of 3.11.
+dropped, or joined with the one before. Source: Python/bytecodes.c of 3.12 and 3.13, Python/ceval.c of 3.11.
 """
 
 import opcode
@@ -118,7 +118,7 @@ def decode(code: CodeType) -> Decoded:
 def _read(reader: _Reader) -> None:
     raw = reader.code.co_code
     out, index_of = reader.out, reader.index_of
-    spans = cast("list[_Span]", list(reader.code.co_positions()))
+    spans = list(reader.code.co_positions())
     known: dict[_Span, Position | None] = {(None, None, None, None): None}
     skipped = 0
     start, extended, extending = 0, 0, False
@@ -214,7 +214,7 @@ def _drop(reader: _Reader, oparg: int) -> None:
 @_rules.on("POP_TOP")
 def _pop_top(reader: _Reader, oparg: int) -> None:
     """3.13 drops the exhausted iterator by END_FOR, POP_TOP, which FOR_ITER skips."""
-    if reader.previous != "END_FOR" or "POP_TOP" not in DIALECT.loop_end:
+    if reader.previous != "END_FOR" or "POP_TOP" not in DIALECT.cleanups["FOR_ITER"]:
         reader.emit("POP_TOP")
 
 
@@ -404,7 +404,7 @@ def _jump_backward(reader: _Reader, oparg: int) -> None:
 @_rules.on("SEND")
 def _send(reader: _Reader, oparg: int) -> None:
     """3.12+ leaves the receiver to the END_SEND at the target; the normal SEND drops it."""
-    reader.emit("SEND", None, reader.after + oparg + DIALECT.send_end)
+    reader.emit("SEND", None, reader.after + oparg + ("SEND" in DIALECT.cleanups))
 
 
 @_rules.on("KW_NAMES")

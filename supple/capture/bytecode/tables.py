@@ -3,7 +3,7 @@
 import opcode
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, cast
 
 
@@ -21,8 +21,7 @@ class Dialect:
         compare_shift: bits below the operator in COMPARE_OP's operand.
         compare_masks: the low bits of COMPARE_OP's operand, by operator.
         exact_bools: POP_JUMP_IF_TRUE, POP_JUMP_IF_FALSE and UNARY_NOT take only True and False.
-        loop_end: ops that FOR_ITER skips at its target.
-        send_end: SEND keeps the receiver and jumps to an END_SEND.
+        cleanups: the ops at the target of a jump that leave the stack as the normal jump leaves it.
         yield_depth: YIELD_VALUE's operand is how many handlers enclose it.
         yield_kind: YIELD_VALUE's operand is whether it delegates, and RESUME's bit 2 is whether only one
             handler encloses it.
@@ -38,8 +37,7 @@ class Dialect:
     compare_shift: int = 4
     compare_masks: tuple[int, ...] = (2, 10, 8, 7, 4, 12)
     exact_bools: bool = False
-    loop_end: tuple[str, ...] = ("END_FOR",)
-    send_end: bool = True
+    cleanups: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     yield_depth: bool = False
     yield_kind: bool = False
     split_make_function: bool = False
@@ -53,16 +51,14 @@ DIALECTS: Final = {
         unchecked_loads=False,
         compare_shift=0,
         compare_masks=(0,) * 6,
-        loop_end=(),
-        send_end=False,
     ),
-    (3, 12): Dialect(yield_depth=True),
+    (3, 12): Dialect(yield_depth=True, cleanups={"FOR_ITER": ("END_FOR",), "SEND": ("END_SEND",)}),
     (3, 13): Dialect(
         null_follows_callable=True,
         keyword_call=True,
         compare_shift=5,
         exact_bools=True,
-        loop_end=("END_FOR", "POP_TOP"),
+        cleanups={"FOR_ITER": ("END_FOR", "POP_TOP"), "SEND": ("END_SEND",)},
         yield_kind=True,
         split_make_function=True,
         closure_is_local=True,
