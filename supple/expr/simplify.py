@@ -302,6 +302,22 @@ def _(x: Expr) -> Expr | None:
     return terms.result()
 
 
+@simplifications.on((Add, "whole and quotient"))
+def _(x: Expr) -> Expr | None:
+    """m*u - m*d*(u // d) -> m*(u % d), d known not to be 0."""
+    terms = Sum(x)
+    for mono, c in x.terms:
+        for atom, cofactor in _atoms_of(mono, c, FloorDiv):
+            u, d = atom.args
+            m = exact_quotient(-cofactor, d)
+            if m is None or not excludes_zero(d):
+                continue
+            whole, part = m * u, cofactor * atom
+            if terms.holds(part) and terms.holds(whole):
+                terms.replace(whole + part, m * (u % d))
+    return terms.result()
+
+
 @simplifications.on((Add, "two remainders"))
 def _(x: Expr) -> Expr | None:
     """m*a*((u // a) % b) + m*(u % a) -> m*(u % (a*b)), a known not to be 0, b known positive."""

@@ -106,6 +106,11 @@ EXAMPLES: Final[dict[tuple[type[Expr], str], list[tuple[tuple[str, ...], str]]]]
         (("y*d*(x // d) + y*(x % d) - 1",), "x*y - 1"),
         (("12*(x // 12) + 4*((x // 4) % 3)",), "4*(x // 4)"),
     ],
+    (Add, "whole and quotient"): [
+        (("x - 64*(x // 64)",), "x % 64"),
+        (("3*y*x - 3*d*y*(x // d)",), "3*y*(x % d)"),
+        (("x + y - 4*((x + y) // 4) + z",), "(x + y) % 4 + z"),
+    ],
     (Add, "two remainders"): [
         (("4*((x // 4) % 3) + x % 4",), "x % 12"),
         (("8*((x // 4) % 3) + 2*(x % 4) + y",), "2*(x % 12) + y"),
