@@ -117,32 +117,33 @@ def decode(code: CodeType) -> Decoded:
 
 def _read(reader: _Reader) -> None:
     raw = reader.code.co_code
+    numbers, opargs = raw[::2], raw[1::2]
     out, index_of = reader.out, reader.index_of
     spans = list(reader.code.co_positions())
     known: dict[_Span, Position | None] = {(None, None, None, None): None}
-    skipped = 0
-    start, extended, extending = 0, 0, False
-    for unit in range(len(raw) // 2):
+    unit, prefix, count = 0, 0, len(numbers)
+    start = 0
+    while unit < count:
         index_of.append(len(out))
-        if skipped:
-            skipped -= 1
-            continue
-        number = raw[2 * unit]
-        oparg = extended | raw[2 * unit + 1]
+        number = numbers[unit]
+        oparg = prefix | opargs[unit]
         if number == _EXTENDED_ARG:
-            start = start if extending else unit
-            extended, extending = oparg << 8, True
+            prefix = oparg << 8
+            unit += 1
             continue
+        prefix = 0
         span = spans[unit]
         if span not in known:
             known[span] = Position(*span)
         reader.position = known[span]
-        reader.unit = start if extending else unit
-        extended, extending = 0, False
-        skipped = _CACHES[number]
-        reader.after = unit + 1 + skipped
+        reader.unit = start
+        caches = _CACHES[number]
+        unit += 1 + caches
+        start = reader.after = unit
         _BY_NUMBER[number](reader, oparg)
         reader.previous = _UNIT_NAMES[number]
+        if caches:
+            index_of += [len(out)] * caches
     index_of.append(len(out))
 
 
