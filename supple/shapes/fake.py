@@ -1,0 +1,194 @@
+"""FakeTensor: a tensor that knows its metadata and has no data; operators on it compute metadata only.
+
+A fake is made for a device ("cpu") and has that device's dispatch keys, so autograd, autocast, views and composite
+operators behave as for real tensors; what arrives here are the ATen overloads that eager would run. Each is
+answered by a shape rule, or by torch's meta kernel.
+
+Run programs on fakes inside `with faking():`. Then operators without tensor arguments (`torch.zeros`) give fakes too,
+and torch's own dispatch of tensor subclasses stays out (it loads torch.distributed on first use).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn, cast
+
+import torch
+
+from supple.expr import Expr, as_expr
+from supple.ir.dtypes import from_torch, is_represented
+from supple.ir.meta import TensorMeta
+from supple.shapes import meta_kernels
+from supple.shapes.errors import DataDependent, NoMeta
+from supple.shapes.table import mutable_rules, shape_rules
+from supple.torch_private import DispatchMode, OpOverload, make_wrapper_subclass, no_torch_function
+
+
+class FakeTensor(torch.Tensor):
+    """A tensor without data. Made by `fake_from` and `fake_like` only."""
+
+    __torch_function__ = no_torch_function
+
+    @classmethod
+    def __torch_dispatch__(  # pyright: ignore[reportIncompatibleMethodOverride]  # torch's stub is untyped
+        cls,
+        func: OpOverload,
+        types: Sequence[type],
+        args: tuple[object, ...] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        """Return fake results of an ATen overload."""
+        return run_fake(func, args, kwargs or {})
+
+    def __repr__(self, *, tensor_contents: object = None) -> str:
+        return f"FakeTensor({meta_of(self)})"
+
+    def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
+        name = "Tensor data"
+        raise DataDependent(name)
+
+    data_ptr = _refuse
+    tolist = _refuse
+    numpy = _refuse
+    storage = _refuse
+    untyped_storage = _refuse
+    __array__ = _refuse
+    __dlpack__ = _refuse
+    __reduce_ex__ = _refuse
+
+
+class Faking(DispatchMode):
+    """While active, every ATen operator of this thread computes metadata only; see `faking`."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keep torch from wrapping the handler in a function that loads torch's own compiler."""
+        return False
+
+    def __torch_dispatch__(  # pyright: ignore[reportIncompatibleMethodOverride]  # torch's stub is untyped
+        self,
+        func: OpOverload,
+        types: Sequence[type],
+        args: tuple[object, ...] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        """Return fake results of an ATen overload."""
+        return run_fake(func, args, kwargs or {})
+
+
+def faking() -> Faking:
+    """Return a context manager in which every torch operator of this thread gives fake tensors."""
+    return Faking()
+
+
+def fake_from(meta: TensorMeta, *, is_parameter: bool = False) -> FakeTensor:
+    """Return a fake tensor with this metadata; `is_parameter` makes it an instance of nn.Parameter."""
+    fake = _wrapped(meta, requires_grad=meta.requires_grad)
+    if is_parameter:
+        fake._is_param = True  # pyright: ignore[reportAttributeAccessIssue]  # noqa: SLF001  # what Parameter's metaclass asks
+    return fake
+
+
+def fake_like(tensor: torch.Tensor) -> FakeTensor:
+    """Return a fake tensor with the metadata of a real one.
+
+    Raises:
+        NoMeta: a tensor that TensorMeta cannot describe.
+    """
+    return fake_from(meta_of(tensor), is_parameter=isinstance(tensor, torch.nn.Parameter))
+
+
+def meta_of(fake: torch.Tensor) -> TensorMeta:
+    """Return the metadata of a fake or real tensor, `requires_grad` as it is now.
+
+    Raises:
+        NoMeta: a tensor that TensorMeta cannot describe.
+    """
+    known = cast("TensorMeta | None", fake.__dict__.get("_supple_meta")) if type(fake) is FakeTensor else None
+    requires_grad = fake.requires_grad
+    if known is not None and known.requires_grad is requires_grad:
+        return known
+    if not _is_describable(fake):
+        msg = f"a tensor of layout {fake.layout} and dtype {fake.dtype} is not represented"
+        raise NoMeta(msg)
+    return TensorMeta(
+        _exprs(fake.shape),
+        _exprs(fake.stride()),
+        from_torch(fake.dtype),
+        str(fake.device),
+        as_expr(int(fake.storage_offset())),
+        requires_grad,
+    )
+
+
+def _exprs(sizes: Sequence[int]) -> tuple[Expr, ...]:
+    return tuple(as_expr(int(size)) for size in sizes)
+
+
+def _is_describable(tensor: torch.Tensor) -> bool:
+    """Tell whether sizes, strides, offset, dtype and device say all about how a tensor's elements lie in memory."""
+    return (
+        tensor.layout is torch.strided
+        and is_represented(tensor.dtype)
+        and not tensor.is_nested
+        and not (tensor.is_complex() and tensor.is_conj())
+        and not tensor.is_neg()
+        and not tensor.is_quantized
+    )
+
+
+def _wrapped(meta: TensorMeta, *, requires_grad: bool = False) -> FakeTensor:
+    fake = cast(
+        "FakeTensor",
+        make_wrapper_subclass(
+            FakeTensor,
+            [size.value for size in meta.sizes],
+            strides=[stride.value for stride in meta.strides],
+            storage_offset=meta.offset.value,
+            dtype=meta.dtype.torch,
+            device=meta.device,
+            requires_grad=requires_grad,
+        ),
+    )
+    fake.__dict__["_supple_meta"] = meta
+    return fake
+
+
+def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+    """Return what an ATen overload gives for fake (or real) arguments: fakes, or arguments that it writes.
+
+    Raises:
+        DataDependent: the result or its shape depends on data.
+        NoShapeRule: torch's meta kernel does not know the operator.
+        RuntimeError, IndexError, ...: what eager raises for these arguments.
+    """
+    rule = shape_rules.find(func)
+    if rule is not None:
+        found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
+        return _to_fake(found)
+    writer = mutable_rules.find(func)
+    if writer is not None:
+        writer(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
+        return args[0]
+    return meta_kernels.run(func, args, kwargs, fake_from, Faking)
+
+
+def _to_meta(arg: object) -> object:
+    """Return an argument with its tensors replaced by their metadata."""
+    if isinstance(arg, torch.Tensor):
+        return meta_of(arg)
+    if isinstance(arg, list | tuple):
+        return [_to_meta(item) for item in cast("Sequence[object]", arg)]
+    return arg
+
+
+def _to_fake(result: object) -> object:
+    """Return a rule's result with metadata replaced by fake tensors."""
+    if isinstance(result, TensorMeta):
+        return _wrapped(result)
+    if isinstance(result, list):
+        return [_to_fake(item) for item in cast("list[object]", result)]
+    if isinstance(result, tuple):
+        return tuple(_to_fake(item) for item in cast("tuple[object, ...]", result))
+    return result
+
+
+Make = Callable[[TensorMeta], torch.Tensor]

@@ -1,0 +1,221 @@
+"""Strides: contiguity, dense orders, memory formats, and the strides eager gives to results.
+
+Everything is about sizes and strides in elements, as tuples of Expr. Source of the rules: the behaviour of eager
+torch, which the tests compare with on random layouts.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from supple.expr import Expr, product
+from supple.ir.meta import TensorMeta, contiguous_strides
+from supple.shapes.decide import ONE, ZERO, all_equal, is_equal, is_less
+
+Exprs = tuple[Expr, ...]
+
+
+def numel(sizes: Sequence[Expr]) -> Expr:
+    """Return the number of elements."""
+    return product(sizes)
+
+
+def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
+    """Tell whether a tensor is row-major; dimensions of size 1 do not matter, an empty tensor is."""
+    expected = ONE
+    matches = True
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if size is ZERO:
+            return True
+        if not is_equal(size, ONE):
+            matches = matches and is_equal(stride, expected)
+            expected = expected * size
+    return matches
+
+
+def channels_last_strides(sizes: Exprs) -> Exprs:
+    """Return the strides of NHWC (rank 4) or NDHWC (rank 5) order for sizes given as NCHW or NCDHW."""
+    order = (1, *range(len(sizes) - 1, 1, -1), 0)
+    return strides_in_order(sizes, order)
+
+
+def is_channels_last(sizes: Exprs, strides: Exprs) -> bool:
+    """Tell whether a rank 4 or 5 tensor is dense with its channels innermost, dimensions of size 1 aside."""
+    if len(sizes) not in (4, 5):
+        return False
+    expected = ONE
+    for dim in (1, *range(len(sizes) - 1, 1, -1), 0):
+        if not is_equal(sizes[dim], ONE):
+            if not is_equal(strides[dim], expected):
+                return False
+            expected = expected * sizes[dim]
+    return True
+
+
+def is_dense(sizes: Exprs, strides: Exprs) -> bool:
+    """Tell whether the elements fill a block of memory, each address once, in some order of dimensions."""
+    if is_contiguous(sizes, strides):
+        return True
+    live = [(stride, size) for size, stride in zip(sizes, strides, strict=True) if not is_equal(size, ONE)]
+    ordered: list[tuple[Expr, Expr]] = []
+    for item in live:
+        place = len(ordered)
+        while place and is_less(item[0], ordered[place - 1][0]):
+            place -= 1
+        ordered.insert(place, item)
+    expected = ONE
+    for stride, size in ordered:
+        if not is_equal(stride, expected):
+            return False
+        expected = expected * size
+    return True
+
+
+def strides_in_order(sizes: Exprs, order: Sequence[int]) -> Exprs:
+    """Return dense strides; `order` names the dimensions from the innermost to the outermost."""
+    strides = [ONE] * len(sizes)
+    running = ONE
+    for dim in order:
+        strides[dim] = running
+        if sizes[dim] is not ZERO:
+            running = running * sizes[dim]
+    return tuple(strides)
+
+
+def _sorted_dims(rank: int, compare: Callable[[int, int], int]) -> list[int]:
+    """Return dimensions, innermost first, by an insertion sort that steps over ambiguous pairs (0)."""
+    order = list(range(rank - 1, -1, -1))
+    for start in range(1, rank):
+        moving = start
+        for place in range(start - 1, -1, -1):
+            verdict = compare(order[place], order[moving])
+            if verdict > 0:
+                order[place], order[moving] = order[moving], order[place]
+                moving = place
+            elif verdict < 0:
+                break
+    return order
+
+
+def _compare_strides(sizes: Exprs, strides: Exprs, first: int, second: int) -> int:
+    """Return -1 when dimension `first` is further inside than `second`, 1 when outside, 0 when ambiguous."""
+    left, right = strides[first], strides[second]
+    if left is ZERO or right is ZERO:
+        return 0
+    if left is not right and not is_equal(left, right):
+        return -1 if is_less(left, right) else 1
+    return 1 if is_less(sizes[second], sizes[first]) else 0
+
+
+def preserved_strides(sizes: Exprs, strides: Exprs) -> Exprs:
+    """Return the strides of a copy that keeps the layout: the same when dense, else dense in the same order."""
+    if is_dense(sizes, strides):
+        return strides
+
+    def compare(first: int, second: int) -> int:
+        return _compare_strides(sizes, strides, first, second)
+
+    order = _sorted_dims(len(sizes), compare)
+    return strides_in_order(sizes, order)
+
+
+def pointwise_strides(operands: Sequence[TensorMeta], sizes: Exprs, *, has_scalar: bool = False) -> Exprs:
+    """Return the strides that eager gives to the result of a pointwise operation.
+
+    Args:
+        operands: the tensors, in order; broadcast to `sizes`.
+        has_scalar: a Python number takes part, which counts as a tensor of rank 0.
+    """
+    rank = len(sizes)
+    first = operands[0]
+    if not (has_scalar and rank) and all(
+        op.sizes is first.sizes or all_equal(op.sizes, first.sizes) for op in operands
+    ):
+        fast = _common_strides(operands, sizes)
+        if fast is not None:
+            return fast
+    if rank < 2:
+        return contiguous_strides(sizes)
+    aligned = [_aligned_strides(op, sizes) for op in operands if op.sizes]
+
+    def compare(left: int, right: int) -> int:
+        for strides in aligned:
+            verdict = _compare_strides(sizes, strides, left, right)
+            if verdict:
+                return verdict
+        return 0
+
+    order = _sorted_dims(rank, compare)
+    if order == list(range(rank - 1, -1, -1)):
+        return contiguous_strides(sizes)
+    strides = [ONE] * rank
+    running = ONE
+    for dim in order:
+        strides[dim] = running
+        running = running * sizes[dim]
+    return tuple(strides)
+
+
+def _common_strides(operands: Sequence[TensorMeta], sizes: Exprs) -> Exprs | None:
+    """Return the strides when all operands have one shape and one simple layout, else None."""
+    first = operands[0]
+    if all(is_contiguous(op.sizes, op.strides) for op in operands):
+        return contiguous_strides(sizes)
+    if len(sizes) == 4 and all(is_channels_last(op.sizes, op.strides) for op in operands):
+        return channels_last_strides(sizes)
+    if is_dense(first.sizes, first.strides) and all(
+        all_equal(op.strides, first.strides) for op in operands[1:]
+    ):
+        return first.strides
+    return None
+
+
+def _aligned_strides(operand: TensorMeta, sizes: Exprs) -> Exprs:
+    """Return the operand's strides over the broadcast shape: 0 where it is repeated."""
+    missing = len(sizes) - operand.rank
+    kept = (
+        ZERO if mine is ONE and theirs is not ONE else stride
+        for mine, stride, theirs in zip(operand.sizes, operand.strides, sizes[missing:], strict=True)
+    )
+    return (ZERO,) * missing + tuple(kept)
+
+
+def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
+    """Return the strides that show the same elements as `wanted` sizes, or None when no strides do."""
+    if ZERO in sizes:
+        return strides if all_equal(sizes, wanted) else contiguous_strides(wanted)
+    if not sizes:
+        return (ONE,) * len(wanted)
+    result = [ONE] * len(wanted)
+    place = len(wanted) - 1
+    base, block, filled = strides[-1], ONE, ONE
+    for dim in range(len(sizes) - 1, -1, -1):
+        block = block * sizes[dim]
+        if dim and (is_equal(sizes[dim - 1], ONE) or is_equal(strides[dim - 1], block * base)):
+            continue
+        while place >= 0 and (is_less(filled, block) or wanted[place] is ONE):
+            result[place] = filled * base
+            filled = filled * wanted[place]
+            place -= 1
+        if not is_equal(filled, block):
+            return None
+        if dim:
+            base, block, filled = strides[dim - 1], ONE, ONE
+    return tuple(result) if place == -1 else None
+
+
+def format_strides(meta: TensorMeta, memory_format: torch.memory_format | None) -> Exprs:
+    """Return the strides of a fresh tensor of `meta`'s sizes in a memory format; None and preserve keep the layout.
+
+    Raises:
+        RuntimeError: channels_last of a tensor that has not rank 4 (or rank 5 for channels_last_3d).
+    """
+    if memory_format is None or memory_format is torch.preserve_format:
+        return preserved_strides(meta.sizes, meta.strides)
+    if memory_format is torch.contiguous_format:
+        return contiguous_strides(meta.sizes)
+    rank = 4 if memory_format is torch.channels_last else 5
+    if meta.rank != rank:
+        msg = f"required rank {rank} tensor to use {str(memory_format).removeprefix('torch.')} format"
+        raise RuntimeError(msg)
+    return channels_last_strides(meta.sizes)

@@ -1,0 +1,159 @@
+"""The table of shape rules: ATen overload -> function from argument metadata to result metadata.
+
+A rule takes the overload's arguments with each tensor replaced by its `TensorMeta` (lists of tensors by lists), and
+returns the metadata of a fresh result or view (a tuple or list for several). It raises what eager raises for
+arguments that do not fit. Offsets of views are absolute; `requires_grad` is not a rule's business.
+"""
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from supple.base.rules import Rules
+from supple.expr import Expr, as_expr
+from supple.ir.dtypes import DType, from_torch
+from supple.ir.meta import TensorMeta, contiguous_strides
+from supple.shapes.decide import ONE, is_equal, printed
+from supple.shapes.errors import DataDependent, NoShapeRule
+
+Size = Expr | int
+ShapeRule = Callable[..., object]
+
+shape_rules: Rules[ShapeRule] = Rules("shape rules")
+mutable_rules: Rules[ShapeRule] = Rules("rules of operators that write their first argument")
+
+
+def aten(*names: str) -> list[object]:
+    """Return the ATen overloads with these names ("add.Tensor"; "relu" is "relu.default")."""
+    found: list[object] = []
+    for name in names:
+        packet, _, overload = name.partition(".")
+        found.append(getattr(getattr(torch.ops.aten, packet), overload or "default"))
+    return found
+
+
+def fresh(
+    sizes: Sequence[Size],
+    dtype: DType,
+    like: TensorMeta | None = None,
+    strides: Sequence[Size] | None = None,
+) -> TensorMeta:
+    """Return the metadata of a new tensor, row-major unless `strides` are given, on the device of `like`."""
+    shape = tuple(as_expr(size) for size in sizes)
+    steps = contiguous_strides(shape) if strides is None else tuple(as_expr(stride) for stride in strides)
+    return TensorMeta(shape, steps, dtype, "cpu" if like is None else like.device)
+
+
+def view_of(
+    base: TensorMeta, sizes: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
+) -> TensorMeta:
+    """Return the metadata of a view of `base`'s storage; the offset is `base`'s unless given."""
+    return TensorMeta(
+        tuple(as_expr(size) for size in sizes),
+        tuple(as_expr(stride) for stride in strides),
+        base.dtype,
+        base.device,
+        base.offset if offset is None else as_expr(offset),
+    )
+
+
+def as_dtype(dtype: torch.dtype | None, otherwise: DType) -> DType:
+    """Return our name of an optional dtype argument."""
+    return otherwise if dtype is None else from_torch(dtype)
+
+
+def wrapped_dim(dim: int, rank: int) -> int:
+    """Return a dimension counted from the front.
+
+    Raises:
+        IndexError: out of range, with eager's text. Rank 0 counts as rank 1.
+    """
+    limit = max(rank, 1)
+    if not -limit <= dim < limit:
+        msg = f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
+        raise IndexError(msg)
+    return dim % limit
+
+
+def wrapped_dims(dims: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Return dimensions counted from the front, each at most once.
+
+    Raises:
+        IndexError: out of range.
+        RuntimeError: a dimension appears twice.
+    """
+    found: list[int] = []
+    for dim in dims:
+        place = wrapped_dim(dim, rank)
+        if place in found:
+            msg = f"dim {place} appears multiple times in the list of dims"
+            raise RuntimeError(msg)
+        found.append(place)
+    return tuple(found)
+
+
+def broadcast(shapes: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
+    """Return the sizes to which all shapes broadcast.
+
+    Raises:
+        RuntimeError: two sizes of one dimension differ and neither is 1.
+    """
+    first = shapes[0]
+    if all(shape == first for shape in shapes):
+        return tuple(first)
+    result: list[Expr] = []
+    for shape in shapes:
+        missing = len(shape) - len(result)
+        if missing > 0:
+            result[:0] = shape[:missing]
+        start = len(result) - len(shape)
+        for dim in range(max(missing, 0), len(shape)):
+            result[start + dim] = _joined(result, shape, start + dim, shape[dim])
+    return tuple(result)
+
+
+def _joined(known: Sequence[Expr], shape: Sequence[Expr], dim: int, size: Expr) -> Expr:
+    mine = known[dim]
+    if mine is size or size is ONE:
+        return mine
+    if mine is ONE:
+        return size
+    if is_equal(mine, size):
+        return mine
+    msg = (
+        f"The size of tensor a ({mine}) must match the size of tensor b ({size}) at non-singleton dimension {dim}"
+        f" (shapes {printed(known)} and {printed(shape)})"
+    )
+    raise RuntimeError(msg)
+
+
+def common_device(operands: Sequence[TensorMeta]) -> str:
+    """Return the device of the result: that of the operands; CPU tensors of rank 0 may join another device.
+
+    Raises:
+        RuntimeError: operands of different devices.
+    """
+    device = operands[0].device
+    for operand in operands[1:]:
+        if operand.device == device:
+            continue
+        if device == "cpu" and all(op.device != "cpu" or not op.sizes for op in operands):
+            device = operand.device
+        elif operand.device != "cpu" or operand.sizes:
+            msg = (
+                "Expected all tensors to be on the same device, but found at least two devices, "
+                f"{device} and {operand.device}!"
+            )
+            raise RuntimeError(msg)
+    return device
+
+
+def refused(name: str, *reason: str) -> ShapeRule:
+    """Return a rule that raises DataDependent, or NoShapeRule when a reason is given."""
+
+    def refuse(*_args: object, **_kwargs: object) -> object:
+        if reason:
+            raise NoShapeRule(name, reason[0])
+        raise DataDependent(name)
+
+    return refuse

@@ -1,0 +1,277 @@
+"""Shape rules of element-by-element operators: broadcasting, promotion, and the result's layout."""
+
+from collections.abc import Sequence
+
+import torch
+
+from supple.expr import Expr
+from supple.ir.dtypes import DType, from_torch
+from supple.ir.meta import TensorMeta
+from supple.shapes.decide import printed
+from supple.shapes.layout import format_strides, pointwise_strides
+from supple.shapes.promote import Operand, category, float_dtype, real_dtype, result_dtype
+from supple.shapes.rules import aten, broadcast, common_device, fresh, shape_rules
+
+#: One operand, result of the operand's type.
+SAME_UNARY = (
+    "relu neg floor ceil trunc sign sgn square positive hardtanh hardswish hardsigmoid "
+    "leaky_relu elu softplus threshold celu mish gelu silu logit_same conj_physical frac"
+).split()
+FLOAT_UNARY = (
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
+    "erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0"
+).split()
+ARITHMETIC = (
+    "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor rsub.Scalar remainder.Tensor "
+    "remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar maximum minimum fmax fmin "
+    "clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar copysign.Tensor hypot "
+    "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar heaviside xlogy.Tensor"
+).split()
+FLOAT_BINARY = ("div.Tensor div.Scalar true_divide.Tensor atan2 xlogy.Scalar_Other").split()
+COMPARE = [f"{name}.{kind}" for name in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")]
+BITWISE = (
+    "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
+    "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_right_shift.Tensor "
+    "bitwise_right_shift.Tensor_Scalar"
+).split()
+
+
+def pointwise(operands: Sequence[Operand], dtype: DType) -> TensorMeta:
+    """Return the metadata of a pointwise result of `dtype`; at least one operand is a tensor."""
+    tensors = [operand for operand in operands if isinstance(operand, TensorMeta)]
+    sizes = broadcast([tensor.sizes for tensor in tensors])
+    strides = pointwise_strides(tensors, sizes, has_scalar=len(tensors) < len(operands))
+    return TensorMeta(sizes, strides, dtype, common_device(tensors))
+
+
+@shape_rules.on(*aten("abs"))
+def _(self: TensorMeta) -> TensorMeta:
+    """The magnitude; of a complex number a real one."""
+    return pointwise((self,), real_dtype(self.dtype))
+
+
+@shape_rules.on(*aten(*(name for name in SAME_UNARY if name != "logit_same")))
+def _(self: TensorMeta, *_args: object, **_kwargs: object) -> TensorMeta:
+    """The operand's type; later arguments are numbers."""
+    if self.dtype is DType.BOOL:
+        return _unary_of_bool(self)
+    return pointwise((self,), self.dtype)
+
+
+def _unary_of_bool(operand: TensorMeta) -> TensorMeta:
+    return pointwise((operand,), operand.dtype)
+
+
+@shape_rules.on(*aten("round", "round.decimals"))
+def _(self: TensorMeta, *, decimals: int = 0) -> TensorMeta:
+    """Half to even."""
+    return pointwise((self,), self.dtype)
+
+
+@shape_rules.on(*aten("logit"))
+def _(self: TensorMeta, eps: float | None = None) -> TensorMeta:
+    """log(x / (1 - x))."""
+    return pointwise((self,), float_dtype(self.dtype))
+
+
+@shape_rules.on(*aten(*FLOAT_UNARY))
+def _(self: TensorMeta) -> TensorMeta:
+    """Integers and bool give the default floating type."""
+    return pointwise((self,), float_dtype(self.dtype))
+
+
+@shape_rules.on(*aten("isnan", "isinf", "isfinite", "logical_not", "signbit", "isneginf", "isposinf"))
+def _(self: TensorMeta) -> TensorMeta:
+    """A truth value per element."""
+    return pointwise((self,), DType.BOOL)
+
+
+@shape_rules.on(*aten("bitwise_not"))
+def _(self: TensorMeta) -> TensorMeta:
+    """Integers and bool only."""
+    _require_bits("bitwise_not", self.dtype)
+    return pointwise((self,), self.dtype)
+
+
+@shape_rules.on(*aten(*(name for name in ARITHMETIC if not name.startswith(("sub", "rsub")))))
+def _(self: Operand, other: Operand, *, alpha: complex = 1) -> TensorMeta:
+    """The promoted type of both."""
+    operands = (self, other)
+    return pointwise(operands, result_dtype(operands))
+
+
+@shape_rules.on(*aten("sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar"))
+def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
+    """The promoted type of both; two bools have no difference."""
+    operands = (self, other)
+    dtype = result_dtype(operands)
+    if dtype is DType.BOOL:
+        msg = "Subtraction, the `-` operator, with two bool tensors is not supported. Use `^` or logical_xor."
+        raise RuntimeError(msg)
+    return pointwise(operands, dtype)
+
+
+@shape_rules.on(*aten(*FLOAT_BINARY))
+def _(self: Operand, other: Operand) -> TensorMeta:
+    """The promoted type of both; integers give the default floating type."""
+    operands = (self, other)
+    return pointwise(operands, float_dtype(result_dtype(operands)))
+
+
+@shape_rules.on(*aten("div.Tensor_mode", "div.Scalar_mode"))
+def _(self: Operand, other: Operand, *, rounding_mode: str | None = None) -> TensorMeta:
+    """As true division without a mode; with one, integers stay integers."""
+    operands = (self, other)
+    dtype = result_dtype(operands)
+    return pointwise(operands, float_dtype(dtype) if rounding_mode is None else dtype)
+
+
+@shape_rules.on(*aten(*COMPARE))
+def _(self: Operand, other: Operand) -> TensorMeta:
+    """A truth value per element."""
+    return pointwise((self, other), DType.BOOL)
+
+
+@shape_rules.on(*aten("logical_and", "logical_or", "logical_xor"))
+def _(self: TensorMeta, other: TensorMeta) -> TensorMeta:
+    """A truth value per element, of any types."""
+    return pointwise((self, other), DType.BOOL)
+
+
+@shape_rules.on(*aten(*BITWISE))
+def _(self: Operand, other: Operand) -> TensorMeta:
+    """The promoted type of both, integers and bool only."""
+    operands = (self, other)
+    dtype = result_dtype(operands)
+    _require_bits("bitwise operation", dtype)
+    return pointwise(operands, dtype)
+
+
+def _require_bits(name: str, dtype: DType) -> None:
+    if category(dtype) > 1:
+        msg = f"\"{name}\" not implemented for '{dtype.torch}'"
+        raise RuntimeError(msg)
+
+
+@shape_rules.on(*aten("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"))
+def _(condition: TensorMeta, self: Operand, other: Operand) -> TensorMeta:
+    """The promoted type of both values; the condition is a bool (or u8) tensor."""
+    if condition.dtype not in (DType.BOOL, DType.U8):
+        msg = f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.torch}"
+        raise RuntimeError(msg)
+    return pointwise((condition, self, other), result_dtype((self, other)))
+
+
+@shape_rules.on(*aten("clamp", "clamp.Tensor"))
+def _(self: TensorMeta, min: Operand | None = None, max: Operand | None = None) -> TensorMeta:  # noqa: A002  # schema
+    """The promoted type of the tensor and its bounds."""
+    bounds = tuple(bound for bound in (min, max) if bound is not None)
+    if not bounds:
+        msg = "torch.clamp: At least one of 'min' or 'max' must not be None"
+        raise RuntimeError(msg)
+    tensors = tuple(bound for bound in bounds if isinstance(bound, TensorMeta))
+    return pointwise((self, *tensors), result_dtype((self, *bounds)))
+
+
+@shape_rules.on(*aten("lerp.Scalar", "lerp.Tensor"))
+def _(self: TensorMeta, end: TensorMeta, weight: Operand) -> TensorMeta:
+    """All of one type."""
+    if self.dtype is not end.dtype:
+        msg = f"expected dtype {self.dtype.torch} for `end` but got dtype {end.dtype.torch}"
+        raise RuntimeError(msg)
+    tensors = (self, end, weight) if isinstance(weight, TensorMeta) else (self, end)
+    return pointwise(tensors, self.dtype)
+
+
+@shape_rules.on(*aten("addcmul", "addcdiv"))
+def _(self: TensorMeta, tensor1: TensorMeta, tensor2: TensorMeta, *, value: complex = 1) -> TensorMeta:
+    """self + value * (tensor1 op tensor2)."""
+    operands = (self, tensor1, tensor2)
+    return pointwise(operands, result_dtype(operands))
+
+
+@shape_rules.on(*aten("masked_fill.Scalar", "masked_fill.Tensor"))
+def _(self: TensorMeta, mask: TensorMeta, value: Operand) -> TensorMeta:
+    """The tensor's type; the layout of a copy of the tensor, expanded to the broadcast shape."""
+    if mask.dtype is not DType.BOOL:
+        msg = f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype.torch}"
+        raise RuntimeError(msg)
+    sizes = broadcast((self.sizes, mask.sizes))
+    wide = expanded(self, sizes)
+    return fresh(sizes, self.dtype, self, format_strides(wide, None))
+
+
+def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
+    """Return the view of `operand` broadcast to `sizes`, with the strides of `expand`.
+
+    Raises:
+        RuntimeError: a size that is neither the operand's nor grown from 1.
+    """
+    missing = len(sizes) - operand.rank
+    if missing < 0:
+        msg = (
+            f"expand: the number of sizes provided ({len(sizes)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({operand.rank})"
+        )
+        raise RuntimeError(msg)
+    zero, one = fresh((0, 1), DType.I64).sizes
+    strides: list[Expr] = []
+    for dim in range(len(sizes) - 1, -1, -1):
+        old = dim - missing
+        mine = operand.sizes[old] if old >= 0 else one
+        step = operand.strides[old] if old >= 0 else (sizes[dim + 1] * strides[-1] if strides else one)
+        if mine is not sizes[dim]:
+            if mine is not one:
+                msg = (
+                    f"The expanded size of the tensor ({sizes[dim]}) must match the existing size ({mine}) at "
+                    f"non-singleton dimension {dim}.  Target sizes: {printed(sizes)}.  "
+                    f"Tensor sizes: {printed(operand.sizes)}"
+                )
+                raise RuntimeError(msg)
+            step = zero
+        strides.append(step)
+    return TensorMeta(tuple(sizes), tuple(reversed(strides)), operand.dtype, operand.device, operand.offset)
+
+
+@shape_rules.on(*aten("_to_copy"))
+def _(
+    self: TensorMeta,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: torch.memory_format | None = None,
+) -> TensorMeta:
+    """A copy with another type, device or layout; the layout is kept unless a memory format is given."""
+    place = self.device if device is None else str(torch.device(device))
+    kind = self.dtype if dtype is None else from_torch(dtype)
+    return TensorMeta(self.sizes, format_strides(self, memory_format), kind, place)
+
+
+@shape_rules.on(*aten("clone"))
+def _(self: TensorMeta, *, memory_format: torch.memory_format | None = None) -> TensorMeta:
+    """A copy; the layout is kept unless a memory format is given."""
+    return fresh(self.sizes, self.dtype, self, format_strides(self, memory_format))
+
+
+@shape_rules.on(*aten("mse_loss", "smooth_l1_loss", "huber_loss"))
+def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *_numbers: float) -> TensorMeta:
+    """Element by element, or one number (reduction 1: mean, 2: sum)."""
+    operands = (self, target)
+    wide = pointwise(operands, result_dtype(operands))
+    return wide if reduction == 0 else fresh((), wide.dtype, self)
+
+
+@shape_rules.on(*aten("glu"))
+def _(self: TensorMeta, dim: int = -1) -> TensorMeta:
+    """The first half times the sigmoid of the second."""
+    place = dim % self.rank
+    if self.sizes[place].value % 2:
+        msg = f"Halving dimension must be even, but dimension {place} is size {self.sizes[place]}"
+        raise RuntimeError(msg)
+    half = list(self.sizes)
+    half[place] = half[place] // 2
+    part = TensorMeta(tuple(half), self.strides, self.dtype, self.device)
+    return pointwise((part, part), self.dtype)

@@ -1,0 +1,318 @@
+"""Shape rules of views: other sizes, strides and offset over the same storage."""
+
+from collections.abc import Sequence
+from math import prod
+
+import torch
+
+from supple.expr import Expr, as_expr
+from supple.ir.dtypes import from_torch
+from supple.ir.meta import TensorMeta
+from supple.shapes.decide import ONE, ZERO, exprs, is_equal, printed
+from supple.shapes.layout import numel, view_strides
+from supple.shapes.rules import Size, aten, shape_rules, view_of, wrapped_dim, wrapped_dims
+from supple.shapes.rules_pointwise import expanded
+
+
+@shape_rules.on(
+    *aten("alias", "detach", "lift_fresh", "lift", "view_as", "_conj", "_neg_view", "detach_")[:4]
+)
+def _(self: TensorMeta) -> TensorMeta:
+    """The tensor seen again."""
+    return view_of(self, self.sizes, self.strides)
+
+
+@shape_rules.on(*aten("view", "_unsafe_view"))
+def _(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
+    """The same elements in row-major order; -1 stands for what is left."""
+    wanted = inferred_sizes(self, size)
+    strides = view_strides(self.sizes, self.strides, wanted)
+    if strides is None:
+        msg = (
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
+            f"two contiguous subspaces). Use .reshape(...) instead. ({printed(self.sizes)} -> {printed(wanted)})"
+        )
+        raise RuntimeError(msg)
+    return view_of(self, wanted, strides)
+
+
+def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]:
+    """Return the sizes of a view with -1 replaced.
+
+    Raises:
+        RuntimeError: the number of elements does not fit, or more than one size is -1.
+    """
+    wanted = exprs(size)
+    holes = [dim for dim, item in enumerate(wanted) if item.is_const and item.value == -1]
+    total = numel(tensor.sizes)
+    if len(holes) > 1:
+        msg = "only one dimension can be inferred"
+        raise RuntimeError(msg)
+    rest = numel([item for dim, item in enumerate(wanted) if dim not in holes])
+    if holes and rest is ZERO:
+        msg = (
+            f"cannot reshape tensor of 0 elements into shape {printed(wanted)} because the unspecified dimension "
+            "size -1 can be any value and is ambiguous"
+        )
+        raise RuntimeError(msg)
+    if holes:
+        sizes = list(wanted)
+        sizes[holes[0]] = total // rest
+        wanted = tuple(sizes)
+        rest = numel(wanted)
+    if not is_equal(rest, total):
+        msg = f"shape '{printed(exprs(size))}' is invalid for input of size {total}"
+        raise RuntimeError(msg)
+    return wanted
+
+
+@shape_rules.on(*aten("view.dtype"))
+def _(self: TensorMeta, dtype: torch.dtype) -> TensorMeta:
+    """The bytes read as another type of the same size."""
+    kind = from_torch(dtype)
+    if kind.size != self.dtype.size:
+        msg = f"viewing {self.dtype.torch} as {dtype} changes the sizes"
+        raise NotImplementedError(msg)
+    return TensorMeta(self.sizes, self.strides, kind, self.device, self.offset)
+
+
+@shape_rules.on(*aten("_reshape_alias"))
+def _(self: TensorMeta, size: Sequence[Size], stride: Sequence[Size]) -> TensorMeta:
+    """Sizes and strides as given."""
+    return view_of(self, size, stride)
+
+
+@shape_rules.on(*aten("as_strided"))
+def _(
+    self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], storage_offset: Size | None = None
+) -> TensorMeta:
+    """Sizes, strides and offset as given."""
+    return view_of(self, size, stride, storage_offset)
+
+
+@shape_rules.on(*aten("expand"))
+def _(self: TensorMeta, size: Sequence[Size], *, implicit: bool = False) -> TensorMeta:
+    """Dimensions of size 1 repeated; -1 keeps a size."""
+    wanted = list(exprs(size))
+    missing = len(wanted) - self.rank
+    for dim, item in enumerate(wanted):
+        if item.is_const and item.value == -1:
+            if dim < missing:
+                msg = (
+                    f"The expanded size of the tensor (-1) isn't allowed in a leading, "
+                    f"non-existing dimension {dim}"
+                )
+                raise RuntimeError(msg)
+            wanted[dim] = self.sizes[dim - missing]
+    return expanded(self, wanted)
+
+
+@shape_rules.on(*aten("permute"))
+def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
+    """Result dimension i is dimension dims[i]."""
+    if len(dims) != self.rank:
+        msg = (
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {self.rank} is not equal to len(dims) = {len(dims)}"
+        )
+        raise RuntimeError(msg)
+    order = wrapped_dims(dims, self.rank)
+    return view_of(self, [self.sizes[dim] for dim in order], [self.strides[dim] for dim in order])
+
+
+@shape_rules.on(*aten("transpose.int"))
+def _(self: TensorMeta, dim0: int, dim1: int) -> TensorMeta:
+    """Two dimensions exchanged."""
+    first, second = wrapped_dim(dim0, self.rank), wrapped_dim(dim1, self.rank)
+    order = list(range(self.rank))
+    if order:
+        order[first], order[second] = order[second], order[first]
+    return view_of(self, [self.sizes[dim] for dim in order], [self.strides[dim] for dim in order])
+
+
+@shape_rules.on(*aten("t"))
+def _(self: TensorMeta) -> TensorMeta:
+    """The transpose of a tensor of rank at most 2."""
+    if self.rank > 2:
+        msg = f"t() expects a tensor with <= 2 dimensions, but self is {self.rank}D"
+        raise RuntimeError(msg)
+    return view_of(self, self.sizes[::-1], self.strides[::-1])
+
+
+@shape_rules.on(*aten("squeeze"))
+def _(self: TensorMeta) -> TensorMeta:
+    """Every dimension of size 1 removed."""
+    return _without(self, range(self.rank))
+
+
+@shape_rules.on(*aten("squeeze.dim"))
+def _(self: TensorMeta, dim: int) -> TensorMeta:
+    """One dimension removed when its size is 1."""
+    return _without(self, (wrapped_dim(dim, self.rank),))
+
+
+@shape_rules.on(*aten("squeeze.dims"))
+def _(self: TensorMeta, dim: Sequence[int]) -> TensorMeta:
+    """Those of the dimensions removed that have size 1."""
+    return _without(self, wrapped_dims(dim, self.rank))
+
+
+def _without(tensor: TensorMeta, dims: Sequence[int]) -> TensorMeta:
+    kept = [d for d in range(tensor.rank) if d not in dims or not is_equal(tensor.sizes[d], ONE)]
+    return view_of(tensor, [tensor.sizes[d] for d in kept], [tensor.strides[d] for d in kept])
+
+
+@shape_rules.on(*aten("unsqueeze"))
+def _(self: TensorMeta, dim: int) -> TensorMeta:
+    """A dimension of size 1 inserted."""
+    place = wrapped_dim(dim, self.rank + 1)
+    step = self.sizes[place] * self.strides[place] if place < self.rank else ONE
+    sizes, strides = list(self.sizes), list(self.strides)
+    sizes.insert(place, ONE)
+    strides.insert(place, step)
+    return view_of(self, sizes, strides)
+
+
+@shape_rules.on(*aten("slice.Tensor"))
+def _(
+    self: TensorMeta, dim: int = 0, start: Size | None = None, end: Size | None = None, step: int = 1
+) -> TensorMeta:
+    """A range of a dimension; bounds are clamped, negative ones count from the end."""
+    if not self.rank:
+        msg = "slice() cannot be applied to a 0-dim tensor."
+        raise RuntimeError(msg)
+    place = wrapped_dim(dim, self.rank)
+    if step <= 0:
+        msg = "slice step must be positive"
+        raise RuntimeError(msg)
+    first, count = sliced(self.sizes[place], start, end, step)
+    sizes, strides = list(self.sizes), list(self.strides)
+    offset = self.offset + strides[place] * first
+    sizes[place], strides[place] = count, strides[place] * step
+    return view_of(self, sizes, strides, offset)
+
+
+def sliced(size: Expr, start: Size | None, end: Size | None, step: int) -> tuple[Expr, Expr]:
+    """Return the first index and the number of elements of a slice of a dimension of this size."""
+    if (start is None or start == 0) and (end is None or as_expr(end) is size):
+        return ZERO, (size + (step - 1)) // step
+    limit = size.value
+    first, last, _ = slice(
+        None if start is None else as_expr(start).value, None if end is None else as_expr(end).value, step
+    ).indices(limit)
+    return as_expr(first), as_expr(max(0, (last - first + step - 1) // step))
+
+
+@shape_rules.on(*aten("select.int"))
+def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
+    """One index of a dimension, which goes away."""
+    if not self.rank:
+        msg = "select() cannot be applied to a 0-dim tensor."
+        raise IndexError(msg)
+    place = wrapped_dim(dim, self.rank)
+    size, where = self.sizes[place], as_expr(index)
+    if where.is_const and size.is_const and not -size.value <= where.value < size.value:
+        msg = f"select(): index {index} out of range for tensor of size {printed(self.sizes)} at dimension {place}"
+        raise IndexError(msg)
+    if where.is_const and where.value < 0:
+        where = where + size
+    kept = [d for d in range(self.rank) if d != place]
+    offset = self.offset + self.strides[place] * where
+    return view_of(self, [self.sizes[d] for d in kept], [self.strides[d] for d in kept], offset)
+
+
+def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[TensorMeta]:
+    found: list[TensorMeta] = []
+    start = tensor.offset
+    for length in lengths:
+        sizes = list(tensor.sizes)
+        sizes[dim] = length
+        found.append(view_of(tensor, sizes, tensor.strides, start))
+        start = start + length * tensor.strides[dim]
+    return found
+
+
+@shape_rules.on(*aten("split.Tensor"))
+def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
+    """Pieces of one length; the last may be shorter."""
+    place = wrapped_dim(dim, self.rank)
+    size, length = self.sizes[place].value, as_expr(split_size).value
+    if length < 0 or (length == 0 and size):
+        msg = f"split expects split_size be non-negative, but got split_size={length}"
+        raise RuntimeError(msg)
+    count = max((size + length - 1) // length, 1) if length else 1
+    return _parts(
+        self, place, exprs(min(length, size - i * length) if length else size for i in range(count))
+    )
+
+
+@shape_rules.on(*aten("split_with_sizes"))
+def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[TensorMeta]:
+    """Pieces of the given lengths, which add up to the dimension's size."""
+    place = wrapped_dim(dim, self.rank)
+    lengths = exprs(split_sizes)
+    total = sum((length for length in lengths), ZERO)
+    if not is_equal(total, self.sizes[place]):
+        msg = (
+            f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[place]} (input tensor's size at "
+            f"dimension {place}), but got split_sizes={printed(lengths)}"
+        )
+        raise RuntimeError(msg)
+    return _parts(self, place, lengths)
+
+
+@shape_rules.on(*aten("unbind.int"))
+def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
+    """One view per index of a dimension, which goes away."""
+    if not self.rank:
+        msg = "Dimension specified as 0 but tensor has no dimensions"
+        raise IndexError(msg)
+    place = wrapped_dim(dim, self.rank)
+    kept = [d for d in range(self.rank) if d != place]
+    sizes, strides = [self.sizes[d] for d in kept], [self.strides[d] for d in kept]
+    return [
+        view_of(self, sizes, strides, self.offset + self.strides[place] * i)
+        for i in range(self.sizes[place].value)
+    ]
+
+
+@shape_rules.on(*aten("diagonal"))
+def _(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
+    """The diagonal of two dimensions; it becomes the last dimension."""
+    first, second = wrapped_dim(dim1, self.rank), wrapped_dim(dim2, self.rank)
+    if first == second:
+        msg = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
+        raise RuntimeError(msg)
+    rows, columns = self.sizes[first].value, self.sizes[second].value
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    skipped = self.strides[second] * offset if offset >= 0 else self.strides[first] * -offset
+    kept = [d for d in range(self.rank) if d not in (first, second)]
+    return view_of(
+        self,
+        [*(self.sizes[d] for d in kept), length],
+        [*(self.strides[d] for d in kept), self.strides[first] + self.strides[second]],
+        self.offset + skipped if length else self.offset,
+    )
+
+
+@shape_rules.on(*aten("unfold"))
+def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
+    """Windows of a dimension; the place in the window becomes the last dimension."""
+    place = wrapped_dim(dimension, self.rank)
+    length = self.sizes[place].value if self.rank else 1
+    if size > length:
+        msg = f"maximum size for tensor at dimension {place} is {length} but size is {size}"
+        raise RuntimeError(msg)
+    if step <= 0:
+        msg = f"step is {step} but must be > 0"
+        raise RuntimeError(msg)
+    inner = self.strides[place] if self.rank else ONE
+    sizes, strides = list(self.sizes), list(self.strides)
+    if self.rank:
+        sizes[place], strides[place] = as_expr((length - size) // step + 1), inner * step
+    return view_of(self, [*sizes, size], [*strides, inner])
+
+
+def element_count(sizes: Sequence[int]) -> int:
+    """Return the number of elements of constant sizes."""
+    return prod(sizes)
