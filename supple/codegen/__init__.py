@@ -1,0 +1,1 @@
+"""Stage 4: kernels and the host program -> machine code and Python text, in one artifact."""

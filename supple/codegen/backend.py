@@ -1,0 +1,46 @@
+"""The stage's front door: kernels and a host program -> Artifact."""
+
+from collections.abc import Sequence
+from functools import cache
+
+from supple.base import events
+from supple.codegen.cpu.emit import emit as emit_nest
+from supple.codegen.cpu.jit import Compiled, Compiler
+from supple.codegen.cpu.target import Features, host_cpu
+from supple.ir.loops.nodes import Access, Nest
+from supple.ir.program import Target
+from supple.runtime.artifact import Artifact, Kernel
+from supple.runtime.link import external
+
+
+@cache
+def host_compiler() -> Compiler:
+    """Return the compiler for this machine; it remembers what it has compiled."""
+    return Compiler(host_cpu())
+
+
+def has_function(name: str) -> bool:
+    """Tell whether a kernel may call the external function."""
+    return external(name) is not None
+
+
+def artifact(nests: Sequence[Nest], host_source: str, target: Target) -> Artifact:
+    """Return the artifact of kernels and a host text; equal kernels share one object."""
+    compiler = host_compiler()
+    features = Features(compiler.cpu, target.vector_bytes, has_function)
+    kernels: list[Kernel] = []
+    objects: dict[str, tuple[int, bytes]] = {}
+    for nest in nests:
+        made = _compiled(compiler, nest, target, features)
+        number, _ = objects.setdefault(made.symbol, (len(objects), made.object))
+        buffers = sum(buffer.access is not Access.SCRATCH for buffer in nest.buffers)
+        kernels.append(Kernel(nest.name, made.symbol, number, buffers + len(nest.sizes)))
+    blobs = tuple(data for _, data in objects.values())
+    return Artifact(tuple(kernels), blobs, host_source, str(compiler.cpu) if blobs else "")
+
+
+def _compiled(compiler: Compiler, nest: Nest, target: Target, features: Features) -> Compiled:
+    text = emit_nest(nest, target, features)
+    if events.listening():
+        events.emit(events.CodeEmitted("llvm", nest.name, text))
+    return compiler(text)

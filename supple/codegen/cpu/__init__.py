@@ -1,0 +1,1 @@
+"""The CPU backend: loop nests -> LLVM IR text -> object code."""

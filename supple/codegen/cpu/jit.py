@@ -1,0 +1,52 @@
+"""LLVM text -> object code; each distinct kernel is compiled once per process."""
+
+import threading
+from dataclasses import dataclass, field
+
+import llvmlite.binding as llvm
+
+from supple.base.stable import digest
+from supple.codegen.cpu.emit import SYMBOL
+from supple.codegen.cpu.target import Cpu, machine
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The machine code of one kernel: an ELF object with one public function."""
+
+    symbol: str
+    object: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """Compiles module texts for one processor and remembers them by their hash. Safe under threads."""
+
+    cpu: Cpu
+    _known: dict[str, Compiled] = field(default_factory=dict[str, Compiled])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, text: str) -> Compiled:
+        """Return the object code of a module whose public function is named SYMBOL."""
+        symbol = f"k{digest(text, str(self.cpu))}"
+        with self._lock:
+            found = self._known.get(symbol)
+            if found is None:
+                found = Compiled(symbol, object_code(text.replace(SYMBOL, symbol), self.cpu))
+                self._known[symbol] = found
+            return found
+
+
+def object_code(text: str, cpu: Cpu) -> bytes:
+    """Return the ELF object of a module.
+
+    No optimiser runs over the text: what it would find (invariants, common parts, unrolling) is written that way.
+    """
+    with llvm.parse_assembly(text) as module:
+        return machine(cpu).emit_object(module)
+
+
+def assembly(text: str, cpu: Cpu) -> str:
+    """Return the assembly of a module, for people and tests."""
+    with llvm.parse_assembly(text) as module:
+        return machine(cpu).emit_assembly(module)

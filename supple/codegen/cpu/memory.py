@@ -1,0 +1,133 @@
+"""Loads and stores: contiguous vectors, broadcasts, gathers and scatters, under masks.
+
+A load whose address is the same in all lanes is a scalar. The memory of a lane that is masked out is not touched.
+"""
+
+from typing import Final
+
+from supple.codegen.cpu.block import Block, iota
+from supple.codegen.cpu.registers import Reg, constant, mangled, type_text
+from supple.expr import Expr
+from supple.ir.dtypes import DType
+from supple.ir.loops.nodes import Access, Buffer, Load, Store
+
+SLOT: Final = Reg("%slot", DType.U8, is_address=True)
+SLOT_LINE: Final = "%slot = alloca [16 x i8], align 16"
+"""A place that is read where a scalar load is masked out."""
+
+
+def load(block: Block, statement: Load) -> Reg:
+    """Return the register of a Load: a vector, or a scalar where all lanes read one element."""
+    buffer, address = block.buffers[statement.buffer]
+    other = constant(address.dtype, statement.other)
+    mask = None if statement.mask is None else block.names[statement.mask]
+    stride = block.stride(statement.index[0])
+    pointer = _address(block, address, statement.index[0], stride)
+    read = _one if stride == 0 else _many
+    value = read(block, buffer, pointer, mask, other)
+    if buffer.dtype is not DType.BOOL:
+        return value
+    return block.code.compare("icmp ne", value, constant(DType.U8, 0, value.lanes))
+
+
+def store(block: Block, statement: Store) -> None:
+    """Write a Store."""
+    code = block.code
+    buffer, address = block.buffers[statement.buffer]
+    value = block.operand(statement.value, buffer.dtype)
+    if buffer.dtype is DType.BOOL:
+        value = code.convert("zext", value, DType.U8)
+    mask = None if statement.mask is None else block.names[statement.mask]
+    stride = block.stride(statement.index[0])
+    pointer = _address(block, address, statement.index[0], stride)
+    if stride == 0 and value.lanes == 1 and (mask is None or mask.lanes == 1):
+        if mask is None:
+            code.line(_plain_store(value, pointer))
+            return
+        with code.guard(mask):
+            code.line(_plain_store(value, pointer))
+        return
+    if stride == 0:
+        pointer = code.splat(pointer, block.width)
+    value = block.wide(value)
+    mask = _exists(block, mask)
+    if pointer.lanes == 1 and mask is None:
+        code.line(_plain_store(value, pointer))
+        return
+    mask = mask or constant(DType.BOOL, 1, block.width)
+    suffix = mangled(value.dtype, value.lanes)
+    if pointer.lanes == 1:
+        target, name = f"ptr align {value.dtype.size} {pointer.text}", f"store.{suffix}.p0"
+    else:
+        target = f"{pointer.type} align {value.dtype.size} {pointer.text}"
+        name = f"scatter.{suffix}.v{pointer.lanes}p0"
+    code.line(f"call void @llvm.masked.{name}({value.typed}, {target}, {mask.typed})")
+
+
+def _plain_store(value: Reg, pointer: Reg) -> str:
+    return f"store {value.typed}, ptr {pointer.text}, align {value.dtype.size}"
+
+
+def _address(block: Block, base: Reg, index: Expr, stride: int | None) -> Reg:
+    """Return the address of the element in lane 0 for strides 0 and 1, else an address for each lane."""
+    code = block.code
+    if stride is None:
+        return code.element(base, block.wide(block.index(index)))
+    first = code.element(base, block.index_at_lane_0(index))
+    if stride in (0, 1):
+        return first
+    return code.element(first, iota(block.width, step=stride))
+
+
+def _exists(block: Block, mask: Reg | None) -> Reg | None:
+    """Return which lanes an access is for: those of the block that the statement's mask lets through."""
+    outer = None if block.lanes is None else block.lanes.mask
+    if mask is None:
+        return outer
+    mask = block.wide(mask)
+    return mask if outer is None else block.code.op("and", mask, outer)
+
+
+def _one(block: Block, buffer: Buffer, pointer: Reg, mask: Reg | None, other: Reg) -> Reg:
+    """Return the element at `pointer`; where the mask is false, `other`."""
+    code = block.code
+    if mask is None:
+        return _read(block, buffer, _plain_load(other, pointer), (pointer,), 1)
+    needed = mask
+    if mask.lanes > 1:
+        exists = _exists(block, mask)
+        assert exists is not None, "a mask combined with another is a mask"
+        text = f"call i1 @llvm.vector.reduce.or.v{exists.lanes}i1({exists.typed})"
+        needed = code.pure(text, DType.BOOL, 1, (exists,))
+    chosen = code.select(needed, pointer, SLOT)
+    chosen = Reg(chosen.text, pointer.dtype, 1, chosen.level, is_address=True)
+    read = _read(block, buffer, _plain_load(other, chosen), (chosen,), 1)
+    return code.select(mask, code.splat(read, mask.lanes), code.splat(other, mask.lanes))
+
+
+def _plain_load(like: Reg, pointer: Reg) -> str:
+    return f"load {like.type}, ptr {pointer.text}, align {like.dtype.size}"
+
+
+def _many(block: Block, buffer: Buffer, pointer: Reg, mask: Reg | None, other: Reg) -> Reg:
+    """Return the vector at one address, or of the elements at an address for each lane."""
+    lanes = block.width
+    mask = _exists(block, mask)
+    other = block.wide(other)
+    if pointer.lanes == 1 and mask is None:
+        return _read(block, buffer, _plain_load(other, pointer), (pointer,), lanes)
+    mask = mask or constant(DType.BOOL, 1, lanes)
+    suffix = mangled(other.dtype, lanes)
+    name = f"load.{suffix}.p0" if pointer.lanes == 1 else f"gather.{suffix}.v{lanes}p0"
+    source = f"{pointer.type} align {other.dtype.size} {pointer.text}"
+    result = type_text(other.dtype, lanes)
+    text = f"call {result} @llvm.masked.{name}({source}, {mask.typed}, {other.typed})"
+    return _read(block, buffer, text, (pointer, mask, other), lanes)
+
+
+def _read(block: Block, buffer: Buffer, text: str, operands: tuple[Reg, ...], lanes: int) -> Reg:
+    """Return the result of a load; loads of buffers that nobody writes are shared and hoisted."""
+    raw = DType.U8 if buffer.dtype is DType.BOOL else buffer.dtype
+    if buffer.access is Access.READ:
+        return block.code.trapping(text, raw, lanes, operands)
+    return block.code.here(text, raw, lanes)

@@ -1,0 +1,222 @@
+"""Scalar operators -> LLVM instructions: one rule for each name of SCALAR_OPS.
+
+A rule gets operands with equal lanes, in the dtypes that the operator's `Operands` fixes; `dtype` is that of the
+result. Results are those of eager PyTorch. Functions that need more than an instruction are in `math`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from supple.base.rules import Rules
+from supple.codegen.cpu import convert
+from supple.codegen.cpu.code import Code
+from supple.codegen.cpu.reduce import larger, smaller
+from supple.codegen.cpu.registers import Reg, constant
+from supple.codegen.cpu.target import Features
+from supple.ir.dtypes import DType
+
+Emit = Callable[["Scalars", DType, tuple[Reg, ...]], Reg]
+scalars: Final[Rules[Emit]] = Rules("LLVM scalar")
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """What a rule may use: the function being written, and what the machine has."""
+
+    code: Code
+    features: Features
+
+    def number(self, value: float, like: Reg) -> Reg:
+        """Return a number in the dtype and lanes of `like`."""
+        return constant(like.dtype, value, like.lanes)
+
+
+def is_unsigned(dtype: DType) -> bool:
+    """Tell whether the dtype compares and divides as unsigned."""
+    return dtype in (DType.U8, DType.BOOL)
+
+
+def _arithmetic(name: str) -> Emit:
+    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+        return s.code.op(("f" if dtype.is_float else "") + name, *args)
+
+    return emit
+
+
+for _name in ("add", "sub", "mul"):
+    scalars.on(_name)(_arithmetic(_name))
+
+
+@scalars.on("neg")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """-x; integers wrap."""
+    (x,) = args
+    return s.code.op("fneg", x) if dtype.is_float else s.code.op("sub", s.number(0, x), x)
+
+
+@scalars.on("abs")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """|x|; the most negative integer is its own absolute value."""
+    (x,) = args
+    if dtype.is_float:
+        return s.code.intrinsic("fabs", x)
+    return x if is_unsigned(dtype) else s.code.select(*_negative(s, x), x)
+
+
+def _negative(s: Scalars, x: Reg) -> tuple[Reg, Reg]:
+    """Return (x < 0, -x) of a signed integer."""
+    zero = s.number(0, x)
+    return s.code.compare("icmp slt", x, zero), s.code.op("sub", zero, x)
+
+
+def _float_intrinsic(name: str) -> Emit:
+    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+        return s.code.intrinsic(name, *args) if dtype.is_float else args[0]
+
+    return emit
+
+
+for _name, _intrinsic in {
+    "sqrt": "sqrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "trunc": "trunc",
+    "round": "roundeven",
+    "copysign": "copysign",
+    "fma": "fma",
+}.items():
+    scalars.on(_name)(_float_intrinsic(_intrinsic))
+
+
+@scalars.on("reciprocal")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """1 / x."""
+    return s.code.op("fdiv", s.number(1, args[0]), args[0])
+
+
+@scalars.on("rsqrt")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """1 / sqrt(x), both rounded, as in eager."""
+    root = s.code.intrinsic("sqrt", args[0])
+    return s.code.op("fdiv", s.number(1, root), root)
+
+
+@scalars.on("sign")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """1, 0 or -1 with the sign of x; 0 for NaN."""
+    (x,) = args
+    zero, one = s.number(0, x), s.number(1, x)
+    positive = s.code.select(_ordered(s, "gt", x, zero), one, zero)
+    return s.code.select(_ordered(s, "lt", x, zero), s.number(-1, x), positive)
+
+
+def _ordered(s: Scalars, relation: str, a: Reg, b: Reg) -> Reg:
+    """Return a comparison by the dtype's order; NaN is in no relation."""
+    if a.dtype.is_float:
+        return s.code.compare(f"fcmp o{relation}", a, b)
+    if relation == "eq":
+        return s.code.compare("icmp eq", a, b)
+    return s.code.compare(f"icmp {'u' if is_unsigned(a.dtype) else 's'}{relation}", a, b)
+
+
+def _comparison(relation: str) -> Emit:
+    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+        return _ordered(s, relation, *map(_comparable(s), args))
+
+    return emit
+
+
+def _comparable(s: Scalars) -> Callable[[Reg], Reg]:
+    """Return what brings a value to a form that LLVM compares: low-precision floats become f32."""
+
+    def widened(x: Reg) -> Reg:
+        return convert.cast(s.code, x, x.dtype.compute)
+
+    return widened
+
+
+for _name in ("eq", "lt", "le", "gt", "ge"):
+    scalars.on(_name)(_comparison(_name))
+
+
+@scalars.on("ne")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """a != b: true where either is NaN."""
+    a, b = map(_comparable(s), args)
+    return s.code.compare("fcmp une" if a.dtype.is_float else "icmp ne", a, b)
+
+
+@scalars.on("isnan")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """Integers are never NaN."""
+    x = _comparable(s)(args[0])
+    return s.code.compare("fcmp uno", x, x) if x.dtype.is_float else constant(DType.BOOL, 0, x.lanes)
+
+
+@scalars.on("isinf")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """Integers are never infinite."""
+    x = _comparable(s)(args[0])
+    if not x.dtype.is_float:
+        return constant(DType.BOOL, 0, x.lanes)
+    return s.code.compare("fcmp oeq", s.code.intrinsic("fabs", x), s.number(float("inf"), x))
+
+
+@scalars.on("max")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """The larger; NaN where either is."""
+    return larger(s.code, *args)
+
+
+@scalars.on("min")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """The smaller; NaN where either is."""
+    return smaller(s.code, *args)
+
+
+@scalars.on("where")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """args[1] where args[0], else args[2]."""
+    return s.code.select(*args)
+
+
+@scalars.on("cast")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """The value in another dtype."""
+    return convert.cast(s.code, args[0], dtype)
+
+
+for _name in ("and", "or", "xor"):
+
+    def _bits(s: Scalars, dtype: DType, args: tuple[Reg, ...], name: str = _name) -> Reg:
+        return s.code.op(name, *args)
+
+    scalars.on(_name)(_bits)
+
+
+@scalars.on("not")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """All bits flipped; for b1 the other truth value."""
+    return s.code.op("xor", args[0], s.number(-1, args[0]))
+
+
+@scalars.on("shl")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """x << n; 0 where n is negative or not below the width."""
+    x, n = args
+    in_range = s.code.compare("icmp ult", n, s.number(dtype.size * 8, n))
+    shifted = s.code.op("shl", x, s.code.select(in_range, n, s.number(0, n)))
+    return s.code.select(in_range, shifted, s.number(0, x))
+
+
+@scalars.on("shr")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """x >> n with the sign kept; all bits are the sign where n is negative or not below the width."""
+    x, n = args
+    width = dtype.size * 8
+    in_range = s.code.compare("icmp ult", n, s.number(width, n))
+    if is_unsigned(dtype):
+        shifted = s.code.op("lshr", x, s.code.select(in_range, n, s.number(0, n)))
+        return s.code.select(in_range, shifted, s.number(0, x))
+    return s.code.op("ashr", x, s.code.select(in_range, n, s.number(width - 1, n)))

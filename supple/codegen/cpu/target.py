@@ -1,0 +1,86 @@
+"""What this machine's CPU has, and the LLVM target machine for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+from supple.ir.program import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """A processor as LLVM names it.
+
+    Attributes:
+        triple: "x86_64-unknown-linux-gnu".
+        name: "cascadelake".
+        features: "+avx512f,-amx-tile,...".
+    """
+
+    triple: str
+    name: str
+    features: str
+
+    def has(self, feature: str) -> bool:
+        """Tell whether a feature is on."""
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def vector_bytes(self) -> int:
+        """The width of its vector registers."""
+        if self.has("avx512f") and self.has("avx512bw") and self.has("avx512dq") and self.has("avx512vl"):
+            return 64
+        return 32 if self.has("avx2") else 16
+
+    def __str__(self) -> str:
+        return f"{self.triple} {self.name} {self.features}"
+
+
+@cache
+def host_cpu() -> Cpu:
+    """Return the processor this process runs on."""
+    _initialize()
+    return Cpu(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
+
+
+@cache
+def host_target() -> Target:
+    """Return what schedule and codegen may assume of this machine."""
+    return Target(vector_bytes=host_cpu().vector_bytes)
+
+
+def machine(cpu: Cpu) -> llvm.TargetMachine:
+    """Return a code generator for position-independent code."""
+    _initialize()
+    target = llvm.Target.from_triple(cpu.triple)
+    return target.create_target_machine(
+        cpu=cpu.name, features=cpu.features, opt=2, reloc="pic", codemodel="small"
+    )
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What the code generator may use.
+
+    Attributes:
+        cpu: the processor.
+        vector_bytes: width of the vectors to write; at most what the processor has.
+        has_function: whether a library function of this name can be linked.
+    """
+
+    cpu: Cpu
+    vector_bytes: int
+    has_function: Callable[[str], bool]
+
+    @property
+    def lanes(self) -> int:
+        """Elements of a vector, for all dtypes: LLVM splits vectors of 64-bit elements in two."""
+        return self.vector_bytes // 4
