@@ -89,6 +89,6 @@ def constructed() -> set[str]:
     }
 
 
-@pytest.mark.parametrize("event", sorted(leaves(Event), key=lambda c: c.__name__), ids=lambda c: c.__name__)
-def test_an_event_is_emitted(event: type) -> None:
-    assert event.__name__ in constructed()
+@pytest.mark.parametrize("event", sorted({event.__name__ for event in leaves(Event)}))
+def test_an_event_is_emitted(event: str) -> None:
+    assert event in constructed()
