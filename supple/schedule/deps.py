@@ -1,0 +1,77 @@
+"""Who reads what, where: sources, users, accesses through inlined definitions, and reachability between units.
+
+A source is a value in memory or in a kernel of its own (an input, a library call's result, a seed); every other
+definition is inlined into its readers. An access is a source and the coordinates at which it is read.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from supple.expr import Expr, Symbol, substitute
+from supple.schedule.define import Definition
+from supple.schedule.lower import Lowered
+
+Index = tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A read of `source` at `index`; `masked` when it happens at some points only."""
+
+    source: str
+    index: Index
+    masked: bool = False
+
+
+def at(index: Iterable[Expr], replacements: Mapping[Symbol, Expr]) -> Index:
+    """Return coordinates with symbols replaced."""
+    return tuple(
+        replacements.get(e, e) if isinstance(e, Symbol) else e if e.is_const else substitute(e, replacements)
+        for e in index
+    )
+
+
+def base_of(name: str, definitions: Mapping[str, Definition]) -> str:
+    """Return the value whose storage `name` shares: itself unless it is a view."""
+    while True:
+        definition = definitions.get(name)
+        if definition is None or definition.alias_of is None:
+            return name
+        name = definition.alias_of
+
+
+def through_maps(name: str, definitions: Mapping[str, Definition]) -> str:
+    """Return the value behind views and other pure coordinate maps."""
+    while True:
+        definition = definitions.get(name)
+        if definition is None or not (definition.is_map and definition.body):
+            return name
+        name = definition.loads[0].buffer
+
+
+class Reach:
+    """Accesses of definitions, given which values are sources; remembers what it found."""
+
+    def __init__(self, lowered: Lowered, sources: frozenset[str]) -> None:
+        self.definitions = lowered.definitions
+        self.sources = sources
+        self._known: dict[str, tuple[Access, ...]] = {}
+
+    def accesses(self, name: str) -> tuple[Access, ...]:
+        """Return what one point of `name` reads, at coordinates over its own domain."""
+        known = self._known.get(name)
+        if known is None:
+            known = tuple(dict.fromkeys(self._walk(self.definitions[name])))
+            self._known[name] = known
+        return known
+
+    def _walk(self, definition: Definition) -> Iterator[Access]:
+        for load in definition.loads:
+            if load.buffer in self.sources:
+                yield Access(load.buffer, load.index, load.mask is not None)
+                continue
+            behind = self.definitions[load.buffer]
+            place = dict(zip(behind.axes, load.index, strict=True))
+            for access in self.accesses(load.buffer):
+                masked = access.masked or load.mask is not None
+                yield Access(access.source, at(access.index, place), masked)

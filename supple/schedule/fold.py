@@ -1,0 +1,46 @@
+"""Scalar operations on numbers are computed while scheduling, those with one known operand where it decides."""
+
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from supple.ir.dtypes import DType
+from supple.ir.loops.nodes import Scalar
+from supple.schedule.define import number
+
+_COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+
+
+def folded(op: str, dtype: DType, args: tuple[Scalar, ...]) -> Scalar | None:
+    """Return the operand or number that `op(args)` is known to be; None when it must be computed."""
+    if op == "where" and isinstance(args[0], bool):
+        return args[1] if args[0] else args[2]
+    if op in ("and", "or") and dtype is DType.BOOL:
+        return _connective(op, args)
+    numbers = [arg for arg in args if not isinstance(arg, str)]
+    if len(numbers) != len(args):
+        return None
+    if op == "cast":
+        return number(numbers[0], dtype)
+    if op == "not" and dtype is DType.BOOL:
+        return not numbers[0]
+    if op in _COMPARISONS:
+        return _COMPARISONS[op](*numbers)
+    if op in ("isnan", "isinf"):
+        return numbers[0] != numbers[0] if op == "isnan" else abs(numbers[0]) == float("inf")
+    return None
+
+
+def _connective(op: str, args: tuple[Scalar, ...]) -> Scalar | None:
+    """Return `and` or `or` of booleans, one of them known."""
+    for known, other in (args, args[::-1]):
+        if isinstance(known, bool):
+            return other if known is (op == "and") else known
+    return None

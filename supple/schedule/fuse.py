@@ -1,0 +1,389 @@
+"""Fuse: which values get a kernel of their own, and which kernels become one.
+
+Every value that must be in memory, every reduction, and every pointwise value that is dear to recompute for its
+several readers is a seed; all others are inlined. Seeds start as kernels of their own. Then producers and consumers
+are merged where they run over the same points (vertical), and kernels over the same points that read the same
+memory (horizontal). A merged value that nobody outside reads never reaches memory. Gain is counted in reads and
+writes saved; a merge that would serialise work, or recompute a dear value many times, is refused.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from supple.expr import Expr, Symbol, const, symbol
+from supple.ir.graph.nodes import vars_of
+from supple.ir.loops.nodes import Axis, Load
+from supple.schedule.align import candidates, is_same
+from supple.schedule.build import Kernel, Member
+from supple.schedule.define import Definition
+from supple.schedule.deps import Access, Reach, at, base_of, through_maps
+from supple.schedule.lower import Lowered
+
+CHEAP: Final = 4
+BROADCAST_CHEAP: Final = 6
+RECOMPUTE_CHEAP: Final = 16
+MOST_SOURCES: Final = 24
+MOST_STORES: Final = 12
+COLUMN_LIMIT: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Kernels and library calls in an order in which they can run.
+
+    Attributes:
+        units: `Kernel`s and indices into `Lowered.calls`.
+        sources: names of values that are in memory or in a kernel's members.
+    """
+
+    units: tuple[Kernel | int, ...]
+    sources: frozenset[str]
+
+
+def in_memory(lowered: Lowered) -> frozenset[str]:
+    """Return the defined values that must be in memory: bases of outputs and of what library calls take."""
+    needed: set[str] = set()
+    for var in vars_of(lowered.outputs):
+        needed.add(base_of(str(var), lowered.definitions))
+    for call in lowered.calls:
+        needed.update(base_of(name, lowered.definitions) for name in call.reads)
+    return frozenset(name for name in needed if name in lowered.definitions)
+
+
+def _live(lowered: Lowered, roots: Iterable[str]) -> frozenset[str]:
+    """Return the definitions that the roots need."""
+    live: set[str] = set()
+    todo = list(roots)
+    while todo:
+        name = todo.pop()
+        definition = lowered.definitions.get(name)
+        if definition is None or name in live:
+            continue
+        live.add(name)
+        todo.extend(load.buffer for load in definition.loads)
+    return frozenset(live)
+
+
+def _readers(lowered: Lowered, live: frozenset[str]) -> Mapping[str, tuple[Definition, ...]]:
+    """Return, by value, the definitions that read it, directly or through views."""
+    readers: dict[str, dict[str, Definition]] = {}
+    for name in live:
+        definition = lowered.definitions[name]
+        if definition.is_map and definition.body:
+            continue
+        for load in definition.loads:
+            readers.setdefault(through_maps(load.buffer, lowered.definitions), {})[name] = definition
+    return {name: tuple(found.values()) for name, found in readers.items()}
+
+
+def numel(axes: Iterable[Axis]) -> Expr:
+    """Return the number of points of axes."""
+    total = const(1)
+    for axis in axes:
+        total = total * axis.extent
+    return total
+
+
+def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
+    """Return the values that get a kernel, operands before users; without `fusion` all that are computed."""
+    memory = in_memory(lowered)
+    live = _live(lowered, memory)
+    readers = _readers(lowered, live)
+    costs: dict[str, int] = {}
+    streams: dict[str, int] = {}
+    seeds: set[str] = set()
+    for name, definition in lowered.definitions.items():
+        if name not in live:
+            continue
+        costs[name] = definition.cost + sum(costs.get(load.buffer, 0) for load in definition.loads)
+        streams[name] = sum(_streams(load, definition, lowered, streams) for load in definition.loads)
+        if name in memory or definition.reduce is not None:
+            seeds.add(name)
+        elif definition.is_map:
+            continue
+        elif not fusion or _is_seed(definition, readers.get(name, ()), costs[name], streams[name]):
+            seeds.add(name)
+        if name in seeds:
+            costs[name], streams[name] = 0, 1
+    return tuple(name for name in lowered.definitions if name in seeds)
+
+
+def _streams(load: Load, definition: Definition, lowered: Lowered, streams: Mapping[str, int]) -> int:
+    """Return how many values of the definition's size are read from memory for a load; broadcast ones are not."""
+    read = lowered.metas[load.buffer].numel
+    mine = numel(definition.domain)
+    is_smaller = read is not mine and not (read.is_const and mine.is_const and read.value >= mine.value)
+    return 0 if is_smaller else streams.get(load.buffer, 1)
+
+
+def _is_seed(definition: Definition, readers: tuple[Definition, ...], cost: int, streams: int) -> bool:
+    """Tell whether a pointwise value that need not be in memory is too dear to inline into its readers."""
+    if definition.may_trap:
+        return True
+    if not definition.loads and cost <= CHEAP:
+        return False
+    if cost > BROADCAST_CHEAP and any(_repeats(definition, reader) for reader in readers):
+        return True
+    return len(readers) > 1 and (cost > CHEAP or streams > 1)
+
+
+def _repeats(definition: Definition, reader: Definition) -> bool:
+    """Tell whether a reader runs over more points than the value has."""
+    mine, theirs = definition.meta.numel, numel(reader.domain)
+    if mine.is_const and theirs.is_const:
+        return theirs.value > mine.value
+    return mine is not theirs
+
+
+class Fusion:
+    """Kernels being merged. Unit numbers stay; a merged unit is gone from `kernels`."""
+
+    def __init__(self, lowered: Lowered, seeds: tuple[str, ...]) -> None:
+        self.lowered = lowered
+        self.seeds = seeds
+        results = {name for call in lowered.calls for name in call.names if name is not None}
+        inputs = {item.name for item in lowered.inputs}
+        self.sources = frozenset(seeds) | results | inputs
+        self.reach = Reach(lowered, self.sources)
+        self.kernels: dict[int, Kernel] = {}
+        self.unit_of: dict[str, int] = {}
+        self.call_units: dict[int, int] = {}
+        self._add_units()
+
+    def _add_units(self) -> None:
+        """Number seeds and calls in graph order."""
+        entries: list[tuple[int, int, str | int]] = [
+            (self.lowered.order[name], place, name) for place, name in enumerate(self.seeds)
+        ]
+        entries += [
+            (self.lowered.order[call.origin], -1, number) for number, call in enumerate(self.lowered.calls)
+        ]
+        for unit, (_, _, item) in enumerate(sorted(entries, key=lambda entry: entry[:2])):
+            if isinstance(item, int):
+                self.call_units[unit] = item
+                for name in self.lowered.calls[item].names:
+                    if name is not None:
+                        self.unit_of[name] = unit
+            else:
+                self.kernels[unit] = _alone(self.lowered.definitions[item])
+                self.unit_of[item] = unit
+
+    # Dependencies.
+
+    def reads(self, unit: int) -> Iterator[str]:
+        """Yield the sources that a unit reads."""
+        if unit in self.call_units:
+            for name in self.lowered.calls[self.call_units[unit]].reads:
+                yield base_of(name, self.lowered.definitions)
+            return
+        for name in self.kernels[unit].members:
+            for access in self.reach.accesses(name):
+                yield access.source
+
+    def needs(self, unit: int) -> set[int]:
+        """Return the units whose results a unit reads, and those that a call's writes must follow."""
+        found = {self.unit_of[name] for name in self.reads(unit) if name in self.unit_of}
+        found.discard(unit)
+        return found
+
+    def is_between(self, first: int, last: int) -> bool:
+        """Tell whether some third unit needs `first` and is needed by `last`."""
+        todo = [unit for unit in self.needs(last) if unit != first]
+        seen = set(todo)
+        while todo:
+            for unit in self.needs(todo.pop()):
+                if unit == first:
+                    return True
+                if unit not in seen:
+                    seen.add(unit)
+                    todo.append(unit)
+        return False
+
+    def is_needed(self, first: int, last: int) -> bool:
+        """Tell whether `last` needs `first`, directly or not."""
+        return first in self.needs(last) or self.is_between(first, last)
+
+    # Merging.
+
+    def try_merge(self, first: int, last: int) -> bool:
+        """Merge two kernels into the number of the later one, if that is legal; `last` may need `first`."""
+        if self.is_between(first, last) or self.is_between(last, first):
+            return False
+        host, guest = self.kernels[first], self.kernels[last]
+        swap = bool(guest.inner) and not host.inner
+        if swap:
+            host, guest = guest, host
+        for place in candidates(host, guest, list(self._cross(host, guest))):
+            merged = self._merged(host, guest, place)
+            if merged is not None:
+                del self.kernels[first]
+                self.kernels[last] = merged
+                for name in merged.members:
+                    self.unit_of[name] = last
+                return True
+        return False
+
+    def _cross(self, host: Kernel, guest: Kernel) -> Iterator[tuple[tuple[Expr, ...], tuple[Expr, ...]]]:
+        """Yield pairs of coordinates of one value: over the guest's axes and over the host's."""
+        for name, member in guest.members.items():
+            for access in self.reach.accesses(name):
+                if access.source in host.members:
+                    yield at(access.index, member.place), host.members[access.source].index
+        for name, member in host.members.items():
+            for access in self.reach.accesses(name):
+                if access.source in guest.members:
+                    yield guest.members[access.source].index, at(access.index, member.place)
+
+    def _merged(self, host: Kernel, guest: Kernel, place: Mapping[Symbol, Expr]) -> Kernel | None:
+        """Return both kernels as one over the host's axes; None when a value would be read at another point."""
+        moved = {
+            name: Member(member.definition, {s: at((e,), place)[0] for s, e in member.place.items()})
+            for name, member in guest.members.items()
+        }
+        together = {**host.members, **moved}
+        members = {name: together[name] for name in self.seeds if name in together}
+        merged = Kernel(host.axes, host.inner, members, frozenset())
+        if not self._is_profitable(merged, guest):
+            return None
+        aligned = 0
+        for name, member in members.items():
+            for access in self.reach.accesses(name):
+                found = self._check(
+                    Access(access.source, at(access.index, member.place), access.masked), merged
+                )
+                if found is None:
+                    return None
+                aligned += found and (access.source in host.members) != (name in host.members)
+        crossing = any(True for _ in self._cross(host, guest))
+        return merged if aligned or not crossing else None
+
+    def _check(self, access: Access, merged: Kernel, depth: int = 0) -> bool | None:
+        """Return whether a read is at the point where the kernel is (True), elsewhere (False), or illegal (None)."""
+        member = merged.members.get(access.source)
+        if member is None:
+            return False
+        definition = member.definition
+        if is_same(access.index, member.index) and not (access.masked and definition.may_trap):
+            return True
+        is_cheap = self._cost(access.source) <= RECOMPUTE_CHEAP and depth < 2
+        if definition.reduce is not None or definition.may_trap or not is_cheap:
+            return None
+        place = dict(zip(definition.axes, access.index, strict=True))
+        for behind in self.reach.accesses(access.source):
+            found = self._check(Access(behind.source, at(behind.index, place), True), merged, depth + 1)
+            if found is None:
+                return None
+        return False
+
+    def _cost(self, name: str) -> int:
+        definition = self.lowered.definitions[name]
+        return definition.cost + sum(
+            self._cost(load.buffer) for load in definition.loads if load.buffer not in self.sources
+        )
+
+    def _is_profitable(self, merged: Kernel, guest: Kernel) -> bool:
+        """Refuse kernels with too many streams, and stores down the columns of a long reduction."""
+        sources = {a.source for name in merged.members for a in self.reach.accesses(name)}
+        if len(sources) > MOST_SOURCES:
+            return False
+        if not merged.inner or merged.axes[-1].symbol in merged.inner:
+            return True
+        is_full = any(
+            member.is_inner(merged.inner)
+            for member in merged.members.values()
+            if not member.definition.reduce
+        )
+        points = numel(merged.loops)
+        return not is_full or (points.is_const and points.value <= COLUMN_LIMIT)
+
+    # The passes.
+
+    def vertical(self) -> None:
+        """Merge each kernel with the kernels it reads, nearest first."""
+        for last in sorted(self.kernels):
+            while True:
+                nearest = sorted((u for u in self.needs(last) if u in self.kernels), reverse=True)
+                if not any(self.try_merge(first, last) for first in nearest):
+                    break
+
+    def horizontal(self) -> None:
+        """Merge kernels over the same points that share a read."""
+        shapes: dict[object, list[int]] = {}
+        for unit in sorted(self.kernels):
+            kernel = self.kernels[unit]
+            key = tuple((axis.extent, axis.symbol in kernel.inner) for axis in kernel.axes)
+            for other in shapes.setdefault(key, []):
+                if other in self.kernels and self._shares(other, unit) and self._is_free(other, unit):
+                    if self.try_merge(other, unit):
+                        shapes[key].remove(other)
+                        break
+            shapes[key].append(unit)
+
+    def _shares(self, first: int, last: int) -> bool:
+        inputs = set(self.reads(first)) - set(self.kernels[first].members)
+        return not inputs.isdisjoint(self.reads(last))
+
+    def _is_free(self, first: int, last: int) -> bool:
+        return not self.is_needed(first, last) and not self.is_needed(last, first)
+
+    def ordered(self) -> tuple[Kernel | int, ...]:
+        """Return kernels and calls, each after what it needs, else in graph order."""
+        stored = self._stored()
+        waiting = {unit: self.needs(unit) for unit in (*self.kernels, *self.call_units)}
+        order: list[Kernel | int] = []
+        done: set[int] = set()
+        todo = sorted(waiting)
+        while todo:
+            unit = next(u for u in todo if waiting[u] <= done)
+            todo.remove(unit)
+            done.add(unit)
+            if unit in self.call_units:
+                order.append(self.call_units[unit])
+                continue
+            kernel = self.kernels[unit]
+            order.append(
+                Kernel(kernel.axes, kernel.inner, kernel.members, stored & frozenset(kernel.members))
+            )
+        return tuple(order)
+
+    def _stored(self) -> frozenset[str]:
+        """Return the seeds that must be in memory, and those that another kernel reads."""
+        stored = set(in_memory(self.lowered))
+        for unit in self.kernels:
+            stored.update(name for name in self.reads(unit) if self.unit_of.get(name, unit) != unit)
+        return frozenset(stored) & frozenset(self.seeds)
+
+
+def _alone(definition: Definition) -> Kernel:
+    """Return the kernel of one definition; dimensions of size 1 have no axis."""
+    place: dict[Symbol, Expr] = {}
+    axes: list[Axis] = []
+    inner: set[Symbol] = set()
+    reduced = {axis.symbol for axis in definition.inner}
+    for axis in definition.domain:
+        if axis.extent is const(1):
+            place[axis.symbol] = const(0)
+            continue
+        own = symbol(f"x{len(axes)}", minimum=axis.symbol.minimum, maximum=axis.symbol.maximum)
+        place[axis.symbol] = own
+        axes.append(Axis(own, axis.extent))
+        if axis.symbol in reduced:
+            inner.add(own)
+    for axis in definition.axes:
+        place.setdefault(axis, const(0))
+    return Kernel(
+        tuple(axes),
+        frozenset(inner),
+        {definition.name: Member(definition, place)},
+        frozenset((definition.name,)),
+    )
+
+
+def fuse(lowered: Lowered, *, fusion: bool = True) -> Fused:
+    """Return the kernels and calls of a lowered graph, in order."""
+    state = Fusion(lowered, seeds_of(lowered, fusion=fusion))
+    if fusion:
+        state.vertical()
+        state.horizontal()
+    return Fused(state.ordered(), state.sources)

@@ -1,0 +1,111 @@
+"""Host: kernels and library calls in order become the steps of a host program."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from supple.expr import Expr, Symbol, free_symbols
+from supple.ir.graph.nodes import Constant, Input, Var, map_arg
+from supple.ir.host.nodes import Alloc, Extern, Host, Launch, Return, SizeBinding, Step, Value, View
+from supple.ir.loops.nodes import Access, Nest
+from supple.ir.meta import TensorMeta
+from supple.schedule.deps import base_of
+from supple.schedule.lower import Call, Lowered
+
+
+class Steps:
+    """Collects the steps of a host program. Values keep their graph names until `host` makes identifiers of them."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+        self.steps: list[Step] = []
+        self.known = {item.name for item in lowered.inputs}
+
+    def launch(self, nest: Nest, buffers: Sequence[str]) -> None:
+        """Add a kernel: its outputs are allocated just before. `buffers` are value names, without scratch."""
+        for buffer, name in zip(nest.buffers, buffers, strict=False):
+            if buffer.access is not Access.READ and name not in self.known:
+                self.steps.append(Alloc(name, self.lowered.metas[name]))
+                self.known.add(name)
+        sizes: tuple[Expr, ...] = nest.sizes
+        self.steps.append(Launch(nest.name, tuple(buffers), sizes))
+
+    def call(self, call: Call) -> None:
+        """Add a library call; views among its operands are made first."""
+        args = tuple(self.argument(arg) for arg in call.args)
+        kwargs = {key: self.argument(arg) for key, arg in call.kwargs.items()}
+        self.steps.append(Extern(call.names, call.op.name, args, kwargs, call.is_tuple))
+        self.known.update(name for name in call.names if name is not None)
+
+    def argument(self, arg: object) -> object:
+        """Return a graph argument as a host argument, making the views that it needs."""
+        return map_arg(self._use, arg)
+
+    def _use(self, var: Var) -> object:
+        name = str(var)
+        meta = self.lowered.values[name]
+        if isinstance(meta, TensorMeta):
+            self._ensure(name, meta)
+        elif isinstance(meta, Constant):
+            if name not in self.known:
+                return meta.value
+        elif isinstance(meta, Expr) and name not in self.known:
+            return meta
+        return Value(name)
+
+    def _ensure(self, name: str, meta: TensorMeta) -> None:
+        """Make the view `name` of a value in memory, unless it exists."""
+        if name in self.known:
+            return
+        base = base_of(name, self.lowered.definitions)
+        assert base in self.known, f"{name} is needed, but its storage {base} is not in memory"
+        assert base != name, f"{name} is in no kernel"
+        start = meta.offset - self.lowered.metas[base].offset
+        shown = TensorMeta(meta.sizes, meta.strides, meta.dtype, meta.device, start)
+        self.steps.append(View(name, base, shown))
+        self.known.add(name)
+
+    def finish(self, outputs: Sequence[object]) -> None:
+        """Add the Return."""
+        values = tuple(self.argument(output) for output in outputs)
+        self.steps.append(Return(values))
+
+
+def bindings(inputs: Sequence[Input]) -> Iterator[SizeBinding]:
+    """Yield where each size symbol of the inputs is read."""
+    seen: set[Symbol] = set()
+    for item in inputs:
+        meta = item.meta
+        sizes = meta.sizes if isinstance(meta, TensorMeta) else (meta,)
+        for dim, size in enumerate(sizes):
+            if isinstance(size, Symbol) and size not in seen:
+                seen.add(size)
+                yield SizeBinding(size, item.name, dim if isinstance(meta, TensorMeta) else -1)
+
+
+def identifiers(names: Sequence[str]) -> dict[str, str]:
+    """Return a Python identifier for each value name; different names get different ones."""
+    result: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        word = re.sub(r"\W+", "_", name).strip("_") or "v"
+        word = word if word[0].isalpha() or word[0] == "_" else f"v{word}"
+        while word in taken:
+            word += "_"
+        taken.add(word)
+        result[name] = word
+    return result
+
+
+def program(inputs: Sequence[Input], steps: Sequence[Step]) -> Host:
+    """Return the host program of steps.
+
+    Raises:
+        AssertionError: a size symbol is used that no input shows.
+    """
+    found = tuple(bindings(inputs))
+    known = {binding.symbol for binding in found}
+    for step in steps:
+        if isinstance(step, Launch):
+            missing = {s for e in step.sizes for s in free_symbols(e)} - known
+            assert not missing, f"{step.kernel} needs {missing}, which no input shows"
+    return Host(tuple(item.name for item in inputs), found, tuple(steps))

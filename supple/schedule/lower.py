@@ -1,0 +1,210 @@
+"""Lower: each node of an ATen graph becomes definitions, or a library call where no rule applies.
+
+The table `lowerings` maps an op name to a rule; rules live in pointwise, reduce, views, gather and create. A rule
+that cannot serve a case raises `NotLowered`, and the node becomes a library call. It must not know of kernels.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from supple.base.rules import Rules
+from supple.expr import Expr
+from supple.ir.graph.nodes import Constant, Graph, Input, Meta, Node, Var, map_arg, uses_of
+from supple.ir.meta import TensorMeta
+from supple.schedule.define import Call, Definition
+
+COMPLEX: Final = ("c64", "c128")
+
+
+class NotLowered(Exception):  # not an error: the node becomes a library call
+    """A rule does not serve this node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A graph as definitions and library calls.
+
+    Attributes:
+        inputs: the graph's inputs.
+        definitions: by value name, operands before users.
+        calls: in graph order; `order` gives the place of each name's node in the graph.
+        metas: of every tensor value.
+        outputs: the graph's outputs; their Vars name values.
+        order: position in the graph of the node that defines a value, -1 for inputs.
+        values: what is known of every value, tensor or not.
+    """
+
+    inputs: tuple[Input, ...]
+    definitions: Mapping[str, Definition]
+    calls: tuple[Call, ...]
+    metas: Mapping[str, TensorMeta]
+    outputs: tuple[object, ...]
+    order: Mapping[str, int]
+    values: Mapping[str, Meta]
+
+
+@dataclass(slots=True)
+class Lowering:
+    """What a rule may ask and do.
+
+    Attributes:
+        values: what is known of each value, tuples of a node's results taken apart.
+        splits: for a node whose results are all views: op and arguments by node name.
+    """
+
+    values: dict[str, Meta] = field(default_factory=dict[str, Meta])
+    definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
+    calls: list[Call] = field(default_factory=list[Call])
+    order: dict[str, int] = field(default_factory=dict[str, int])
+    position: int = -1
+    external: set[str] = field(default_factory=set[str])
+
+    def record(self, name: str, meta: Meta) -> None:
+        """Note what is known of a value and of the items of its result."""
+        self.values[name] = meta
+        self.order[name] = self.position
+        if isinstance(meta, tuple):
+            for index, item in enumerate(meta):
+                self.record(f"{name}[{index}]", item)
+
+    def tensor(self, arg: object) -> TensorMeta:
+        """Return the metadata of a tensor argument.
+
+        Raises:
+            NotLowered: the argument is no tensor, or of a kind that kernels do not handle.
+        """
+        meta = self.values.get(str(arg)) if isinstance(arg, Var) else None
+        if not isinstance(meta, TensorMeta):
+            msg = f"{arg} is not a tensor"
+            raise NotLowered(msg)
+        return checked(meta)
+
+    def tensor_named(self, name: str) -> TensorMeta:
+        """Return the metadata of a value that is a tensor."""
+        meta = self.values[name]
+        assert isinstance(meta, TensorMeta), f"{name} is no tensor"
+        return meta
+
+    def result(self, node: Node) -> TensorMeta:
+        """Return the metadata of a node's only result.
+
+        Raises:
+            NotLowered: it has several, or one that is no tensor.
+        """
+        if not isinstance(node.meta, TensorMeta):
+            msg = f"{node.name} is not one tensor"
+            raise NotLowered(msg)
+        return checked(node.meta)
+
+    def define(self, definition: Definition) -> None:
+        """Add a definition; auxiliary values become known by it."""
+        self.definitions[definition.name] = definition
+        self.values[definition.name] = definition.meta
+        self.order[definition.name] = self.position
+
+
+def checked(meta: TensorMeta) -> TensorMeta:
+    """Return `meta`.
+
+    Raises:
+        NotLowered: for complex numbers and for devices other than the CPU.
+    """
+    if meta.device != "cpu" or meta.dtype.value in COMPLEX:
+        msg = f"kernels do not handle {meta.dtype.value} on {meta.device}"
+        raise NotLowered(msg)
+    return meta
+
+
+LowerRule = Callable[[Lowering, Node], None]
+lowerings: Final[Rules[LowerRule]] = Rules("lower")
+
+
+def lower(graph: Graph) -> Lowered:
+    """Return the definitions and library calls of a graph."""
+    state = Lowering()
+    for item in graph.inputs:
+        state.record(item.name, item.meta)
+    for position, node in enumerate(graph.nodes):
+        state.position = position
+        state.record(node.name, node.meta)
+        _lower_node(state, node)
+    metas = {name: meta for name, meta in state.values.items() if isinstance(meta, TensorMeta)}
+    return Lowered(
+        graph.inputs, state.definitions, tuple(state.calls), metas, graph.outputs, state.order, state.values
+    )
+
+
+def _lower_node(state: Lowering, node: Node) -> None:
+    rule = lowerings.find(node.op.name)
+    if rule is None or not node.op.is_pure:
+        _call(state, node)
+        return
+    before = dict(state.definitions)
+    try:
+        rule(state, node)
+    except NotLowered:
+        state.definitions.clear()
+        state.definitions.update(before)
+        _call(state, node)
+
+
+def _call(state: Lowering, node: Node) -> None:
+    """Add a node as a library call."""
+    leaves = list(_leaves(node.name, node.meta))
+    is_tuple = isinstance(node.meta, tuple)
+    if is_tuple and any(name.count("[") > 1 for name, _ in leaves):
+        msg = f"{node.name}: results of {node.op.name} are nested too deep"
+        raise NotLowered(msg)
+    names = tuple(None if isinstance(meta, Constant) and is_tuple else name for name, meta in leaves)
+    metas = {name: meta for name, meta in leaves if isinstance(meta, TensorMeta)}
+    state.calls.append(
+        Call(
+            names,
+            node.op,
+            node.args,
+            dict(node.kwargs),
+            is_tuple,
+            metas,
+            tuple(dict.fromkeys(str(var) for var in uses_of(node))),
+            tuple(written(node)),
+            node.name,
+        )
+    )
+
+
+def _leaves(name: str, meta: Meta) -> Iterator[tuple[str, Meta]]:
+    """Yield the results of a node: itself, or the items of its tuple, in order."""
+    if not isinstance(meta, tuple):
+        yield name, meta
+        return
+    for index, item in enumerate(meta):
+        yield from _leaves(f"{name}[{index}]", item)
+
+
+def written(node: Node) -> Iterator[str]:
+    """Yield the names of the values that a node writes in place."""
+    schema = getattr(node.op.call, "_schema", None)
+    if schema is None:
+        return
+    for position, argument in enumerate(schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        given = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
+        found: list[str] = []
+        map_arg(lambda var, found=found: found.append(str(var)), given)
+        yield from found
+
+
+def as_fixed(arg: object) -> int:
+    """Return a Python integer argument.
+
+    Raises:
+        NotLowered: the argument is symbolic or no integer.
+    """
+    if isinstance(arg, Expr) and arg.is_const:
+        return arg.value
+    if isinstance(arg, int):
+        return int(arg)
+    msg = f"{arg} is not a fixed integer"
+    raise NotLowered(msg)

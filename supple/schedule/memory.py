@@ -1,0 +1,169 @@
+"""Memory: when values die, and which later value takes over a dead buffer.
+
+A temporary that a kernel writes takes over the buffer of a dead one of the same metadata. Inputs, outputs and
+results of library calls are never taken over; neither is a buffer that a live view or a result may share.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from supple.ir.host.nodes import Alloc, Extern, Free, Launch, Return, Step, Value, View
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import op_named
+
+
+def values_in(arg: object) -> Iterator[str]:
+    """Yield the names of the Values in a host argument."""
+    match arg:
+        case Value():
+            yield arg.name
+        case list() | tuple():
+            for item in arg:  # pyright: ignore[reportUnknownVariableType]  # open constants
+                yield from values_in(item)
+        case dict():
+            for item in arg.values():  # pyright: ignore[reportUnknownVariableType]  # open constants
+                yield from values_in(item)
+        case _:
+            pass
+
+
+def used(step: Step) -> tuple[str, ...]:
+    """Return the names that a step reads or writes, those that it defines aside."""
+    match step:
+        case Launch():
+            return step.buffers
+        case Extern():
+            return (*values_in(step.args), *values_in(dict(step.kwargs)))
+        case View():
+            return (step.base,)
+        case Return():
+            return tuple(values_in(step.values))
+        case _:
+            return ()
+
+
+def defined(step: Step) -> tuple[str, ...]:
+    """Return the names that a step defines."""
+    match step:
+        case Alloc() | View():
+            return (step.name,)
+        case Extern():
+            return tuple(name for name in step.names if name is not None)
+        case _:
+            return ()
+
+
+def _sharing(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
+    """Return, by name, the names whose storage it may share."""
+    shares: dict[str, tuple[str, ...]] = {}
+    for step in steps:
+        if isinstance(step, View):
+            shares[step.name] = (step.base, *shares.get(step.base, ()))
+        elif isinstance(step, Extern) and op_named(step.op).is_view:
+            for name in defined(step):
+                shares[name] = tuple(base for use in used(step) for base in (use, *shares.get(use, ())))
+    return shares
+
+
+def _last_uses(
+    steps: Sequence[Step], shares: Mapping[str, tuple[str, ...]]
+) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the last step that uses each name, and the last that uses its storage under any name."""
+    names: dict[str, int] = {}
+    storages: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        for name in (*used(step), *defined(step)):
+            names[name] = place
+            for base in (name, *shares.get(name, ())):
+                storages[base] = place
+    return names, storages
+
+
+def planned(steps: Sequence[Step], inputs: Sequence[str]) -> tuple[Step, ...]:
+    """Return the steps with dead buffers taken over and every name freed after its last use."""
+    shares = _sharing(steps)
+    renamed = _taken_over(steps, shares)
+    return _freed(renamed, frozenset(inputs))
+
+
+def _taken_over(steps: Sequence[Step], shares: Mapping[str, tuple[str, ...]]) -> tuple[Step, ...]:
+    _, storages = _last_uses(steps, shares)
+    end = len(steps) - 1
+    new_name: dict[str, str] = {}
+    dead: dict[TensorMeta, list[str]] = {}
+    dying: dict[int, list[Alloc]] = {}
+    for step in steps:
+        if isinstance(step, Alloc) and storages[step.name] < end:
+            dying.setdefault(storages[step.name], []).append(step)
+    result: list[Step] = []
+    for place, step in enumerate(steps):
+        taken = dead.get(step.meta) if isinstance(step, Alloc) and storages[step.name] < end else None
+        if isinstance(step, Alloc) and taken:
+            new_name[step.name] = taken.pop()
+        else:
+            result.append(renamed_step(step, new_name))
+        for alloc in dying.get(place, ()):
+            dead.setdefault(alloc.meta, []).append(new_name.get(alloc.name, alloc.name))
+    return tuple(result)
+
+
+def renamed_step(step: Step, names: Mapping[str, str]) -> Step:
+    """Return a step with names replaced."""
+    match step:
+        case Launch():
+            return replace(step, buffers=tuple(names.get(name, name) for name in step.buffers))
+        case Extern():
+            new = tuple(None if name is None else names.get(name, name) for name in step.names)
+            args = tuple(renamed_arg(arg, names) for arg in step.args)
+            kwargs = {key: renamed_arg(arg, names) for key, arg in step.kwargs.items()}
+            return Extern(new, step.op, args, kwargs, step.is_tuple)
+        case View():
+            return replace(step, name=names.get(step.name, step.name), base=names.get(step.base, step.base))
+        case Return():
+            return Return(tuple(renamed_arg(arg, names) for arg in step.values))
+        case Alloc() | Free():
+            return replace(step, name=names.get(step.name, step.name))
+
+
+def renamed_arg(arg: object, names: Mapping[str, str]) -> object:
+    """Return a host argument with the names of Values replaced."""
+    match arg:
+        case Value():
+            return Value(names.get(arg.name, arg.name))
+        case list():
+            return [renamed_arg(item, names) for item in arg]  # pyright: ignore[reportUnknownVariableType]  # open constants
+        case tuple():
+            return tuple(renamed_arg(item, names) for item in arg)  # pyright: ignore[reportUnknownVariableType]  # open constants
+        case dict():
+            return {key: renamed_arg(item, names) for key, item in arg.items()}  # pyright: ignore[reportUnknownVariableType]  # open constants
+        case _:
+            return arg
+
+
+def _freed(steps: Sequence[Step], inputs: frozenset[str]) -> tuple[Step, ...]:
+    last: dict[str, int] = {}
+    for place, step in enumerate(steps):
+        for name in (*used(step), *defined(step)):
+            last[name] = place
+    result: list[Step] = []
+    for place, step in enumerate(steps):
+        result.append(_without_unused(step, last, place))
+        if isinstance(step, Return):
+            continue
+        for name in dict.fromkeys((*used(step), *defined(step))):
+            if last[name] == place and name not in inputs and name in defined_names(result[-1], used(step)):
+                result.append(Free(name))
+    return tuple(result)
+
+
+def defined_names(step: Step, uses: Sequence[str]) -> frozenset[str]:
+    """Return the names that exist after a step because it defines or uses them."""
+    return frozenset((*defined(step), *uses))
+
+
+def _without_unused(step: Step, last: Mapping[str, int], place: int) -> Step:
+    """Return a library call with the items of its result that nobody uses unnamed."""
+    if not isinstance(step, Extern) or not step.is_tuple:
+        return step
+    names = tuple(None if name is None or last[name] == place else name for name in step.names)
+    return replace(step, names=names)

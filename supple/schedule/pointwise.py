@@ -1,0 +1,307 @@
+"""Elementwise rules: the result at a point is scalar arithmetic on the operands at that point, broadcast.
+
+Scalars reach a rule in the dtype of the tensor operands (`Operands.COMMON`: comparisons), in the result's
+(`SAME`) or as they are in memory (`RAW`). Arithmetic on bf16 and f16 is done in f32, and the result rounded after
+every op, as in eager.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
+from supple.expr import Expr
+from supple.ir.dtypes import DType
+from supple.ir.graph.nodes import Constant, Node, Var
+from supple.ir.loops.nodes import Scalar
+from supple.ir.meta import TensorMeta
+from supple.schedule.define import Body, broadcast_index, number
+from supple.schedule.lower import Lowering, LowerRule, NotLowered, lowerings
+
+
+class Operands(Enum):
+    """In which dtype a rule gets its operands."""
+
+    SAME = "the result's"
+    COMMON = "promoted"
+    RAW = "as in memory"
+
+
+class Point:
+    """One point of an elementwise op: scalar operands in, one scalar out. `dtype` is that of the operands."""
+
+    def __init__(self, body: Body, dtype: DType, result: DType) -> None:
+        self.body = body
+        self.dtype = dtype
+        self.result = result
+
+    def __call__(self, op: str, *args: Scalar) -> str:
+        """Return `op(args)` in the operands' dtype."""
+        return self.body.compute(op, self.dtype, *(self.constant(arg) for arg in args))
+
+    def constant(self, value: Scalar) -> Scalar:
+        """Return a Python number as one of the operands' dtype; a name stays."""
+        return value if isinstance(value, str) else number(value, self.dtype)
+
+    def test(self, op: str, *args: Scalar) -> str:
+        """Return the b1 scalar `op(args)`, a comparison."""
+        return self.body.compute(op, DType.BOOL, *(self.constant(arg) for arg in args))
+
+    def choose(self, condition: Scalar, if_true: Scalar, if_false: Scalar) -> str:
+        """Return one of two scalars of the operands' dtype."""
+        return self.body.compute(
+            "where", self.dtype, condition, self.constant(if_true), self.constant(if_false)
+        )
+
+
+PointRule = Callable[..., Scalar]
+
+
+def elementwise(*names: str, operands: Operands = Operands.SAME) -> Callable[[PointRule], PointRule]:
+    """Return a decorator that registers a scalar rule as the lowering of ops, by name."""
+
+    def register(rule: PointRule) -> PointRule:
+        lowerings.on(*names)(_lowering_of(rule, operands))
+        return rule
+
+    return register
+
+
+def _lowering_of(rule: PointRule, policy: Operands) -> LowerRule:
+    def lower_elementwise(state: Lowering, node: Node) -> None:
+        meta = state.result(node)
+        body = Body(meta)
+        dtype = _operand_dtype(state, node, meta, policy)
+        point = Point(body, dtype, meta.dtype)
+        args = [_operand(state, point, arg, policy) for arg in node.args]
+        kwargs = {key: _operand(state, point, arg, policy) for key, arg in node.kwargs.items()}
+        result = rule(point, *args, **kwargs)
+        body.named(result, meta.dtype) if isinstance(result, str) else None
+        state.define(body.definition(node.name, meta, body.cast(result, meta.dtype)))
+
+    return lower_elementwise
+
+
+def _operand_dtype(state: Lowering, node: Node, meta: TensorMeta, policy: Operands) -> DType:
+    """Return the dtype in which the rule gets its operands; of several tensors the first decides."""
+    if policy is not Operands.COMMON:
+        return meta.dtype.compute
+    for arg in node.args:
+        if isinstance(arg, Var) and isinstance(state.values[str(arg)], TensorMeta):
+            return state.tensor(arg).dtype.compute
+    msg = f"{node.name} has no tensor operand"
+    raise NotLowered(msg)
+
+
+def _operand(state: Lowering, point: Point, arg: object, policy: Operands) -> object:
+    """Return a tensor as the scalar that is read at the point, a symbolic integer as its value."""
+    body = point.body
+    value = arg
+    if isinstance(arg, Var):
+        meta = state.values[str(arg)]
+        if isinstance(meta, TensorMeta):
+            source = state.tensor(arg)
+            scalar = body.load(str(arg), source.dtype, broadcast_index(body.axes, source.sizes))
+            wanted = source.dtype.compute if policy is Operands.RAW else point.dtype
+            return body.cast(scalar, wanted)
+        value = meta.value if isinstance(meta, Constant) else meta
+    if isinstance(value, Expr):
+        if value.is_const:
+            return value.value
+        return body.cast(body.index(value), point.dtype)
+    if isinstance(value, complex) or (isinstance(arg, Var) and value is None):
+        msg = f"{arg} is known at run time only, or complex"
+        raise NotLowered(msg)
+    return value
+
+
+_SAME_UNARY: Final = (
+    "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
+    "asinh acosh atanh erf erfc lgamma floor ceil trunc reciprocal sign"
+).split()
+_SAME_BINARY: Final = {
+    "aten.atan2.default": "atan2",
+    "aten.minimum.default": "min",
+    "aten.maximum.default": "max",
+    "aten.hypot.default": "hypot",
+    "aten.copysign.Tensor": "copysign",
+    "aten.bitwise_and.Tensor": "and",
+    "aten.bitwise_or.Tensor": "or",
+    "aten.bitwise_xor.Tensor": "xor",
+}
+_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
+def _unary(op: str) -> PointRule:
+    def rule(p: Point, x: Scalar) -> Scalar:
+        return p(op, x)
+
+    return rule
+
+
+def _binary(op: str) -> PointRule:
+    def rule(p: Point, x: Scalar, y: Scalar) -> Scalar:
+        return p(op, x, y)
+
+    return rule
+
+
+def _comparison(op: str) -> PointRule:
+    def rule(p: Point, x: Scalar, y: Scalar) -> Scalar:
+        return p.test(op, x, y)
+
+    return rule
+
+
+for _name in _SAME_UNARY:
+    elementwise(f"aten.{_name}.default")(_unary(_name))
+for _name, _op in _SAME_BINARY.items():
+    elementwise(_name)(_binary(_op))
+for _name in _COMPARISONS:
+    elementwise(f"aten.{_name}.Tensor", operands=Operands.COMMON)(_comparison(_name))
+
+
+@elementwise("aten.add.Tensor")
+def _(p: Point, x: Scalar, y: Scalar, alpha: Scalar = 1) -> Scalar:
+    """x + alpha*y; of booleans: or."""
+    if p.dtype is DType.BOOL:
+        return p("or", x, y if alpha else False)
+    return p("add", x, y if alpha == 1 else p("mul", y, alpha))
+
+
+@elementwise("aten.mul.Tensor")
+def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
+    """x * y; of booleans: and."""
+    return p("and" if p.dtype is DType.BOOL else "mul", x, y)
+
+
+@elementwise("aten.sub.Tensor")
+def _(p: Point, x: Scalar, y: Scalar, alpha: Scalar = 1) -> Scalar:
+    """x - alpha*y."""
+    return p("sub", x, y if alpha == 1 else p("mul", y, alpha))
+
+
+@elementwise("aten.div.Tensor")
+def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
+    """x / y of floats."""
+    return p("div", x, y)
+
+
+def _integer_division(p: Point, op: str, x: Scalar, y: Scalar) -> Scalar:
+    if p.dtype.is_integer and (isinstance(y, str) or y == 0):
+        # Eager raises ZeroDivisionError; a kernel would trap.
+        msg = "integer division by a tensor"
+        raise NotLowered(msg)
+    return p(op, x, y)
+
+
+@elementwise("aten.div.Tensor_mode")
+def _(p: Point, x: Scalar, y: Scalar, *, rounding_mode: str | None) -> Scalar:
+    """x / y, rounded toward zero or down."""
+    if rounding_mode is None:
+        return p("div", x, y)
+    if rounding_mode == "floor":
+        return _integer_division(p, "floordiv", x, y)
+    quotient = _integer_division(p, "div", x, y)
+    return quotient if p.dtype.is_integer else p("trunc", quotient)
+
+
+@elementwise("aten.remainder.Tensor")
+def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
+    """The remainder with the divisor's sign."""
+    return _integer_division(p, "mod", x, y)
+
+
+@elementwise("aten.fmod.Tensor")
+def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
+    """The remainder with the dividend's sign; floats only."""
+    if not p.dtype.is_float:
+        msg = "fmod of integers"
+        raise NotLowered(msg)
+    return p("fmod", x, y)
+
+
+@elementwise("aten.round.default")
+def _(p: Point, x: Scalar) -> Scalar:
+    """Round half to even."""
+    return p("round", x) if p.dtype.is_float else x
+
+
+_POWERS: Final[dict[float, Callable[[Point, Scalar], Scalar]]] = {
+    0.0: lambda p, x: 1,
+    1.0: lambda p, x: x,
+    2.0: lambda p, x: p("mul", x, x),
+    3.0: lambda p, x: p("mul", p("mul", x, x), x),
+}
+_FLOAT_POWERS: Final[dict[float, Callable[[Point, Scalar], Scalar]]] = {
+    0.5: lambda p, x: p("sqrt", x),
+    -0.5: lambda p, x: p("rsqrt", x),
+    -1.0: lambda p, x: p("reciprocal", x),
+    -2.0: lambda p, x: p("reciprocal", p("mul", x, x)),
+}
+
+
+@elementwise("aten.pow.Tensor_Tensor")
+def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
+    """x to the power of y; small fixed exponents become products and roots, as in eager."""
+    if isinstance(y, str):
+        if not p.dtype.is_float:
+            msg = "integer power of a tensor"
+            raise NotLowered(msg)
+        return p("pow", x, y)
+    special = _POWERS.get(float(y)) or (_FLOAT_POWERS.get(float(y)) if p.dtype.is_float else None)
+    if special is not None:
+        return special(p, x)
+    if not p.dtype.is_float:
+        msg = "integer power"
+        raise NotLowered(msg)
+    return p("pow", x, y)
+
+
+@elementwise("aten.where.self", operands=Operands.RAW)
+def _(p: Point, condition: Scalar, x: Scalar, y: Scalar) -> Scalar:
+    """x where the condition holds, else y."""
+    b = p.body
+    return p.choose(b.cast(condition, DType.BOOL), b.cast(x, p.dtype), b.cast(y, p.dtype))
+
+
+@elementwise("aten._to_copy.default", "aten.clone.default", operands=Operands.RAW)
+def _(p: Point, x: Scalar, **kwargs: object) -> Scalar:
+    """The same value in another dtype or layout."""
+    return x
+
+
+@elementwise("aten.logical_not.default", operands=Operands.RAW)
+def _(p: Point, x: Scalar) -> Scalar:
+    """Whether x is 0."""
+    return p.body.compute("not", DType.BOOL, p.body.named(x, DType.BOOL))
+
+
+@elementwise("aten.bitwise_not.default")
+def _(p: Point, x: Scalar) -> Scalar:
+    """Every bit inverted; of a boolean: not."""
+    return p("not", x)
+
+
+def _classify(op: str) -> PointRule:
+    def rule(p: Point, x: Scalar) -> Scalar:
+        return p.test(op, x) if p.dtype.is_float else False
+
+    return rule
+
+
+for _name in ("isnan", "isinf"):
+    elementwise(f"aten.{_name}.default", operands=Operands.COMMON)(_classify(_name))
+
+
+def _shift(op: str) -> PointRule:
+    def rule(p: Point, x: Scalar, y: Scalar) -> Scalar:
+        if isinstance(y, str) or not 0 <= y < 8 * p.dtype.size:
+            msg = "a shift by a tensor or by more than the width"
+            raise NotLowered(msg)
+        return p(op, x, y)
+
+    return rule
+
+
+elementwise("aten.bitwise_left_shift.Tensor")(_shift("shl"))
+elementwise("aten.bitwise_right_shift.Tensor")(_shift("shr"))

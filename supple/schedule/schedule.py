@@ -1,0 +1,57 @@
+"""The front door of this stage: a functional ATen graph -> kernels and a host program."""
+
+from supple.base import events
+from supple.ir.graph.nodes import Graph
+from supple.ir.host.nodes import Host
+from supple.ir.loops.nodes import Access, Nest
+from supple.ir.program import Scheduled, Target
+from supple.schedule import create, gather, pointwise, reduce, views
+from supple.schedule.build import Kernel, build
+from supple.schedule.canonical import KernelNames
+from supple.schedule.fuse import fuse
+from supple.schedule.host import Steps, identifiers, program
+from supple.schedule.lower import Lowered, lower
+from supple.schedule.memory import defined, planned, renamed_step
+from supple.schedule.tile import tile
+
+RULES = (create, gather, pointwise, reduce, views)
+"""The modules that fill `lower.lowerings`."""
+
+
+def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
+    """Return the kernels and the host program of a functional ATen graph.
+
+    Without `fusion` each computed node is a kernel of its own (views and creation ops aside).
+    """
+    lowered = lower(graph)
+    fused = fuse(lowered, fusion=fusion)
+    dtypes = {name: meta.dtype for name, meta in lowered.metas.items()}
+    names = KernelNames()
+    steps = Steps(lowered)
+    for unit in fused.units:
+        if isinstance(unit, Kernel):
+            nest = tile(
+                build(unit, lowered.definitions, dtypes, fused.sources, target.scratch_bytes), lowered.metas
+            )
+            named = names.named(nest)
+            _announce(named, nest)
+            steps.launch(named, tuple(b.name for b in nest.buffers if b.access is not Access.SCRATCH))
+        else:
+            steps.call(lowered.calls[unit])
+    steps.finish(lowered.outputs)
+    return Scheduled(tuple(names.nests.values()), _host(lowered, steps))
+
+
+def _announce(named: Nest, nest: Nest) -> None:
+    if events.listening():
+        events.emit(events.KernelFused(named.name, nest.origin, repr(named)))
+
+
+def _host(lowered: Lowered, steps: Steps) -> Host:
+    """Return the host program with dead buffers reused and identifiers for names."""
+    inputs = [item.name for item in lowered.inputs]
+    ready = planned(steps.steps, inputs)
+    words = identifiers([*inputs, *(name for step in ready for name in defined(step))])
+    renamed = [renamed_step(step, words) for step in ready]
+    host = program(lowered.inputs, renamed)
+    return Host(tuple(words[name] for name in inputs), host.sizes, host.steps)

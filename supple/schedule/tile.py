@@ -1,0 +1,365 @@
+"""Tile: a kernel's statements at logical coordinates become a nest over element offsets.
+
+In order: coordinates become offsets by the buffers' strides; axes are split where an offset divides by a fixed number,
+so that views leave no divisions; the vector axis is chosen (unit strides, stores count double); rows are ordered by
+the strides of what is stored; neighbouring axes that every offset walks as one are joined.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from supple.expr import (
+    Expr,
+    FloorDiv,
+    Mod,
+    Symbol,
+    coefficient,
+    const,
+    free_symbols,
+    simplify,
+    sort_key,
+    substitute,
+    symbol,
+)
+from supple.ir.loops.nodes import (
+    Access,
+    Axis,
+    Buffer,
+    IndexValue,
+    Load,
+    Loop,
+    Nest,
+    Reduce,
+    Role,
+    Statement,
+    Store,
+)
+from supple.ir.meta import TensorMeta
+from supple.schedule.build import Built
+
+STORE_WEIGHT: Final = 4
+LOAD_WEIGHT: Final = 2
+ORDERED: Final = ("argmax", "argmin")
+Map = Callable[[Expr], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The axes of a kernel and its statements."""
+
+    rows: tuple[Axis, ...]
+    loops: tuple[Axis, ...]
+    body: tuple[Statement, ...]
+
+
+def mapped(body: Sequence[Statement], change: Map) -> tuple[Statement, ...]:
+    """Return statements with every index expression changed; loops keep their axes."""
+    result: list[Statement] = []
+    for statement in body:
+        match statement:
+            case Load() | Store():
+                result.append(replace(statement, index=tuple(change(e) for e in statement.index)))
+            case IndexValue():
+                result.append(replace(statement, value=change(statement.value)))
+            case Loop():
+                result.append(replace(statement, body=mapped(statement.body, change)))
+            case _:
+                result.append(statement)
+    return tuple(result)
+
+
+def flat(body: Sequence[Statement]) -> Iterator[Statement]:
+    """Yield statements and, after a loop, those inside it."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop):
+            yield from flat(statement.body)
+
+
+def exprs(body: Sequence[Statement]) -> Iterator[Expr]:
+    """Yield every index expression."""
+    for statement in flat(body):
+        if isinstance(statement, (Load, Store)):
+            yield from statement.index
+        elif isinstance(statement, IndexValue):
+            yield statement.value
+
+
+def linearised(body: Sequence[Statement], strides: Mapping[str, tuple[Expr, ...]]) -> tuple[Statement, ...]:
+    """Return statements whose loads and stores have one index: the element offset in the buffer."""
+    result: list[Statement] = []
+    for statement in body:
+        if isinstance(statement, (Load, Store)):
+            offset = const(0)
+            for coordinate, stride in zip(statement.index, strides[statement.buffer], strict=True):
+                offset = offset + coordinate * stride
+            result.append(replace(statement, index=(simplify(offset),)))
+        elif isinstance(statement, Loop):
+            result.append(replace(statement, body=linearised(statement.body, strides)))
+        else:
+            result.append(statement)
+    return tuple(result)
+
+
+# Splitting.
+
+
+def _divisors(e: Expr, axis: Symbol) -> Iterator[int]:
+    """Yield the fixed numbers by which `e` divides `axis` itself."""
+    if axis not in free_symbols(e):
+        return
+    if isinstance(e, (FloorDiv, Mod)):
+        numerator, divisor = e.args
+        if divisor.is_const:
+            if numerator is axis:
+                yield divisor.value
+            elif isinstance(numerator, FloorDiv) and numerator.args[0] is axis and numerator.args[1].is_const:
+                yield divisor.value * numerator.args[1].value
+    for arg in e.args:
+        yield from _divisors(arg, axis)
+
+
+def _steps(axis: Axis, found: set[int]) -> list[int]:
+    """Return those numbers, ascending, that divide one another and the extent."""
+    if not axis.extent.is_const:
+        return []
+    steps: list[int] = []
+    last = 1
+    for step in sorted(found):
+        if step > last and step % last == 0 and axis.extent.value % step == 0 and step < axis.extent.value:
+            steps.append(step)
+            last = step
+    return steps
+
+
+def split(space: Space) -> Space:
+    """Return the space with axes split where an index divides them by a fixed number."""
+    everything = tuple(dict.fromkeys(exprs(space.body)))
+    if not any(_has_division(e) for e in everything):
+        return space
+    replacements: dict[Symbol, Expr] = {}
+    parts: dict[Symbol, tuple[Axis, ...]] = {}
+    fresh = 0
+    for axis in (*space.rows, *space.loops):
+        steps = _steps(axis, {d for e in everything for d in _divisors(e, axis.symbol)})
+        if not steps:
+            continue
+        pieces: list[Axis] = []
+        whole = const(0)
+        for low, high in zip([1, *steps], [*steps, axis.extent.value], strict=True):
+            extent = high // low
+            piece = symbol(f"y{fresh}", minimum=0, maximum=extent - 1)
+            fresh += 1
+            pieces.insert(0, Axis(piece, const(extent)))
+            whole = whole + piece * low
+        replacements[axis.symbol] = whole
+        parts[axis.symbol] = tuple(pieces)
+    if not replacements:
+        return space
+    known: dict[Expr, Expr] = {}
+
+    def change(e: Expr) -> Expr:
+        if e not in known:
+            known[e] = simplify(substitute(e, replacements))
+        return known[e]
+
+    rows = tuple(piece for axis in space.rows for piece in parts.get(axis.symbol, (axis,)))
+    loops = tuple(piece for axis in space.loops for piece in parts.get(axis.symbol, (axis,)))
+    return Space(rows, loops, mapped(space.body, change))
+
+
+def _has_division(e: Expr) -> bool:
+    return isinstance(e, (FloorDiv, Mod)) or any(_has_division(arg) for arg in e.args)
+
+
+# Choosing the vector axis and the order of the rows.
+
+
+def _score(body: Sequence[Statement], axis: Symbol) -> int:
+    """Return how well an axis suits vectors: accesses with unit stride count for it, other strides against it."""
+    score = 0
+    for statement in flat(body):
+        if not isinstance(statement, (Load, Store)):
+            continue
+        weight = STORE_WEIGHT if isinstance(statement, Store) else LOAD_WEIGHT
+        step = _step(statement.index[0], axis)
+        if step is not None and step is not const(0):
+            score += weight if step is const(1) else -weight
+        elif step is None:
+            score -= weight
+    return score
+
+
+def _step(e: Expr, axis: Symbol) -> Expr | None:
+    """Return how far `e` moves when the axis does; None when that varies."""
+    if axis not in free_symbols(e):
+        return const(0)
+    found = coefficient(e, axis)
+    return None if found is None else found[0]
+
+
+def vector_axis(space: Space) -> Axis | None:
+    """Return the axis for vectors: the one with the best score, the later of equals; None without axes."""
+    best: Axis | None = None
+    best_score: tuple[int, int] | None = None
+    for place, axis in enumerate((*space.rows, *space.loops)):
+        score = (_score(space.body, axis.symbol), place)
+        if best_score is None or score > best_score:
+            best, best_score = axis, score
+    return best
+
+
+def _stride_key(body: Sequence[Statement], axis: Axis) -> tuple[int, ...]:
+    """Return a key that puts axes with large steps in the stored buffers first."""
+    steps: list[int] = []
+    for statement in flat(body):
+        if isinstance(statement, Store):
+            step = _step(statement.index[0], axis.symbol)
+            steps.append(-step.value if step is not None and step.is_const else -(2**62))
+    return tuple(steps)
+
+
+def arranged(space: Space) -> tuple[Space, Axis | None]:
+    """Return the space with rows ordered by what they store and the vector axis last, and that axis."""
+    vector = vector_axis(space)
+    rows = sorted(space.rows, key=lambda axis: _stride_key(space.body, axis))
+    loops = list(space.loops)
+    if vector in rows:
+        rows.remove(vector)
+        rows.append(vector)
+    elif vector in loops and not _is_ordered(space.body):
+        loops.remove(vector)
+        loops.append(vector)
+    elif vector in loops:
+        vector = loops[-1]
+    return Space(tuple(rows), tuple(loops), space.body), vector
+
+
+def _is_ordered(body: Sequence[Statement]) -> bool:
+    """Tell whether a reduction depends on the order of the inner axes."""
+    reduces: list[Reduce] = [r for s in flat(body) if isinstance(s, Loop) for r in s.reduces]
+    return any(reduce.op in ORDERED for reduce in reduces)
+
+
+# Joining.
+
+
+def _joins(everything: Sequence[Expr], outer: Axis, inner: Axis) -> bool:
+    """Tell whether every expression depends on the two axes only by `outer * extent(inner) + inner`."""
+    for e in everything:
+        symbols = free_symbols(e)
+        if outer.symbol not in symbols and inner.symbol not in symbols:
+            continue
+        big, small = _step(e, outer.symbol), _step(e, inner.symbol)
+        if big is None or small is None or big is not small * inner.extent:
+            return False
+    return True
+
+
+def joined(space: Space) -> Space:
+    """Return the space with neighbouring axes that are walked as one joined into one."""
+    rows, body = _joined(space.rows, space.body)
+    loops, body = _joined(space.loops, body)
+    return Space(rows, loops, body)
+
+
+def _joined(
+    axes: tuple[Axis, ...], body: tuple[Statement, ...]
+) -> tuple[tuple[Axis, ...], tuple[Statement, ...]]:
+    place = len(axes) - 2
+    fresh = 0
+    while place >= 0:
+        outer, inner = axes[place], axes[place + 1]
+        if _joins(tuple(dict.fromkeys(exprs(body))), outer, inner):
+            extent = outer.extent * inner.extent
+            top = max(extent.value - 1, 0) if extent.is_const else None
+            whole = symbol(f"z{fresh}_{inner.symbol.name}", minimum=0, maximum=top)
+            fresh += 1
+            change = {outer.symbol: const(0), inner.symbol: whole}
+            body = mapped(body, lambda e, change=change: simplify(substitute(e, change)))
+            axes = (*axes[:place], Axis(whole, extent), *axes[place + 2 :])
+        place -= 1
+    return axes, body
+
+
+# The nest.
+
+
+def tile(built: Built, metas: Mapping[str, TensorMeta]) -> Nest:
+    """Return the kernel as a nest; its name is empty, its buffers are named by the values they hold."""
+    strides = {name: meta.strides for name, meta in metas.items()}
+    strides.update((item.name, (const(1),)) for item in built.scratch)
+    space = Space(built.kernel.rows, built.kernel.loops, linearised(built.body, strides))
+    space, vector = arranged(split(space))
+    is_in_loop = vector is not None and vector in space.loops
+    space = joined(space)
+    loops = _with_roles(space.loops, Role.SERIAL, is_vector=is_in_loop)
+    rows = _with_roles(space.rows, Role.PARALLEL, is_vector=vector is not None and not is_in_loop)
+    body = tuple(replace(s, axes=loops) if isinstance(s, Loop) else s for s in space.body)
+    return Nest("", _buffers(body, built, metas), _sizes(rows, body), rows, body, _origin(built))
+
+
+def _with_roles(axes: tuple[Axis, ...], role: Role, *, is_vector: bool) -> tuple[Axis, ...]:
+    last = len(axes) - 1
+    return tuple(
+        replace(axis, role=Role.VECTOR if is_vector and place == last else role)
+        for place, axis in enumerate(axes)
+    )
+
+
+def _sizes(rows: tuple[Axis, ...], body: tuple[Statement, ...]) -> tuple[Symbol, ...]:
+    """Return the size symbols of a nest: those that are neither axes nor scalars."""
+    axes = {axis.symbol for axis in rows}
+    extents = [axis.extent for axis in rows]
+    scalars: set[str] = set()
+    for statement in flat(body):
+        if isinstance(statement, Loop):
+            axes.update(axis.symbol for axis in statement.axes)
+            extents.extend(axis.extent for axis in statement.axes)
+        elif not isinstance(statement, Store):
+            scalars.add(statement.name)
+    used = {s for e in (*extents, *exprs(body)) for s in free_symbols(e)}
+    return tuple(sorted((s for s in used - axes if s.name not in scalars), key=sort_key))
+
+
+def _origin(built: Built) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(member.definition.origin for member in built.kernel.members.values()))
+
+
+def _buffers(
+    body: tuple[Statement, ...], built: Built, metas: Mapping[str, TensorMeta]
+) -> tuple[Buffer, ...]:
+    """Return the buffers in the order of their first use, outputs last, then scratch."""
+    read: dict[str, None] = {}
+    written: dict[str, None] = {}
+    for statement in flat(body):
+        if isinstance(statement, Load):
+            read[statement.buffer] = None
+        elif isinstance(statement, Store):
+            written[statement.buffer] = None
+    scratch = {item.name: item for item in built.scratch}
+    buffers = [
+        Buffer(name, metas[name].dtype, Access.READ, _span(metas[name]))
+        for name in read
+        if name not in written
+    ]
+    for name in written:
+        if name not in scratch:
+            access = Access.UPDATE if name in read else Access.WRITE
+            buffers.append(Buffer(name, metas[name].dtype, access, _span(metas[name])))
+    points = const(1)
+    for axis in built.kernel.loops:
+        points = points * axis.extent
+    buffers += [Buffer(item.name, item.dtype, Access.SCRATCH, points) for item in built.scratch]
+    return tuple(buffers)
+
+
+def _span(meta: TensorMeta) -> Expr:
+    """Return the number of elements from the first to the last of a tensor; 0 of an empty one."""
+    if any(size is const(0) for size in meta.sizes):
+        return const(0)
+    last = const(0)
+    for size, stride in zip(meta.sizes, meta.strides, strict=True):
+        last = last + (size - 1) * stride
+    return last + 1
