@@ -36,6 +36,7 @@ class _Reader:
     Attributes:
         out: (op, arg, target in code units, position) of the normal instructions.
         index_of: for each code unit, the index of the first normal instruction at or after it.
+        edges: where it differs, the index at which a region is cut that starts or ends at a code unit.
         unit: where the instruction at hand starts, its EXTENDED_ARGs included.
         after: the code unit behind the instruction at hand and its caches.
         previous: the physical name of the instruction before the one at hand.
@@ -44,6 +45,7 @@ class _Reader:
     __slots__ = (
         "after",
         "code",
+        "edges",
         "index_of",
         "keywords",
         "names",
@@ -60,6 +62,7 @@ class _Reader:
         self.slots = _slots(code)
         self.out: list[Emitted] = []
         self.index_of: list[int] = []
+        self.edges: dict[int, int] = {}
         self.keywords: tuple[str, ...] = ()
         self.position: Position | None = None
         self.previous = ""
@@ -111,7 +114,7 @@ def decode(code: CodeType) -> Decoded:
                 for op, arg, target, position in reader.out
             ]
         ),
-        regions=tuple(_regions(code.co_exceptiontable, index_of)),
+        regions=tuple(_regions(reader)),
     )
 
 
@@ -157,14 +160,14 @@ def _varints(table: bytes) -> Iterator[int]:
             value = 0
 
 
-def _regions(table: bytes, index_of: list[int]) -> Iterator[Region]:
-    numbers = _varints(table)
-    for start, length, handler, depth in zip(numbers, numbers, numbers, numbers, strict=True):
-        region = Region(
-            index_of[start], index_of[start + length], index_of[handler], depth >> 1, bool(depth & 1)
-        )
-        if region.start < region.end:
-            yield region
+def _regions(reader: _Reader) -> Iterator[Region]:
+    index_of, edges = reader.index_of, reader.edges
+    numbers = _varints(reader.code.co_exceptiontable)
+    for first, length, handler, depth in zip(numbers, numbers, numbers, numbers, strict=True):
+        start = edges.get(first, index_of[first])
+        end = edges.get(first + length, index_of[first + length])
+        if start < end:
+            yield Region(start, end, index_of[handler], depth >> 1, bool(depth & 1))
 
 
 def _bare(op: str) -> _Rule:
@@ -360,13 +363,16 @@ def _compare_op(reader: _Reader, oparg: int) -> None:
 
 
 def _test(reader: _Reader) -> None:
-    """Drop a truth test that the op at hand makes itself."""
+    """Drop a truth test that the op at hand makes itself; the region of the test is then its own."""
     if (
         DIALECT.exact_bools
         and reader.previous in {"TO_BOOL", "COMPARE_OP"}
         and reader.out[-1][0] == "TO_BOOL"
     ):
-        reader.take()
+        _, _, _, position = reader.take()
+        # Where the test of truth raises is where the joined op raises.
+        reader.position = position if reader.previous == "TO_BOOL" else reader.position
+        reader.edges[reader.unit] = len(reader.out) + 1
 
 
 @_rules.on("POP_JUMP_IF_TRUE")

@@ -71,12 +71,13 @@ def _write(writer: Writer) -> None:
     while writer.index < len(instructions):
         index = writer.index
         instruction = instructions[index]
-        writer.bound.setdefault(index, len(writer.items))
         if index == entry:
+            writer.bound[index] = len(writer.items)
             line = writer.decoded.firstlineno
             writer.position = Position(line, line, 0, 0)
             writer.emit("RESUME", 0)
         _write_pads(writer, index)
+        writer.bound.setdefault(index, len(writer.items))
         writer.place[index] = len(writer.items)
         for position in writer.nulls.get(index, ()):
             writer.position = position
@@ -284,7 +285,7 @@ def _compare_op(writer: Writer, instruction: Instruction) -> None:
     symbol = COMPARISONS.index(str(instruction.arg))
     operand = symbol << DIALECT.compare_shift | DIALECT.compare_masks[symbol]
     at = writer.index + 1
-    if DIALECT.exact_bools and at not in writer.anchors:
+    if DIALECT.exact_bools and at not in writer.targets:
         tested = writer.joins("TO_BOOL") or writer.instructions[at].op in _TRUTH_TESTS
         operand |= tested << 4
     writer.emit("COMPARE_OP", operand)
@@ -303,7 +304,7 @@ def _test(writer: Writer) -> None:
     at = writer.index
     if not DIALECT.exact_bools:
         return
-    if at in writer.anchors or not at or writer.instructions[at - 1].op not in BOOL_OPS:
+    if at in writer.targets or not at or writer.instructions[at - 1].op not in BOOL_OPS:
         writer.emit("TO_BOOL")
 
 

@@ -39,7 +39,8 @@ class Writer:
         place: for each label number, the item it stands before. Normal instruction i has label i; further
             labels are numbered after them.
         bound: for each normal index, the item where a region that starts or ends there is cut.
-        anchors: indices that a jump or a region refers to, so that they stay apart from the one before.
+        targets: indices that control comes to other than from the one before.
+        anchors: those, and where regions start and end: they stay apart from the one before.
         pads: for a normal index, the clean-ups that lead to it, by the op that needs them.
         nulls: for a normal index, the positions of NULLs to push before it.
         depths: values on the stack before each normal instruction; None where control never comes.
@@ -56,7 +57,10 @@ class Writer:
         self.items: list[Item] = []
         self.place: dict[int, int] = {}
         self.bound: dict[int, int] = {}
-        self.anchors = _anchors(decoded)
+        self.targets = _targets(decoded)
+        self.anchors = self.targets | {
+            edge for region in decoded.regions for edge in (region.start, region.end)
+        }
         self.pads: dict[int, dict[str, Pad]] = {}
         self.nulls: dict[int, list[Position | None]] = {}
         self.unbound = unbound_loads(decoded) if DIALECT.unchecked_loads else frozenset[int]()
@@ -135,7 +139,6 @@ def _cell_slots(header: Header) -> dict[str, int]:
     return {**{name: count + at for at, name in enumerate(header.freevars)}, **cells}
 
 
-def _anchors(decoded: Decoded) -> frozenset[int]:
-    targets = {each.target for each in decoded.instructions if each.target is not None}
-    edges = {index for region in decoded.regions for index in (region.start, region.end, region.handler)}
-    return frozenset(targets | edges)
+def _targets(decoded: Decoded) -> frozenset[int]:
+    jumps = {each.target for each in decoded.instructions if each.target is not None}
+    return frozenset(jumps | {region.handler for region in decoded.regions})
