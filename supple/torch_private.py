@@ -1,8 +1,17 @@
 """Every private name of torch that the package touches, one commented line each. A test lists them."""
 
+# pyright: reportPrivateUsage=false
+
+from collections.abc import Callable
+from typing import Final, cast
+
+import torch
+import torch.autograd.forward_ad as _forward
+import torch.utils._device as _device  # where the default device lives
 from torch import Tensor
 from torch._C import FunctionSchema as FunctionSchema  # the signature of an ATen overload
-from torch._C import _disabled_torch_function_impl
+from torch._C import _disabled_torch_function_impl  # pyright: ignore[reportUnknownVariableType]  # untyped in torch
+from torch._C import _functorch as _functorch_module  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # no stub
 from torch._ops import OpOverload as OpOverload  # the class of torch.ops.aten.add.Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -10,12 +19,102 @@ from torch.utils._python_dispatch import TorchDispatchMode
 DispatchMode = TorchDispatchMode
 
 # Keeps a tensor subclass out of the __torch_function__ protocol.
-no_torch_function = _disabled_torch_function_impl
+no_torch_function: Final = cast("Callable[..., object]", _disabled_torch_function_impl)
 
 # Makes a tensor with sizes, strides, dtype and device but no memory.
 make_wrapper_subclass = Tensor._make_wrapper_subclass
 
+# Number of active `__torch_function__` modes; the public API can only walk them.
+function_mode_count: Final = torch._C._len_torch_function_stack
+
+# Number of active `__torch_dispatch__` modes.
+dispatch_mode_count: Final = torch._C._len_torch_dispatch_stack
+
+# The innermost active functorch transform, None outside of vmap, grad and jvp.
+functorch_level = cast("Callable[[], object]", _functorch_module.peek_interpreter_stack)  # pyright: ignore[reportUnknownMemberType]  # no stub
+
+# Whether autocast is on for any device: one call in place of one per device.
+any_autocast: Final = torch._C._is_any_autocast_enabled
+
 
 def schema_of(overload: OpOverload) -> FunctionSchema:
     """Return the signature of an ATen overload."""
-    return overload._schema  # noqa: SLF001  # no public accessor
+    return overload._schema  # no public accessor
+
+
+def dispatch_keys(tensor: Tensor) -> int:
+    """Return a tensor's dispatch keys as a number: inference, conjugate and functorch bits show in it."""
+    return torch._C._dispatch_keys(tensor).raw_repr()  # no public reader
+
+
+def default_device() -> torch.device | None:
+    """Return the device that `torch.set_default_device` or a device context chose, None for neither."""
+    return _device.CURRENT_DEVICE  # torch.get_default_device is 50 times slower
+
+
+def forward_mode_level() -> int:
+    """Return the level of forward-mode differentiation, -1 outside of it."""
+    level = _forward._current_level  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # untyped
+    return cast("int", level)
+
+
+# The tracing state of torch.jit; None outside of torch.jit.trace.
+get_tracing_state: Final = torch._C._get_tracing_state
+
+# Counts the uses of an API inside Meta; without effect elsewhere.
+log_api_usage_once: Final = torch._C._log_api_usage_once
+
+# What `module(...)` runs, hooks included: the wrapper and the work.
+module_call: Final = torch.nn.Module._call_impl
+module_call_wrapper: Final = torch.nn.Module._wrapped_call_impl
+
+# Hooks that apply to all modules.
+GLOBAL_MODULE_HOOKS: Final = (
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+)
+
+# Questions whose answer inside captured code is True, and those whose answer is False.
+TRUE_WHILE_COMPILING: Final = (torch.compiler.is_compiling, torch.compiler.is_dynamo_compiling)
+FALSE_WHILE_COMPILING: Final = (
+    torch.compiler.is_exporting,
+    torch.jit.is_scripting,
+    torch.jit.is_tracing,
+    torch._C._is_tracing,
+    torch._jit_internal.is_scripting,
+    torch.overrides.has_torch_function,
+    torch.overrides.has_torch_function_unary,
+    torch.overrides.has_torch_function_variadic,
+    torch.cuda.is_current_stream_capturing,
+)
+
+# Questions about thread state: asked during capture, the answers are guarded as a whole.
+STATE_QUERIES: Final = (
+    torch.is_grad_enabled,
+    torch.is_inference_mode_enabled,
+    torch.is_autocast_enabled,
+    torch.is_autocast_cpu_enabled,
+    torch.get_autocast_dtype,
+    torch.get_autocast_gpu_dtype,
+    torch.get_autocast_cpu_dtype,
+    torch.is_autocast_cache_enabled,
+    torch.get_default_dtype,
+    torch.is_anomaly_enabled,
+    torch._C._get_cudnn_enabled,
+    torch._C._is_any_autocast_enabled,
+    torch._C._get_privateuse1_backend_name,
+    torch.amp.autocast_mode.is_autocast_available,
+)
+
+# Changes of thread state, by the name under which a graph node repeats them.
+STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
+    "torch._C._set_grad_enabled": torch._C._set_grad_enabled,
+    "torch.set_autocast_enabled": torch.set_autocast_enabled,
+    "torch.set_autocast_dtype": torch.set_autocast_dtype,
+    "torch.set_autocast_cache_enabled": torch.set_autocast_cache_enabled,
+    "torch.autocast_increment_nesting": torch.autocast_increment_nesting,
+    "torch.autocast_decrement_nesting": torch.autocast_decrement_nesting,
+    "torch.clear_autocast_cache": torch.clear_autocast_cache,
+}

@@ -1,0 +1,64 @@
+"""Equality as guards mean it: same type and same value, NaN equal to itself, the zeros told apart."""
+
+import math
+from collections.abc import Callable
+from typing import Final, cast
+
+from supple.base.rules import Rules
+
+Same = Callable[[object, object], bool]
+same_rules: Final[Rules[Same]] = Rules("same")
+
+
+def same(left: object, right: object) -> bool:
+    """Tell whether two objects have one type and mean the same value."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    rule = same_rules.find(type(left))
+    return rule(left, right) if rule else bool(left == right)
+
+
+@same_rules.on(float)
+def _(left: object, right: object) -> bool:
+    """NaN equals NaN; -0.0 differs from 0.0."""
+    a, b = cast("float", left), cast("float", right)
+    if a != a:  # only NaN differs from itself
+        return b != b
+    return a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
+
+
+@same_rules.on(complex)
+def _(left: object, right: object) -> bool:
+    """Both parts as floats."""
+    a, b = cast("complex", left), cast("complex", right)
+    return same(a.real, b.real) and same(a.imag, b.imag)
+
+
+@same_rules.on(tuple, list)
+def _(left: object, right: object) -> bool:
+    """Item by item."""
+    a, b = cast("list[object]", left), cast("list[object]", right)
+    return len(a) == len(b) and all(map(same, a, b))
+
+
+@same_rules.on(dict)
+def _(left: object, right: object) -> bool:
+    """The same keys in the same order, with the same values."""
+    a, b = cast("dict[object, object]", left), cast("dict[object, object]", right)
+    return same(list(a.items()), list(b.items()))
+
+
+@same_rules.on(set, frozenset)
+def _(left: object, right: object) -> bool:
+    """The same members; 1 and True are different members."""
+    a, b = cast("set[object]", left), cast("set[object]", right)
+    return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}
+
+
+@same_rules.on(slice)
+def _(left: object, right: object) -> bool:
+    """Start, stop and step."""
+    a, b = cast("slice", left), cast("slice", right)
+    return same((a.start, a.stop, a.step), (b.start, b.stop, b.step))

@@ -1,0 +1,135 @@
+"""Entries: the guarded versions of one code object of one compiled object; bounded, safe under threads.
+
+Readers take `all`, an immutable tuple, without a lock. Whoever changes it holds the lock. The first entry is
+the one that was used last, or nearly so: hits behind it are counted, and enough of them move one to the front.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+Check = Callable[..., int | None]
+Run = Callable[..., object]
+Dropped = Callable[["Entry", str], object]
+
+_HITS_TO_FRONT: Final = 16
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class Entry:
+    """One version of a function.
+
+    Attributes:
+        check: takes the call's arguments; None when every guard holds, else the index of one that fails.
+        run: takes the same arguments and does what the function does.
+        about: what the owner wants to remember: guards for explanations.
+        used: the time of the last hit behind the front, in ticks of the owner.
+        hits: hits behind the front.
+    """
+
+    check: Check
+    run: Run
+    about: object = None
+    used: int = 0
+    hits: int = 0
+
+
+def never(*_args: object, **_kwargs: object) -> int | None:
+    """The check of a dead entry: its first guard fails."""
+    return 0
+
+
+class Entries:
+    """The entries of one code object, at most `limit`.
+
+    Attributes:
+        all: the entries to try, in order.
+    """
+
+    __slots__ = ("__weakref__", "_dropped", "_limit", "_lock", "_ticks", "_watches", "all")
+
+    def __init__(self, limit: int, dropped: Dropped) -> None:
+        self.all: tuple[Entry, ...] = ()
+        self._limit = limit
+        self._dropped = dropped
+        # A weak reference's callback may come while this thread holds the lock.
+        self._lock = threading.RLock()
+        self._ticks = 0
+        self._watches: dict[int, tuple[weakref.ref[object], ...]] = {}
+
+    def insert(self, entry: Entry, watched: Iterable[object] = ()) -> None:
+        """Put an entry in front; the least recently used one leaves when there are too many.
+
+        The entry is removed when one of the `watched` objects dies.
+        """
+        watches = tuple(weakref.ref(obj, _Death(self, entry)) for obj in watched)
+        with self._lock:
+            self._ticks += 1
+            for front in self.all[:1]:
+                front.used = self._ticks
+            kept = [one for one in self.all if one.check is not never]
+            kept.sort(key=_last_use, reverse=True)
+            evicted = kept[max(self._limit - 1, 0) :]
+            for old in evicted:
+                self._watches.pop(id(old), None)
+            self._watches[id(entry)] = watches
+            self.all = (entry, *(one for one in self.all if one in kept and one not in evicted))
+        for old in evicted:
+            self._dropped(old, "evicted: it was used least recently")
+
+    def hit_behind(self, entry: Entry) -> None:
+        """Note the use of an entry that is not the first."""
+        self._ticks += 1
+        entry.used = self._ticks
+        entry.hits += 1
+        if entry.hits >= _HITS_TO_FRONT and self._lock.acquire(blocking=False):
+            try:
+                self._to_front(entry)
+            finally:
+                self._lock.release()
+
+    def clear(self) -> None:
+        """Forget all entries."""
+        with self._lock:
+            self.all = ()
+            self._watches.clear()
+
+    def remove(self, entry: Entry, why: str) -> None:
+        """Remove an entry, if it is still there; its check fails from now on, wherever it is still held."""
+        entry.check = never
+        with self._lock:
+            is_here = entry in self.all
+            self.all = tuple(one for one in self.all if one is not entry)
+            self._watches.pop(id(entry), None)
+        if is_here:
+            self._dropped(entry, why)
+
+    def _to_front(self, entry: Entry) -> None:
+        if entry in self.all:
+            entry.hits = 0
+            self.all[0].used = self._ticks
+            self.all = (entry, *(one for one in self.all if one is not entry))
+
+
+def _last_use(entry: Entry) -> int:
+    return entry.used
+
+
+class _Death:
+    """What is called when a watched object dies."""
+
+    __slots__ = ("_entries", "_entry")
+
+    def __init__(self, entries: Entries, entry: Entry) -> None:
+        self._entries = weakref.ref(entries)
+        self._entry = weakref.ref(entry)
+
+    def __call__(self, _: object) -> None:
+        entry = self._entry()
+        entries = self._entries()
+        if entry is not None:
+            entry.check = never
+        if entry is not None and entries is not None:
+            entries.remove(entry, "an object that it depended on was deleted")
