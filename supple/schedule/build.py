@@ -202,8 +202,10 @@ class Builder:
 
     def _from_earlier(self, name: str, index: Index) -> Scalar | None:
         """Return a value that an earlier phase stored or kept, where reading it is cheaper than computing it."""
-        cost = self.cost(name)
-        if self.loop is None or cost < RELOAD_COST or not self._is_inner(index):
+        if self.loop is None or not self._is_inner(index):
+            return None
+        cost = self.computing_cost(self.definitions[name])
+        if cost < RELOAD_COST:
             return None
         key = (name, index)
         if self._first.setdefault(key, self.phase) == self.phase:
@@ -282,9 +284,13 @@ class Builder:
             if definition.reduce is not None:
                 return 0
             is_kept = any(kept == name for kept, _ in self.kept)
-            known = definition.cost + sum(self.cost(load.buffer) for load in definition.loads)
-            self._costs[name] = 1 if is_kept else known
+            known = 1 if is_kept else self.computing_cost(definition)
+            self._costs[name] = known
         return known
+
+    def computing_cost(self, definition: Definition) -> int:
+        """Return the rough cost of one point, loads of what is kept included."""
+        return definition.cost + sum(self.cost(load.buffer) for load in definition.loads)
 
     def phase_of(self, name: str) -> int:
         """Return the first phase in which a value can be computed."""

@@ -54,7 +54,10 @@ class Extern:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """name = the storage of `base` seen with the sizes, strides and offset of `meta`."""
+    """name = the storage of `base` seen with the sizes and strides of `meta`.
+
+    `meta.offset` counts from the first element of `base`, not from the start of its storage.
+    """
 
     name: str
     base: str

@@ -1,0 +1,149 @@
+"""Run a host program step by step: library calls by eager torch, kernels by the function that is given."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import torch
+
+from supple.base.rules import Rules
+from supple.expr import Expr, evaluate
+from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import op_named
+
+RunKernel = Callable[[str, Sequence[torch.Tensor], Sequence[int]], None]
+"""(kernel name, tensors in parameter order, sizes): runs one kernel."""
+
+
+@dataclass(slots=True)
+class Machine:
+    """Values by name, size symbols by name, and how to run a kernel."""
+
+    run_kernel: RunKernel
+    sizes: dict[str, int]
+    values: dict[str, object] = field(default_factory=dict[str, object])
+
+    def number(self, e: Expr) -> int:
+        """Return the value of a size expression."""
+        return evaluate(e, self.sizes)
+
+    def tensor(self, name: str) -> torch.Tensor:
+        """Return a tensor."""
+        value = self.values[name]
+        assert isinstance(value, torch.Tensor), f"{name} is {value!r}, not a tensor"
+        return value
+
+    def argument(self, arg: object) -> object:
+        """Return an argument with Values and Exprs replaced by what they stand for."""
+        match arg:
+            case Value():
+                return self.values[arg.name]
+            case Expr():
+                return self.number(arg)
+            case list():
+                return [self.argument(item) for item in arg]  # pyright: ignore[reportUnknownVariableType]  # open constants
+            case tuple():
+                return tuple(self.argument(item) for item in arg)  # pyright: ignore[reportUnknownVariableType]  # open constants
+            case dict():
+                return {key: self.argument(item) for key, item in arg.items()}  # pyright: ignore[reportUnknownVariableType]  # open constants
+            case slice():
+                return slice(self.argument(arg.start), self.argument(arg.stop), self.argument(arg.step))
+            case _:
+                return arg
+
+    def places(self, meta: TensorMeta) -> tuple[list[int], list[int], int]:
+        """Return sizes, strides and offset as integers."""
+        return (
+            [self.number(e) for e in meta.sizes],
+            [self.number(e) for e in meta.strides],
+            self.number(meta.offset),
+        )
+
+
+Run = Callable[[Machine, Step], object]
+runs: Final[Rules[Run]] = Rules("host interpreter")
+
+
+def run(host: Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[object, ...]:
+    """Return the results of a host program.
+
+    Args:
+        host: a program that is well formed.
+        inputs: in the order of `host.inputs`.
+        run_kernel: runs one kernel; see `RunKernel`.
+    """
+    values = dict(zip(host.inputs, inputs, strict=True))
+    machine = Machine(run_kernel, _sizes(host, values), values)
+    for step in host.steps[:-1]:
+        runs[type(step)](machine, step)
+    last = host.steps[-1]
+    assert isinstance(last, Return), f"{last} is no Return"
+    return tuple(machine.argument(value) for value in last.values)
+
+
+def _sizes(host: Host, values: Mapping[str, object]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for binding in host.sizes:
+        value = values[binding.input]
+        if isinstance(value, torch.Tensor):
+            sizes[binding.symbol.name] = value.size(binding.dim)
+        else:
+            assert isinstance(value, int), f"{binding.input} is {value!r}, not a size"
+            sizes[binding.symbol.name] = value
+    return sizes
+
+
+@runs.on(Alloc)
+def _(machine: Machine, step: Step) -> None:
+    """A fresh tensor; NaN or a large number shows where it is read before it is written."""
+    assert isinstance(step, Alloc), f"{step}"
+    sizes, strides, _ = machine.places(step.meta)
+    fresh = torch.empty_strided(sizes, strides, dtype=step.meta.dtype.torch, device=step.meta.device)
+    machine.values[step.name] = fresh.fill_(float("nan") if step.meta.dtype.is_float else 1)
+
+
+@runs.on(Launch)
+def _(machine: Machine, step: Step) -> None:
+    """One kernel on its tensors."""
+    assert isinstance(step, Launch), f"{step}"
+    tensors = [machine.tensor(name) for name in step.buffers]
+    machine.run_kernel(step.kernel, tensors, [machine.number(e) for e in step.sizes])
+
+
+@runs.on(Extern)
+def _(machine: Machine, step: Step) -> None:
+    """One library call."""
+    assert isinstance(step, Extern), f"{step}"
+    args = [machine.argument(arg) for arg in step.args]
+    kwargs = {key: machine.argument(arg) for key, arg in step.kwargs.items()}
+    result = op_named(step.op).call(*args, **kwargs)
+    if not step.is_tuple:
+        assert step.names[0] is not None, f"{step} has no name"
+        machine.values[step.names[0]] = result
+        return
+    assert isinstance(result, (tuple, list)), f"{step.op} returned {type(result)}"
+    for name, item in zip(step.names, result, strict=True):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # any operator
+        if name is not None:
+            machine.values[name] = item
+
+
+@runs.on(View)
+def _(machine: Machine, step: Step) -> None:
+    """The base's storage under other sizes and strides; the offset counts from the base's first element."""
+    assert isinstance(step, View), f"{step}"
+    base = machine.tensor(step.base)
+    sizes, strides, offset = machine.places(step.meta)
+    machine.values[step.name] = base.as_strided(sizes, strides, base.storage_offset() + offset)
+
+
+@runs.on(Free)
+def _(machine: Machine, step: Step) -> None:
+    """The name ends."""
+    assert isinstance(step, Free), f"{step}"
+    del machine.values[step.name]
+
+
+@runs.on(Return)
+def _(machine: Machine, step: Step) -> None:
+    """The end; `run` makes the results."""

@@ -1,0 +1,169 @@
+"""Well-formedness of host programs: one rule per kind of step.
+
+A name is live from the step that defines it to the `Free` that ends it, and is defined once in that span (a
+name may be defined again after its Free). Only live names are used; inputs are never freed; `Return` is the last step and
+nothing but it; what is neither freed nor returned leaks, except inputs.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from supple.base.errors import SuppleError
+from supple.base.rules import Rules
+from supple.expr import Expr, Symbol, free_symbols
+from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.meta import TensorMeta
+
+
+class SpecError(SuppleError):
+    """A host program breaks a rule of the language; the text names the step and the rule."""
+
+
+@dataclass(slots=True)
+class State:
+    """What is known between two steps."""
+
+    inputs: frozenset[str]
+    sizes: frozenset[Symbol]
+    live: set[str] = field(default_factory=set[str])
+    freed: set[str] = field(default_factory=set[str])
+
+    def use(self, name: str, step: Step) -> None:
+        """Check that a name is live."""
+        if name not in self.live:
+            problem = "after its Free" if name in self.freed else "before it is defined"
+            msg = f"{step}: {name} is used {problem}"
+            raise SpecError(msg)
+
+    def define(self, name: str, step: Step) -> None:
+        """Make a name live."""
+        if name in self.live:
+            msg = f"{step}: {name} is live already"
+            raise SpecError(msg)
+        self.live.add(name)
+
+    def integers(self, values: "tuple[object, ...]", step: Step) -> None:
+        """Check that expressions hold bound size symbols only."""
+        for value in values:
+            if isinstance(value, Expr) and not free_symbols(value) <= self.sizes:
+                msg = f"{step}: {value} holds a symbol that no input shows"
+                raise SpecError(msg)
+
+
+Check = Callable[[State, Step], None]
+checks: Final[Rules[Check]] = Rules("host spec")
+
+
+def check(host: Host) -> None:
+    """Check a host program.
+
+    Raises:
+        SpecError: naming the step and the rule that it breaks.
+    """
+    inputs = frozenset(host.inputs)
+    if len(inputs) != len(host.inputs):
+        msg = f"two inputs have one name: {host.inputs}"
+        raise SpecError(msg)
+    for binding in host.sizes:
+        if binding.input not in inputs:
+            msg = f"{binding.symbol} is read from {binding.input}, which is no input"
+            raise SpecError(msg)
+    state = State(inputs, frozenset(binding.symbol for binding in host.sizes), set(inputs))
+    for place, step in enumerate(host.steps):
+        if isinstance(step, Return) is not (place == len(host.steps) - 1):
+            msg = f"step {place}, {step}: Return is the last step, and only it"
+            raise SpecError(msg)
+        checks[type(step)](state, step)
+    if not host.steps:
+        msg = "a program without Return"
+        raise SpecError(msg)
+
+
+def arguments(arg: object) -> Iterator[object]:
+    """Yield the leaves of an argument: constants, Exprs, Values."""
+    match arg:
+        case list() | tuple():
+            for item in arg:  # pyright: ignore[reportUnknownVariableType]  # open constants
+                yield from arguments(item)
+        case dict():
+            for item in arg.values():  # pyright: ignore[reportUnknownVariableType]  # open constants
+                yield from arguments(item)
+        case slice():
+            yield from arguments((arg.start, arg.stop, arg.step))
+        case _:
+            yield arg
+
+
+def _use_all(state: State, args: object, step: Step) -> None:
+    for leaf in arguments(args):
+        if isinstance(leaf, Value):
+            state.use(leaf.name, step)
+        state.integers((leaf,), step)
+
+
+def _meta(state: State, meta: TensorMeta, step: Step) -> None:
+    state.integers((*meta.sizes, *meta.strides, meta.offset), step)
+
+
+@checks.on(Alloc)
+def _(state: State, step: Step) -> None:
+    """Defines a fresh tensor."""
+    assert isinstance(step, Alloc), f"{step}"
+    _meta(state, step.meta, step)
+    state.define(step.name, step)
+
+
+@checks.on(Launch)
+def _(state: State, step: Step) -> None:
+    """Uses live tensors and known sizes."""
+    assert isinstance(step, Launch), f"{step}"
+    for name in step.buffers:
+        state.use(name, step)
+    state.integers(step.sizes, step)
+
+
+@checks.on(Extern)
+def _(state: State, step: Step) -> None:
+    """Uses live values, then defines its results; one name unless the result is a tuple."""
+    assert isinstance(step, Extern), f"{step}"
+    _use_all(state, (step.args, dict(step.kwargs)), step)
+    if not step.is_tuple and len(step.names) != 1:
+        msg = f"{step}: one result has one name"
+        raise SpecError(msg)
+    for name in step.names:
+        if name is not None:
+            state.define(name, step)
+
+
+@checks.on(View)
+def _(state: State, step: Step) -> None:
+    """Uses its base."""
+    assert isinstance(step, View), f"{step}"
+    state.use(step.base, step)
+    _meta(state, step.meta, step)
+    state.define(step.name, step)
+
+
+@checks.on(Free)
+def _(state: State, step: Step) -> None:
+    """Ends a live name that is no input."""
+    assert isinstance(step, Free), f"{step}"
+    state.use(step.name, step)
+    if step.name in state.inputs:
+        msg = f"{step}: inputs belong to the caller"
+        raise SpecError(msg)
+    state.live.discard(step.name)
+    state.freed.add(step.name)
+
+
+@checks.on(Return)
+def _(state: State, step: Step) -> None:
+    """Uses what it returns; nothing else but inputs is live."""
+    assert isinstance(step, Return), f"{step}"
+    _use_all(state, step.values, step)
+    returned = {leaf.name for leaf in arguments(step.values) if isinstance(leaf, Value)}
+    left = state.live - returned - state.inputs
+    if left:
+        msg = f"never freed: {', '.join(sorted(left))}"
+        raise SpecError(msg)
