@@ -16,6 +16,7 @@ from supple.expr.build import (
 )
 from supple.expr.divide import exact_quotient
 from supple.expr.evaluate import evaluate
+from supple.expr.facts import Contradiction, Facts, Proof
 from supple.expr.interval import Interval, interval
 from supple.expr.nodes import (
     FALSE,
@@ -42,7 +43,9 @@ from supple.expr.nodes import (
     sort_key,
 )
 from supple.expr.polynomial import as_expr, product, total
+from supple.expr.prove import Answer
 from supple.expr.simplify import simplify
+from supple.expr.solve import Isolated, isolate
 from supple.expr.text import parse, text
 from supple.expr.walk import coefficient, free_symbols, substitute
 
@@ -51,12 +54,16 @@ __all__ = [
     "TRUE",
     "Add",
     "And",
+    "Answer",
     "BoolExpr",
     "Const",
+    "Contradiction",
     "Eq",
     "Expr",
+    "Facts",
     "FloorDiv",
     "Interval",
+    "Isolated",
     "Le",
     "Lt",
     "Max",
@@ -67,6 +74,7 @@ __all__ = [
     "Not",
     "Operand",
     "Or",
+    "Proof",
     "Symbol",
     "Truth",
     "as_expr",
@@ -79,6 +87,7 @@ __all__ = [
     "exact_quotient",
     "free_symbols",
     "interval",
+    "isolate",
     "less",
     "less_equal",
     "maximum",

@@ -50,6 +50,9 @@ def truth(value: bool) -> Truth:
 def symbol(name: str, *, minimum: int | None = None, maximum: int | None = None) -> Symbol:
     """Return the symbol of this name and range; both bounds are inclusive, None is unbounded.
 
+    Symbols of one name and different ranges are different to the algebra but evaluate to the same value: a
+    name should have one range.
+
     Raises:
         ValueError: the name is not an identifier, or is a keyword, `min` or `max`; or the range is empty.
     """

@@ -222,6 +222,11 @@ def test_division_that_may_fail_or_is_not_decided_stays(kind: type[Expr], x: str
         (FloorDiv, "x // 4", "y"),
         (FloorDiv, "x % 12", "5"),
         (Mod, "x % 12", "5"),
+        (FloorDiv, "x % (y*z)", "y"),
+        (FloorDiv, "3*x + k", "12"),
+        (Mod, "3*x + k", "12"),
+        (FloorDiv, "32*x + k", "64"),
+        (Mod, "x % (4*y)", "4"),
         (FloorDiv, "64*x + k", "64*y"),
         (Mod, "64*x + k", "64*y"),
     ],
@@ -231,6 +236,11 @@ def test_nested_division_without_its_side_condition_keeps_both(kind: type[Expr],
     assert e is kind(read(x), read(d))
 
 
+@pytest.mark.parametrize(("kind", "other"), [(Min, "w[62:101]"), (Max, "w[-50:2]"), (Min, "x"), (Max, "x")])
+def test_operands_that_may_win_stay(kind: type[Expr], other: str) -> None:
+    assert construct[kind](read("k"), read(other)).args == (read("k"), read(other))
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -238,6 +248,9 @@ def test_nested_division_without_its_side_condition_keeps_both(kind: type[Expr],
         ("8*(x // 7) + x % 7", "8*(x // 7) + x % 7"),
         ("4*((x // 5) % 3) + x % 4", "4*((x // 5) % 3) + x % 4"),
         ("y*(x // y) + x % y", "y*(x // y) + x % y"),
+        ("8*((x // 4) % 3) + x % 4", "8*((x // 4) % 3) + x % 4"),
+        ("d*((x // d) % y) + x % d", "d*((x // d) % y) + x % d"),
+        ("x - y*(x // y)", "x - y*(x // y)"),
     ],
 )
 def test_sum_of_strangers_stays(line: str, expected: str) -> None:
