@@ -1,0 +1,113 @@
+"""Builds an ATen graph node by node, with fresh names and the metadata of each result."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final, cast
+
+import torch
+
+from supple.base.errors import Where
+from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg, meta_of
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import Op, op_named
+from supple.shapes.infer import infer
+
+_NO_KWARGS: Final[Mapping[str, Arg]] = MappingProxyType({})
+
+
+class Builder:
+    """A graph under construction.
+
+    `where` is given to each node made. `metas` knows every value.
+    """
+
+    def __init__(self, inputs: Iterable[Input]) -> None:
+        self.inputs: list[Input] = list(inputs)
+        self.nodes: list[Node] = []
+        self.where: tuple[Where, ...] = ()
+        self.metas: dict[str, Meta] = {item.name: item.meta for item in self.inputs}
+        self._counts: dict[str, int] = {}
+
+    def fresh_name(self, stem: str) -> str:
+        """Return a name that no value has: the stem, or the stem with a number."""
+        count = self._counts.get(stem, 0)
+        name = f"{stem}_{count}" if count else stem
+        while name in self.metas:
+            count += 1
+            name = f"{stem}_{count}"
+        self._counts[stem] = count + 1
+        return name
+
+    def add_input(self, item: Input) -> Var:
+        """Append an input; its name must be fresh."""
+        self.inputs.append(item)
+        self.metas[item.name] = item.meta
+        return Var(item.name)
+
+    def emit(
+        self,
+        op: Op | str,
+        args: Sequence[Arg],
+        kwargs: Mapping[str, Arg] = _NO_KWARGS,
+        meta: Meta | None = None,
+        name: str | None = None,
+    ) -> Var:
+        """Append a node and return its value; the metadata is inferred unless given.
+
+        Raises:
+            DataDependent, NoShapeRule, RuntimeError, ...: as `infer`.
+        """
+        made = op_named(op) if isinstance(op, str) else op
+        found = self.inferred(made, args, kwargs) if meta is None else meta
+        fresh = self.fresh_name(made.name.split(".")[1].strip("_") if name is None else name)
+        self.nodes.append(Node(fresh, made, tuple(args), dict(kwargs), found, self.where))
+        self.metas[fresh] = found
+        return Var(fresh)
+
+    def inferred(self, op: Op, args: Sequence[Arg], kwargs: Mapping[str, Arg]) -> Meta:
+        """Return the metadata of a call with Vars among its arguments."""
+        described = cast("tuple[object, ...]", map_arg(self.meta_arg, tuple(args)))
+        named = cast("dict[str, object]", map_arg(self.meta_arg, dict(kwargs)))
+        return infer(op, described, named)
+
+    def meta_arg(self, var: Var) -> Meta:
+        """Return the metadata of a Var."""
+        return meta_of(var, self.metas)
+
+    def tensor_meta(self, var: Var) -> TensorMeta:
+        """Return the metadata of a Var that is a tensor."""
+        meta = meta_of(var, self.metas)
+        assert isinstance(meta, TensorMeta), f"{var} is not a tensor but {meta}"
+        return meta
+
+    def restrided(self, var: Var, wanted: TensorMeta) -> Var:
+        """Return a value equal to `var` with the strides of `wanted`, dimensions of size 1 aside.
+
+        `wanted` is dense: its elements fill a block of memory in some order of dimensions.
+        """
+        mine = self.tensor_meta(var)
+        if _same_layout(mine, wanted):
+            return var
+        if wanted.is_contiguous:
+            return self.emit("aten.clone.default", (var,), {"memory_format": torch.contiguous_format})
+        rank = wanted.rank
+        order = sorted(
+            range(rank), key=lambda dim: (-wanted.strides[dim].value, -wanted.sizes[dim].value, dim)
+        )
+        turned = self.emit("aten.permute.default", (var, order))
+        copied = self.emit("aten.clone.default", (turned,), {"memory_format": torch.contiguous_format})
+        return self.emit("aten.permute.default", (copied, [order.index(dim) for dim in range(rank)]))
+
+    def graph(self, outputs: Sequence[Arg]) -> Graph:
+        """Return the graph made so far."""
+        return Graph(tuple(self.inputs), tuple(self.nodes), tuple(outputs))
+
+
+def _same_layout(mine: TensorMeta, wanted: TensorMeta) -> bool:
+    if mine.strides == wanted.strides:
+        return True
+    one = 1
+    return all(
+        (size.is_const and size.value == one) or left is right
+        for size, left, right in zip(wanted.sizes, mine.strides, wanted.strides, strict=True)
+    )

@@ -1,0 +1,18 @@
+"""The front door of the stage: a captured graph in, functional graphs and their convention out."""
+
+from supple.autograd.convention import Split
+from supple.autograd.trace import trace
+from supple.base.options import Options
+from supple.ir.graph.nodes import Graph
+
+
+def split(graph: Graph, options: Options) -> Split:
+    """Return the functional, decomposed form of a captured graph.
+
+    Raises:
+        NeedsGrad: an output requires gradients; run the captured graph with eager torch.
+        NotFunctional: a write has no pure form; run the captured graph with eager torch.
+        Exception: whatever eager raises when it runs this graph.
+    """
+    traced = trace(graph)
+    return Split(graph, traced.graph, None, traced.convention)

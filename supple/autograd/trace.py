@@ -1,0 +1,299 @@
+"""Retrace a captured graph at ATen level: run it on fake tensors and record the operators, in pure form.
+
+The trace runs under the real autograd engine and autocast, so what is recorded is what eager would run.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+
+from supple.autograd.builder import Builder
+from supple.autograd.convention import (
+    Convention,
+    InputItself,
+    Mutation,
+    Output,
+    Plain,
+    Result,
+    SameAs,
+    ViewOfInput,
+    ViewOfResult,
+)
+from supple.autograd.errors import NeedsGrad, NotFunctional
+from supple.autograd.functionalize import read, write
+from supple.autograd.storage import Cell, Storage, Value, ViewStep
+from supple.expr import Expr
+from supple.ir.graph.interp import run_node, value_of
+from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Var
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import Op, aten_op
+from supple.shapes.fake import FakeTensor, Faking, fake_from, meta_of
+from supple.shapes.meta_kernels import is_composite
+from supple.shapes.writes import is_writer, write_of
+from supple.torch_private import OpOverload
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A functional graph and how to call it."""
+
+    graph: Graph
+    convention: Convention
+
+
+class Recorder(Faking):
+    """Records the ATen operators that run while it is active, as a functional graph."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.builder = Builder(
+            Input(item.name, item.meta, item.source, item.is_parameter) for item in graph.inputs
+        )
+        self.constants: list[torch.Tensor] = []
+        self._cells: dict[int, tuple[torch.Tensor, Cell]] = {}
+
+    def input_value(self, place: int, item: Input) -> object:
+        """Return the object that stands for a graph input while tracing."""
+        if not isinstance(item.meta, TensorMeta):
+            return item.meta.value if isinstance(item.meta, Expr) and item.meta.is_const else item.meta
+        fake = fake_from(item.meta, is_parameter=item.is_parameter)
+        self._adopt(fake, Var(item.name), item.meta).storage.input = place
+        return fake
+
+    def _adopt(self, fake: torch.Tensor, var: Var, meta: TensorMeta) -> Cell:
+        """Make a fake the base of a fresh storage that holds `var`."""
+        value = Value(var, meta)
+        cell = Cell(Storage(value, meta), (), value, 0)
+        self._cells[id(fake)] = (fake, cell)
+        return cell
+
+    def cell(self, tensor: torch.Tensor) -> Cell:
+        """Return the cell of a tensor; a real tensor becomes a constant of the graph."""
+        known = self._cells.get(id(tensor))
+        if known is not None:
+            return known[1]
+        if isinstance(tensor, FakeTensor):
+            msg = "a tensor that the trace did not make"
+            raise NotFunctional(msg)
+        meta = meta_of(tensor)
+        name = self.builder.fresh_name("constant")
+        self.constants.append(tensor)
+        var = self.builder.add_input(Input(name, meta, f"constant {len(self.constants) - 1}"))
+        cell = self._adopt(tensor, var, meta)
+        cell.storage.input = len(self.builder.inputs) - 1
+        return cell
+
+    def cells(self) -> list[tuple[torch.Tensor, Cell]]:
+        """Return every tensor of the trace with its cell, in the order they were made."""
+        return list(self._cells.values())
+
+    def __torch_dispatch__(
+        self,
+        func: OpOverload,
+        types: Sequence[type],
+        args: tuple[object, ...] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        """Record an operator and return its fake results."""
+        named = kwargs or {}
+        result = super().__torch_dispatch__(func, types, args, named)
+        if is_composite(func):
+            return result
+        op = aten_op(func)
+        if is_writer(func):
+            self._record_write(func, args, named)
+        elif op.is_view and args and isinstance(args[0], torch.Tensor):
+            self._record_view(op, args, named, result)
+        else:
+            self._record_pure(op, args, named, result)
+        return result
+
+    def _arg(self, arg: object) -> Arg:
+        """Return an argument with tensors replaced by their values now."""
+        if isinstance(arg, torch.Tensor):
+            return read(self.builder, self.cell(arg)).var
+        if isinstance(arg, list | tuple):
+            return [self._arg(item) for item in cast("Sequence[object]", arg)]
+        return arg
+
+    def _args(self, args: Sequence[object]) -> tuple[Arg, ...]:
+        return tuple(self._arg(arg) for arg in args)
+
+    def _record_pure(
+        self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object], result: object
+    ) -> None:
+        var = self.builder.emit(op, self._args(args), {name: self._arg(arg) for name, arg in kwargs.items()})
+        self._adopt_results(result, var, self.builder.metas[var.name])
+
+    def _adopt_results(self, result: object, var: Var, meta: Meta) -> None:
+        if isinstance(result, torch.Tensor):
+            assert isinstance(meta, TensorMeta), f"{var} is {meta}"
+            self._adopt(result, var, meta)
+        elif isinstance(result, list | tuple):
+            assert isinstance(meta, tuple), f"{var} is {meta}"
+            for place, item in enumerate(cast("Sequence[object]", result)):
+                self._adopt_results(item, Var(var.name, (*var.path, place)), meta[place])
+
+    def _record_view(
+        self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object], result: object
+    ) -> None:
+        base = self.cell(cast("torch.Tensor", args[0]))
+        for view, step in self._steps(op, args, kwargs, result):
+            if step.op.name == "aten.as_strided.default" and (base.chain or base.storage.version):
+                msg = "as_strided of a view or of written memory"
+                raise NotFunctional(msg)
+            var = self.builder.emit(step.op, (read(self.builder, base).var, *step.args), step.kwargs)
+            value = Value(var, self.builder.tensor_meta(var))
+            cell = Cell(base.storage, (*base.chain, step), value, base.storage.version)
+            self._cells[id(view)] = (view, cell)
+
+    def _steps(
+        self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object], result: object
+    ) -> list[tuple[torch.Tensor, ViewStep]]:
+        """Return each view made and how: several views of one op are slices or selects."""
+        if isinstance(result, torch.Tensor):
+            return [(result, ViewStep(op, self._args(args[1:]), dict(kwargs)))]
+        views = cast("Sequence[torch.Tensor]", result)
+        base = cast("torch.Tensor", args[0])
+        dim = cast(
+            "int", kwargs.get("dim", args[-1] if len(args) == (2 if "unbind" in op.name else 3) else 0)
+        )
+        dim %= max(base.dim(), 1)
+        steps: list[tuple[torch.Tensor, ViewStep]] = []
+        start = 0
+        for place, view in enumerate(views):
+            if op.name == "aten.unbind.int":
+                step = ViewStep(aten_op(torch.ops.aten.select.int), (dim, place))
+            else:
+                stop = start + view.shape[dim]
+                step = ViewStep(aten_op(torch.ops.aten.slice.Tensor), (dim, start, stop, 1))
+                start = stop
+            steps.append((view, step))
+        return steps
+
+    def _record_write(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+        found = write_of(func)
+        if found is None or torch.Tag.inplace_view in func.tags:
+            msg = f"{func} has no pure form"
+            raise NotFunctional(msg)
+        named = dict(kwargs)
+        written = found.written
+        target = cast("torch.Tensor", args[written] if isinstance(written, int) else named.pop(written))
+        cell = self.cell(target)
+        new = self.builder.emit(
+            aten_op(found.pure), self._args(args), {name: self._arg(arg) for name, arg in named.items()}
+        )
+        wanted = read(self.builder, cell).meta
+        if self.builder.tensor_meta(new).dtype is not wanted.dtype:
+            new = self.builder.emit("aten._to_copy.default", (new,), {"dtype": wanted.dtype.torch})
+        write(self.builder, cell, new)
+
+
+def trace(graph: Graph) -> Traced:
+    """Return the functional ATen form of a captured graph and how to call it.
+
+    Raises:
+        NeedsGrad: an output requires gradients.
+        NotFunctional: a write has no pure form.
+        Exception: whatever eager raises when it runs this graph.
+    """
+    recorder = Recorder(graph)
+    values = {item.name: recorder.input_value(place, item) for place, item in enumerate(graph.inputs)}
+    grad_enabled = torch.is_grad_enabled()
+    try:
+        with recorder:
+            for node in graph.nodes:
+                recorder.builder.where = node.where
+                values[node.name] = run_node(node, values, {})
+    finally:
+        torch.set_grad_enabled(grad_enabled)
+    recorder.builder.where = ()
+    outputs = [value_of(arg, values, {}) for arg in graph.outputs]
+    return _Ending(recorder, len(graph.inputs)).finish(outputs)
+
+
+class _Ending:
+    """Turns the values returned at the end of a trace into graph outputs and a convention."""
+
+    def __init__(self, recorder: Recorder, inputs: int) -> None:
+        self.recorder = recorder
+        self.inputs = inputs
+        self.results: list[Arg] = []
+
+    def finish(self, outputs: Sequence[object]) -> Traced:
+        """Return the finished graph."""
+        kinds: list[Output] = []
+        seen: dict[int, int] = {}
+        counts: dict[int, int] = {}
+        for item in {id(item): item for item in outputs if isinstance(item, torch.Tensor)}.values():
+            key = id(self.recorder.cell(item).storage)
+            counts[key] = counts.get(key, 0) + 1
+        bases: dict[int, int] = {}
+        for place, item in enumerate(outputs):
+            if not isinstance(item, torch.Tensor):
+                kinds.append(Plain(item))
+            elif id(item) in seen:
+                kinds.append(SameAs(seen[id(item)]))
+            else:
+                seen[id(item)] = place
+                kinds.append(self._output(item, counts, bases, place))
+        mutations = self._mutations()
+        convention = Convention(self.inputs, tuple(self.recorder.constants), tuple(kinds), mutations)
+        return Traced(self.recorder.builder.graph(self.results), convention)
+
+    def _output(
+        self, tensor: torch.Tensor, counts: Mapping[int, int], bases: dict[int, int], place: int
+    ) -> Output:
+        cell = self.recorder.cell(tensor)
+        storage = cell.storage
+        meta = meta_of(tensor)
+        if storage.input is not None and not cell.chain:
+            return InputItself(storage.input)
+        if tensor.requires_grad:
+            raise NeedsGrad(f"output {place}")
+        if storage.input is not None:
+            return ViewOfInput(storage.input, _relative(meta, storage.meta))
+        if counts[id(storage)] == 1:
+            return self._fresh(cell, meta)
+        key = id(storage)
+        if key not in bases:
+            bases[key] = self._add(self.recorder.builder.restrided(storage.value.var, storage.meta))
+        if not cell.chain:
+            return Result(bases[key])
+        return ViewOfResult(bases[key], _relative(meta, storage.meta))
+
+    def _fresh(self, cell: Cell, meta: TensorMeta) -> Output:
+        """Return an output that shares memory with no other."""
+        value = read(self.recorder.builder, cell)
+        if value.meta.strides == meta.strides:
+            return Result(self._add(value.var))
+        var = self.recorder.builder.restrided(cell.storage.value.var, cell.storage.meta)
+        return ViewOfResult(self._add(var), _relative(meta, cell.storage.meta))
+
+    def _add(self, var: Var) -> int:
+        self.results.append(var)
+        return len(self.results) - 1
+
+    def _mutations(self) -> tuple[Mutation, ...]:
+        """Add the final value of each written input to the results.
+
+        Raises:
+            NotFunctional: a constant of the program is written.
+        """
+        found: list[Mutation] = []
+        storages = {id(c.storage): c.storage for _, c in self.recorder.cells()}
+        for storage in storages.values():
+            if storage.input is None or not storage.version:
+                continue
+            if storage.input >= self.inputs:
+                msg = "a tensor that the program holds is written"
+                raise NotFunctional(msg)
+            found.append(Mutation(storage.input, self._add(storage.value.var)))
+        return tuple(sorted(found, key=lambda mutation: mutation.input))
+
+
+def _relative(meta: TensorMeta, base: TensorMeta) -> TensorMeta:
+    """Return `meta` with its offset counted from the base's."""
+    return TensorMeta(meta.sizes, meta.strides, meta.dtype, meta.device, meta.offset - base.offset)
