@@ -77,8 +77,8 @@ class Checker:
 def checker(guards: Sequence[Guard], function: types.FunctionType) -> Checker:
     """Return the check of `guards`, with the parameters and the defaults of `function`.
 
-    It holds no instance and no function strongly: those are reached through weak references or known by id;
-    the entry must be dropped when an object that an ID guard names dies.
+    It holds what the guards hold (`hold.weakened`). Ids are reused: the entry must be dropped when an object
+    that an ID guard names dies.
     """
     emitter = Emitter(function.__code__)
     for index, guard in enumerate(guards):
@@ -227,11 +227,10 @@ def _(emitter: Emitter, source: Source) -> str:
 
 @load_rules.on(Pinned)
 def _(emitter: Emitter, source: Source) -> str:
-    """A class, module, code object or globals dict is held; functions and instances weakly."""
+    """The object itself, or what its weak reference leads to."""
     value = cast("Pinned", source).value
-    if not is_weak(value):
-        return emitter.constant(value)
-    return f"{emitter.constant(weakref.ref(value))}()"
+    held = emitter.constant(value)
+    return f"{held}()" if isinstance(value, weakref.ref) else held
 
 
 @load_rules.on(Attr)
@@ -268,7 +267,7 @@ _GETTERS: Final[dict[type, object]] = {kind: vars(kind)["__getitem__"] for kind 
 def _exact_type(emitter: Emitter, source: Source) -> type | None:
     match source:
         case Pinned():
-            return type(source.value)
+            return None if isinstance(source.value, weakref.ref) else type(source.value)
         case Attr() if source.attribute in _FIXED:
             return _FIXED[source.attribute]
         case _:
@@ -296,15 +295,6 @@ def _(emitter: Emitter, source: Source) -> str:
     return f"{emitter.constant(type)}({emitter.variable(_base(source))})"
 
 
-def is_weak(value: object) -> bool:
-    """Tell whether an entry must not hold `value`: a Python function, or any weakly referable instance."""
-    if isinstance(value, types.FunctionType):
-        return True
-    if isinstance(value, type | types.ModuleType | types.BuiltinFunctionType | types.CodeType | Enum):
-        return False
-    return type(value).__weakrefoffset__ != 0
-
-
 # check: Kind -> the condition under which the guard fails.
 
 
@@ -330,11 +320,8 @@ def _(emitter: Emitter, guard: Guard) -> str:
 
 @check_rules.on(Kind.IS)
 def _(emitter: Emitter, guard: Guard) -> str:
-    """Identity with an object that the entry holds; functions and instances are compared by id."""
-    if guard.expected is None or not is_weak(guard.expected):
-        value = _direct(emitter, guard.source)
-        return f"{value} is not {emitter.constant(guard.expected)}"
-    return f"{emitter.constant(id)}({emitter.variable(guard.source)}) != {id(guard.expected)}"
+    """Identity with an object that the entry holds."""
+    return f"{_direct(emitter, guard.source)} is not {emitter.constant(guard.expected)}"
 
 
 def _direct(emitter: Emitter, source: Source) -> str:

@@ -22,6 +22,7 @@ class Kind(Enum):
     LACKS_ATTRIBUTE = "LACKS_ATTRIBUTE"  # expected not in x.__dict__
     LACKS_CLASS_ATTRIBUTE = "LACKS_CLASS_ATTRIBUTE"  # not hasattr(x, expected), for classes
     TENSOR = "TENSOR"  # metadata of a tensor, a TensorExpectation
+    CONTEXT_UNSET = "CONTEXT_UNSET"  # x.get() raises LookupError, for context variables
     NO_GRADIENT = "NO_GRADIENT"  # x.grad is None
     SAME = "SAME"  # x is the value at the other source
     DISTINCT = "DISTINCT"  # the values at these sources are different objects (and storages)

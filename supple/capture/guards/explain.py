@@ -1,0 +1,296 @@
+"""Which guard failed, in the user's words: source, what was expected, what is found, the user's line."""
+
+import inspect
+import operator
+import types
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, cast
+
+import torch
+
+from supple.base.rules import Rules
+from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
+from supple.capture.guards.overlap import share_memory
+from supple.capture.guards.state import READERS, State, compared
+from supple.capture.source import (
+    Attr,
+    Cell,
+    InstanceAttr,
+    Item,
+    KeyAt,
+    Local,
+    Pinned,
+    Source,
+    TypeOf,
+)
+from supple.torch_private import dispatch_keys
+
+Read = Callable[["Reader", Source], object]
+read_rules: Final[Rules[Read]] = Rules("guard read")
+Explain = Callable[["Reader", Guard], str]
+explain_rules: Final[Rules[Explain]] = Rules("guard explain")
+
+
+class Reader:
+    """Evaluates sources one by one on the arguments of a call; for explanations, where time is no matter."""
+
+    def __init__(self, arguments: Mapping[str, object]) -> None:
+        self.arguments = arguments
+
+    def value(self, source: Source) -> object:
+        """Return the value at a source; raises what reading it raises."""
+        return read_rules[type(source)](self, source)
+
+
+def arguments(
+    function: types.FunctionType, args: Sequence[object], kwargs: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the values of a function's parameters in a call, defaults included.
+
+    Raises:
+        TypeError: when the arguments do not fit.
+    """
+    bound = inspect.signature(function, follow_wrapped=False).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def why(guard: Guard, values: Mapping[str, object]) -> str:
+    """Return why a guard fails for these argument values, in one line, with the line that asked for it."""
+    try:
+        text = explain_rules[guard.kind](Reader(values), guard)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+        text = f"{guard.source}: cannot be read any more ({type(error).__name__}: {error})"
+    return f"{text}{line_of(guard)}"
+
+
+def line_of(guard: Guard) -> str:
+    """Return "  # the user's line  (file:line in function)", empty where it is not known."""
+    where = guard.where
+    if where is None:
+        return ""
+    return f"  # {where.text}  ({where.filename}:{where.line} in {where.function})"
+
+
+def _base(reader: Reader, source: Source) -> object:
+    assert source.base is not None, source
+    return reader.value(source.base)
+
+
+# read: Source class -> its value.
+
+
+@read_rules.on(Local)
+def _(reader: Reader, source: Source) -> object:
+    """An argument."""
+    return reader.arguments[cast("Local", source).variable]
+
+
+@read_rules.on(Pinned)
+def _(_: Reader, source: Source) -> object:
+    """The object itself, or what its weak reference leads to."""
+    value = cast("Pinned", source).value
+    return cast("weakref.ref[object]", value)() if isinstance(value, weakref.ref) else value
+
+
+@read_rules.on(Attr)
+def _(reader: Reader, source: Source) -> object:
+    """Ordinary attribute access."""
+    return getattr(_base(reader, source), cast("Attr", source).attribute)
+
+
+@read_rules.on(InstanceAttr)
+def _(reader: Reader, source: Source) -> object:
+    """Through the instance's dict."""
+    return vars(_base(reader, source))[cast("InstanceAttr", source).attribute]
+
+
+@read_rules.on(Item)
+def _(reader: Reader, source: Source) -> object:
+    """As the builtin type reads it."""
+    found = cast("Item", source)
+    base = _base(reader, source)
+    for kind, getter in _GETTERS.items():
+        if issubclass(found.of, kind):
+            return getter(base, found.key)
+    return operator.getitem(cast("list[object]", base), cast("int", found.key))
+
+
+_GETTERS: Final[dict[type, Callable[[object, object], object]]] = {
+    kind: cast("Callable[[object, object], object]", vars(kind)["__getitem__"])
+    for kind in (list, tuple, dict)
+}
+
+
+@read_rules.on(KeyAt)
+def _(reader: Reader, source: Source) -> object:
+    """The n-th key."""
+    return list(cast("dict[object, object]", _base(reader, source)))[cast("KeyAt", source).position]
+
+
+@read_rules.on(Cell)
+def _(reader: Reader, source: Source) -> object:
+    """The contents of a closure cell."""
+    closure = cast("types.FunctionType", _base(reader, source)).__closure__ or ()
+    return closure[cast("Cell", source).index].cell_contents
+
+
+@read_rules.on(TypeOf)
+def _(reader: Reader, source: Source) -> object:
+    """The class."""
+    return type(_base(reader, source))
+
+
+# explain: Kind -> a sentence.
+
+
+def _named(kind: object) -> str:
+    return kind.__qualname__ if isinstance(kind, type) else repr(kind)
+
+
+def _short(value: object) -> str:
+    text = (
+        repr(value) if not isinstance(value, torch.Tensor | torch.nn.Module) else f"a {type(value).__name__}"
+    )
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+_LONGEST: Final = 100
+
+
+@explain_rules.on(Kind.TYPE)
+def _(reader: Reader, guard: Guard) -> str:
+    """The two classes."""
+    found = type(reader.value(guard.source))
+    return f"type({guard.source}) was {_named(guard.expected)}, is {_named(found)}"
+
+
+@explain_rules.on(Kind.EQUALS)
+def _(reader: Reader, guard: Guard) -> str:
+    """The two values, with the type where that differs."""
+    found = reader.value(guard.source)
+    return f"{guard.source} was {_short(guard.expected)}, is {_short(found)} ({type(found).__name__})"
+
+
+@explain_rules.on(Kind.IS)
+def _(reader: Reader, guard: Guard) -> str:
+    """The two objects."""
+    found = reader.value(guard.source)
+    return f"{guard.source} was {_short(guard.expected)}, is {_short(found)}"
+
+
+@explain_rules.on(Kind.ID)
+def _(reader: Reader, guard: Guard) -> str:
+    """A different object; its id says nothing to people."""
+    found = reader.value(guard.source)
+    return (
+        f"{guard.source} was the object {cast('Identity', guard.expected).label}, is another: {_short(found)}"
+    )
+
+
+@explain_rules.on(Kind.CODE)
+def _(reader: Reader, guard: Guard) -> str:
+    """The two functions."""
+    found = reader.value(guard.source)
+    was = cast("types.CodeType", guard.expected).co_qualname
+    code = getattr(found, "__code__", None)
+    now = code.co_qualname if isinstance(code, types.CodeType) else _short(found)
+    detail = " (another function of this name)" if was == now else ""
+    return f"the code of {guard.source} was {was}, is {now}{detail}"
+
+
+@explain_rules.on(Kind.LENGTH)
+def _(reader: Reader, guard: Guard) -> str:
+    """The two lengths."""
+    found = len(cast("list[object]", reader.value(guard.source)))
+    return f"len({guard.source}) was {guard.expected}, is {found}"
+
+
+@explain_rules.on(Kind.KEYS)
+def _(reader: Reader, guard: Guard) -> str:
+    """The two key lists."""
+    found = list(cast("dict[object, object]", reader.value(guard.source)))
+    expected = list(cast("tuple[object, ...]", guard.expected))
+    return f"the keys of {guard.source} were {_short(expected)}, are {_short(found)}"
+
+
+@explain_rules.on(Kind.HAS_KEY)
+def _(_: Reader, guard: Guard) -> str:
+    """A key went."""
+    return f"{guard.source} had {guard.expected!r}, has it no more"
+
+
+@explain_rules.on(Kind.LACKS_KEY)
+def _(_: Reader, guard: Guard) -> str:
+    """A key came."""
+    return f"{guard.source} had no {guard.expected!r}, has it now"
+
+
+@explain_rules.on(Kind.LACKS_ATTRIBUTE, Kind.LACKS_CLASS_ATTRIBUTE)
+def _(_: Reader, guard: Guard) -> str:
+    """An attribute came."""
+    return f"{guard.source} had no attribute {guard.expected!r}, has it now"
+
+
+@explain_rules.on(Kind.NO_GRADIENT)
+def _(_: Reader, guard: Guard) -> str:
+    """A gradient came."""
+    return f"{guard.source}.grad was None, is a tensor"
+
+
+@explain_rules.on(Kind.SAME)
+def _(_: Reader, guard: Guard) -> str:
+    """Objects were one."""
+    names = ", ".join(str(source) for source in guard.others)
+    return f"{guard.source} and {names} were one object, are different ones"
+
+
+@explain_rules.on(Kind.DISTINCT)
+def _(reader: Reader, guard: Guard) -> str:
+    """The pair that came together."""
+    sources = (guard.source, *guard.others)
+    values = [reader.value(source) for source in sources]
+    for later, value in enumerate(values):
+        for earlier in range(later):
+            if values[earlier] is value:
+                return f"{sources[earlier]} and {sources[later]} were different objects, are one"
+            if guard.expected is True and _share(values[earlier], value):
+                return f"{sources[earlier]} and {sources[later]} shared no memory, do now"
+    return f"{', '.join(map(str, sources))} are different objects"
+
+
+def _share(left: object, right: object) -> bool:
+    return share_memory(cast("torch.Tensor", left), cast("torch.Tensor", right))
+
+
+@explain_rules.on(Kind.TENSOR)
+def _(reader: Reader, guard: Guard) -> str:
+    """The first property that differs."""
+    was = cast("TensorExpectation", guard.expected)
+    found = reader.value(guard.source)
+    if not isinstance(found, torch.Tensor):
+        return f"{guard.source} was a {was.kind.__name__}, is {_short(found)}"
+    return f"tensor {guard.source}: {_difference(was, found)}"
+
+
+def _difference(was: TensorExpectation, found: torch.Tensor) -> str:
+    pairs = (
+        ("type", was.kind.__name__, type(found).__name__),
+        ("dtype", was.dtype, found.dtype),
+        ("device", was.device, found.device),
+        ("dimensions", len(was.sizes), found.ndim),
+        *((f"size {i}", a, b) for i, (a, b) in enumerate(zip(was.sizes, found.shape, strict=False))),
+        *((f"stride {i}", a, b) for i, (a, b) in enumerate(zip(was.strides, found.stride(), strict=False))),
+        ("requires_grad", was.requires_grad, found.requires_grad),
+        ("dispatch keys", was.keys, dispatch_keys(found)),
+    )
+    return next((f"{name} was {a}, is {b}" for name, a, b in pairs if a != b), "metadata changed")
+
+
+@explain_rules.on(Kind.STATE)
+def _(_: Reader, guard: Guard) -> str:
+    """The parts of the state that differ."""
+    parts = compared(cast("State", guard.expected))
+    changed = [(name, was, READERS[name]()) for name, was in parts if READERS[name]() != was]
+    return "; ".join(f"{name.replace('_', ' ')} was {was}, is {now}" for name, was, now in changed)

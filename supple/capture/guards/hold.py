@@ -1,0 +1,72 @@
+"""What guards hold: entries keep no user object alive, so guards are weakened before they are stored."""
+
+import types
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+
+from supple.capture.guards.explain import Reader
+from supple.capture.guards.kinds import Guard, Identity, Kind
+from supple.capture.source import Pinned, Source
+
+
+def is_weak(value: object) -> bool:
+    """Tell whether an entry must not hold `value`: a Python function, or any weakly referable instance."""
+    if isinstance(value, types.FunctionType):
+        return True
+    if isinstance(value, type | types.ModuleType | types.BuiltinFunctionType | types.CodeType | Enum):
+        return False
+    return type(value).__weakrefoffset__ != 0
+
+
+def weakened(guards: Sequence[Guard]) -> tuple[Guard, ...]:
+    """Return the same conditions without strong references to functions and instances.
+
+    A pinned object becomes a weak reference, identity with an object becomes its id.
+    """
+    made: dict[str, Source] = {}
+    return tuple(_weak_guard(guard, made) for guard in guards)
+
+
+def _weak_guard(guard: Guard, made: dict[str, Source]) -> Guard:
+    source = _weak_source(guard.source, made)
+    others = tuple(_weak_source(other, made) for other in guard.others)
+    if guard.kind is Kind.IS and is_weak(guard.expected):
+        identity = Identity(id(guard.expected), _label(guard.expected))
+        return replace(guard, source=source, kind=Kind.ID, expected=identity, others=others)
+    if source is guard.source and not others:
+        return guard
+    return replace(guard, source=source, others=others)
+
+
+def _label(value: object) -> str:
+    name: object = getattr(value, "__qualname__", None)
+    return name if isinstance(name, str) else f"a {type(value).__name__}"
+
+
+def _weak_source(source: Source, made: dict[str, Source]) -> Source:
+    known = made.get(source.name)
+    if known is None:
+        known = source
+        if isinstance(source, Pinned) and is_weak(source.value):
+            known = replace(source, value=weakref.ref(source.value))
+        elif source.base is not None:
+            base = _weak_source(source.base, made)
+            known = source if base is source.base else replace(source, base=base)
+        made[source.name] = known
+    return known
+
+
+def watched(
+    guards: Sequence[Guard], values: Mapping[str, object]
+) -> tuple[tuple[object, ...], tuple[object, ...]]:
+    """Return the objects that guards know by id alone, as they are found from the arguments of this call.
+
+    An entry must be dropped when one of the first dies, and must hold the second: they take no weak reference,
+    and their ids must not be used again.
+    """
+    reader = Reader(values)
+    found = [reader.value(guard.source) for guard in guards if guard.kind is Kind.ID]
+    weak = tuple(value for value in found if type(value).__weakrefoffset__ != 0)
+    return weak, tuple(value for value in found if type(value).__weakrefoffset__ == 0)
