@@ -31,7 +31,7 @@ class Rules(Generic[F]):
         """
 
         def register(function: F) -> F:
-            for key in keys:
+            for key in dict.fromkeys(keys):
                 if key in self._rules:
                     msg = f"{self.name}: two rules for {key!r}"
                     raise ValueError(msg)

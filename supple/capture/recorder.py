@@ -8,7 +8,7 @@ import torch
 from supple.base.errors import Where
 from supple.capture.source import Source
 from supple.expr import const
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, uses_of, vars_of
 from supple.ir.ops import Op
 from supple.shapes.fake import fake_like, meta_of
 
@@ -67,6 +67,11 @@ class Recorder:
     def graph(self, outputs: tuple[Arg, ...]) -> Graph:
         """Return the finished graph with these outputs."""
         return Graph(tuple(self.inputs), tuple(self.nodes), outputs)
+
+    def used_names(self, outputs: tuple[Arg, ...]) -> set[str]:
+        """Return the names that nodes or outputs read."""
+        used = {var.name for node in self.nodes for var in uses_of(node)}
+        return used | {var.name for var in vars_of(outputs)}
 
     def _note(self, var: Var, result: object) -> None:
         if isinstance(result, torch.Tensor):

@@ -79,6 +79,11 @@ class Cell(Source):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ContextValue(Source):
+    """`base.get()` of a context variable."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TypeOf(Source):
     """`type(base)`."""
 
@@ -127,3 +132,8 @@ def cell(function: Source, index: int) -> Source:
 def type_of(base: Source) -> Source:
     """Return the source of an object's type."""
     return TypeOf(f"type({base.name})", base)
+
+
+def context_value(variable: Source) -> Source:
+    """Return the source of a context variable's value."""
+    return ContextValue(f"{variable.name}.get()", variable)

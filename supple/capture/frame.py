@@ -1,0 +1,231 @@
+"""Capture one call: a Python function and its arguments -> graph, guards, residual code. The stage's front door."""
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from supple.base.errors import Unsupported
+from supple.base.options import Options
+from supple.capture import breaks
+from supple.capture.effects import Builder, parts_of, replay
+from supple.capture.guards.kinds import Guard, Kind
+from supple.capture.guards.state import SOURCE, state_now
+from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
+from supple.capture.interp.engine import Engine
+from supple.capture.interp.frame import Frame
+from supple.capture.residual import Writer, call_graph
+from supple.capture.source import Source, local, pinned
+from supple.capture.values.base import LazyValue, Raised, Value
+from supple.capture.values.function import FunctionValue, wrap_function
+from supple.ir.graph.nodes import Graph
+from supple.shapes.errors import NoMeta
+from supple.shapes.fake import faking
+
+OPCODE_RULES = (arithmetic, build, calls, excepts, jumps, names)
+"""The modules that fill the opcode table."""
+
+CompileGraph = Callable[[Graph, Sequence[torch.Tensor]], Callable[..., tuple[object, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What capture of one call gave.
+
+    Attributes:
+        guards: the conditions under which `run` (or the decision to run eager) holds.
+        run: residual code as a function with the captured function's parameters; None when the call runs eager.
+        reason: why it runs eager.
+        graph: what was captured; None without tensor operations.
+    """
+
+    guards: tuple[Guard, ...]
+    run: Callable[..., object] | None
+    reason: Unsupported | None
+    graph: Graph | None
+
+
+def capture(
+    function: types.FunctionType,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+    compile_graph: CompileGraph,
+    options: Options,
+) -> Captured:
+    """Interpret one call of `function` on symbolic values and compile what it does with tensors.
+
+    Nothing of the program's state is changed: side effects are journalled and replayed by `run`.
+
+    Raises:
+        TypeError: when the arguments do not fit the function's parameters, as calling it would.
+    """
+    bound = inspect.getcallargs(function, *args, **kwargs)
+    engine = Engine(options, function.__globals__)
+    state = state_now()
+    root = _root_function(engine, function)
+    frame = Frame(engine, root, {name: LazyValue(value, local(name)) for name, value in bound.items()})
+    with _Restored(), faking():
+        reason = _refusal(function)
+        if reason is None:
+            try:
+                result = frame.run().value
+                plan = _plan(engine, result)
+            except Unsupported as error:
+                reason = error
+            except NoMeta as error:
+                reason = Unsupported(
+                    breaks.OBJECT, engine.user_stack(), name="tensor", detail=str(error)
+                )
+            except Raised as raised:
+                reason = Unsupported(
+                    breaks.ESCAPED, (frame.where(),), name=raised.value.python_type().__name__
+                )
+    engine.guard(SOURCE, Kind.STATE, state)
+    guards = tuple(engine.guards.values())
+    if reason is not None:
+        return Captured(guards, None, reason, None)
+    graph, run = _finish(engine, function, plan, compile_graph)  # pyright: ignore[reportPossiblyUnbound]  # bound when there is no reason
+    return Captured((*guards, *_aliasing(engine, graph)), run, None, graph)
+
+
+def _root_function(engine: Engine, function: types.FunctionType) -> FunctionValue:
+    return wrap_function(engine, function, pinned("F", function))
+
+
+def _refusal(function: types.FunctionType) -> Unsupported | None:
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return Unsupported(breaks.GENERATOR, (), name=f"generator or coroutine ({function.__qualname__})")
+    return None
+
+
+class _Restored:
+    """Grad mode and autocast as they were before, however capture changed them."""
+
+    def __enter__(self) -> None:
+        self._grad = torch.is_grad_enabled()
+        self._autocast = [(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda")]
+        self._cache = torch.is_autocast_cache_enabled()
+
+    def __exit__(self, *_: object) -> None:
+        torch.set_grad_enabled(self._grad)
+        for kind, enabled, dtype in self._autocast:
+            torch.set_autocast_enabled(kind, enabled)
+            torch.set_autocast_dtype(kind, dtype)
+        torch.set_autocast_cache_enabled(self._cache)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What residual code must make: the result, and the values that side effects write."""
+
+    result: Value
+    dirty: tuple[Value, ...]
+
+
+def _plan(engine: Engine, result: Value) -> _Plan:
+    dirty = tuple(engine.heap.dirty.values())
+    for value in dirty:
+        if replay.find(_replayed_as(value)) is None:
+            engine.unsupported(breaks.SIDE_EFFECT, name=value.describe())
+    # A first, discarded pass finds out what cannot be made outside of the graph, before anything is compiled.
+    probe = Builder(engine, Writer())
+    probe.results = "_"
+    _need(engine, probe, result, dirty)
+    _write(engine, probe, result, dirty)
+    return _Plan(result, dirty)
+
+
+def _replayed_as(value: Value) -> type:
+    return next((cls for cls in type(value).__mro__ if cls in replay), type(value))
+
+
+def _need(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> None:
+    builder.need(result)
+    for value in dirty:
+        builder.need(value)
+    for names_ in engine.written_globals():
+        for value in names_.written.values():
+            builder.need(value)
+    for effect in engine.heap.effects:
+        for value in (effect.callee, *effect.args, *effect.kwargs.values()):
+            builder.need(value)
+    for _, value in engine.context_changes():
+        builder.need(value)
+
+
+def _finish(
+    engine: Engine, function: types.FunctionType, plan: _Plan, compile_graph: CompileGraph
+) -> tuple[Graph | None, Callable[..., object]]:
+    writer = Writer()
+    builder = Builder(engine, writer)
+    _need(engine, builder, plan.result, plan.dirty)
+    graph = None
+    outputs = tuple(engine.recorder.var_of(tensor.fake) for tensor in builder.tensors.values())
+    if engine.recorder.nodes:
+        graph = engine.recorder.graph(outputs)
+        used = _used_inputs(engine, graph)
+        graph = Graph(tuple(item for item in graph.inputs if item.name in used), graph.nodes, outputs)
+        lifted = [item for item in engine.recorder.lifted if item.name in used]
+        compiled = compile_graph(graph, [item.real for item in lifted])
+        builder.results = call_graph(writer, compiled, [item.source for item in lifted])
+    _write(engine, builder, plan.result, plan.dirty)
+    code = writer.assemble(function.__code__)
+    run = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+    run.__kwdefaults__ = function.__kwdefaults__
+    return graph, run
+
+
+def _used_inputs(engine: Engine, graph: Graph) -> set[str]:
+    used = engine.recorder.used_names(graph.outputs)
+    return {item.name for item in graph.inputs if item.name in used}
+
+
+def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> None:
+    """Emit prepare, effects and return; see the module residual."""
+    writer = builder.writer
+    final = builder.prepare(result)
+    for value in dirty:
+        builder.prepare(value)
+        for part in parts_of(engine, value):
+            builder.prepare(part)
+    written = [(scope, name, builder.prepare(value)) for scope in engine.written_globals() for name, value in scope.written.items()]
+    contexts = [(variable, builder.prepare(value)) for variable, value in engine.context_changes()]
+    deferred = [
+        (builder.prepare(effect.callee), [builder.prepare(arg) for arg in effect.args],
+         {name: builder.prepare(value) for name, value in effect.kwargs.items()})
+        for effect in engine.heap.effects
+    ]  # fmt: skip
+    builder.finish()
+    for value in dirty:
+        replay[_replayed_as(value)](builder, value)
+    builder.finish()
+    for scope, name, part in written:
+        writer.op("LOAD_FAST", part)
+        writer.constant(scope.names)
+        writer.constant(name)
+        writer.op("STORE_SUBSCR")
+    for variable, part in contexts:
+        writer.function(variable)
+        writer.op("LOAD_FAST", part)
+        writer.call(1)
+        writer.op("POP_TOP")
+    for callee, args, named in deferred:
+        writer.op("PUSH_NULL")
+        for name in (callee, *args, *named.values()):
+            writer.op("LOAD_FAST", name)
+        writer.op("CALL", (len(args), tuple(named)))
+        writer.op("POP_TOP")
+    writer.op("LOAD_FAST", final)
+    writer.op("RETURN_VALUE")
+
+
+def _aliasing(engine: Engine, graph: Graph | None) -> tuple[Guard, ...]:
+    """Return guards that inputs are different tensors, where the graph writes to memory."""
+    if graph is None or all(node.op.is_pure for node in graph.nodes):
+        return ()
+    sources: list[Source] = [item.source for item in engine.recorder.lifted]
+    if len(sources) < 2:
+        return ()
+    return (Guard(sources[0], Kind.DISTINCT, None, None, tuple(sources[1:])),)

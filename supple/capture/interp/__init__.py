@@ -1,0 +1,1 @@
+"""The symbolic CPython interpreter: an opcode table over a stack of values."""

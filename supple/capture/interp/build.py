@@ -1,0 +1,208 @@
+"""Containers, slices, formatted strings, unpacking."""
+
+from supple.capture.bytecode import Instruction
+from supple.capture.interp.frame import Frame, opcode
+from supple.capture.values.base import NotConstant, Value, take_all
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import container
+from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
+
+
+def _count(instruction: Instruction) -> int:
+    assert isinstance(instruction.arg, int), f"{instruction.op} takes a count, not {instruction.arg!r}"
+    return instruction.arg
+
+
+@opcode.on("BUILD_TUPLE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """(a, b, ...)."""
+    frame.push(new_tuple(frame.pop_many(_count(instruction))))
+
+
+@opcode.on("BUILD_LIST")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """[a, b, ...]."""
+    frame.push(new_list(frame.pop_many(_count(instruction))))
+
+
+@opcode.on("BUILD_SET")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """{a, b, ...}."""
+    made = SetValue()
+    for value in frame.pop_many(_count(instruction)):
+        made.items.setdefault(value.key(frame.engine), value)
+    frame.push(made)
+
+
+@opcode.on("BUILD_MAP")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """{k: v, ...}."""
+    flat = frame.pop_many(2 * _count(instruction))
+    made = DictValue()
+    for key, value in zip(flat[::2], flat[1::2], strict=True):
+        made.set_item(frame.engine, key, value)
+    frame.push(made)
+
+
+@opcode.on("BUILD_CONST_KEY_MAP")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """{"a": x, ...} with the keys as one constant tuple on top."""
+    keys = frame.pop().as_python()
+    assert isinstance(keys, tuple), f"keys are a tuple, not {keys!r}"
+    made = DictValue()
+    for key, value in zip(keys, frame.pop_many(_count(instruction)), strict=True):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # constants
+        made.set_item(frame.engine, ConstantValue(key), value)
+    frame.push(made)
+
+
+@opcode.on("BUILD_SLICE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """start:stop[:step]."""
+    parts = frame.pop_many(_count(instruction))
+    if len(parts) == 2:
+        parts.append(ConstantValue(None))
+    frame.push(SliceValue((parts[0], parts[1], parts[2])))
+
+
+@opcode.on("BUILD_STRING")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """The parts of an f-string, joined."""
+    frame.push(ConstantValue("".join(str(part.as_python()) for part in frame.pop_many(_count(instruction)))))
+
+
+@opcode.on("FORMAT_VALUE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """One {value!conversion:spec} of an f-string."""
+    assert isinstance(instruction.arg, tuple), "the operand is (conversion, has_spec)"
+    conversion, has_spec = instruction.arg  # pyright: ignore[reportUnknownVariableType]  # see the assertion
+    spec = frame.pop() if has_spec else ConstantValue("")
+    frame.push(format_value(frame, frame.pop(), ("", "str", "repr", "ascii")[int(conversion)], spec))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
+
+
+@opcode.on("CONVERT_VALUE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`!s`, `!r` or `!a`."""
+    name = ("", "str", "repr", "ascii")[_count(instruction)]
+    frame.push(format_value(frame, frame.pop(), name, ConstantValue("")))
+
+
+def format_value(frame: Frame, value: Value, conversion: str, spec: Value) -> Value:
+    """Return `format(conversion(value), spec)`."""
+    engine = frame.engine
+    if conversion:
+        value = engine.call(engine.builtin(conversion), [value])
+    try:
+        value.as_python()
+    except NotConstant:
+        if spec.as_python():
+            return engine.call(engine.builtin("format"), [value, spec])
+        return engine.call(engine.builtin("str"), [value])
+    return engine.call(engine.builtin("format"), [value, spec])
+
+
+@opcode.on("LIST_APPEND")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Append to the list of a comprehension."""
+    item = frame.pop()
+    target = frame.stack[-_count(instruction)]
+    assert isinstance(target, SequenceValue), target.describe()
+    frame.engine.heap.append(target.items, item)
+
+
+@opcode.on("SET_ADD")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Add to the set of a comprehension."""
+    item = frame.pop()
+    target = frame.stack[-_count(instruction)]
+    assert isinstance(target, SetValue), target.describe()
+    target.items.setdefault(item.key(frame.engine), item)
+
+
+@opcode.on("MAP_ADD")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Add to the dict of a comprehension."""
+    key, value = frame.pop_many(2)
+    frame.stack[-_count(instruction)].set_item(frame.engine, key, value)
+
+
+@opcode.on("LIST_EXTEND")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """[*a, ...]."""
+    items = take_all(frame.engine, frame.pop())
+    target = frame.stack[-_count(instruction)]
+    assert isinstance(target, SequenceValue), target.describe()
+    target.items.extend(items)
+
+
+@opcode.on("SET_UPDATE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """{*a, ...}."""
+    items = take_all(frame.engine, frame.pop())
+    target = frame.stack[-_count(instruction)]
+    assert isinstance(target, SetValue), target.describe()
+    for item in items:
+        target.items.setdefault(item.key(frame.engine), item)
+
+
+@opcode.on("DICT_UPDATE", "DICT_MERGE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """{**a, ...}; as call arguments (DICT_MERGE) a repeated key is an error."""
+    engine = frame.engine
+    given = frame.pop()
+    target = frame.stack[-_count(instruction)]
+    assert isinstance(target, DictValue), target.describe()
+    for key, value in pairs_of(frame, given):
+        if instruction.op == "DICT_MERGE" and target.find(engine, key) is not None:
+            engine.throw(TypeError, f"got multiple values for keyword argument {key.as_python()!r}")
+        target.set_item(engine, key, value)
+
+
+def pairs_of(frame: Frame, mapping: Value) -> list[tuple[Value, Value]]:
+    """Return the items of a mapping: a dict's, or by `keys()` and `[]`."""
+    engine = frame.engine
+    found = container(mapping)
+    if isinstance(found, DictValue):
+        return list(zip(found.keys(engine), found.values(engine), strict=True))
+    keys = take_all(engine, engine.call(mapping.get_attr(engine, "keys")))
+    return [(key, mapping.get_item(engine, key)) for key in keys]
+
+
+@opcode.on("LIST_TO_TUPLE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """tuple(list)."""
+    frame.push(new_tuple(take_all(frame.engine, frame.pop())))
+
+
+@opcode.on("UNPACK_SEQUENCE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """A, b = x."""
+    wanted = _count(instruction)
+    items = take_all(frame.engine, frame.pop())
+    if len(items) < wanted:
+        msg = f"not enough values to unpack (expected {wanted}, got {len(items)})"
+        frame.engine.throw(ValueError, msg)
+    if len(items) > wanted:
+        frame.engine.throw(ValueError, f"too many values to unpack (expected {wanted})")
+    frame.stack.extend(reversed(items))
+
+
+@opcode.on("UNPACK_EX")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """A, *b, c = x."""
+    assert isinstance(instruction.arg, tuple), "the operand is (before, after)"
+    before, after = (int(part) for part in instruction.arg)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # see the assertion
+    items = take_all(frame.engine, frame.pop())
+    if len(items) < before + after:
+        msg = f"not enough values to unpack (expected at least {before + after}, got {len(items)})"
+        frame.engine.throw(ValueError, msg)
+    middle = len(items) - after
+    frame.stack.extend(reversed(items[middle:]))
+    frame.push(new_list(items[before:middle]))
+    frame.stack.extend(reversed(items[:before]))
+
+
+@opcode.on("GET_LEN")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push len(top), for match statements."""
+    frame.push(frame.stack[-1].length(frame.engine))

@@ -1,0 +1,168 @@
+"""Calls, functions made by `def` and `lambda`, imports, match statements."""
+
+import importlib
+import importlib.util
+import sys
+import types
+
+from supple.capture import breaks
+from supple.capture.bytecode import Instruction
+from supple.capture.interp.build import pairs_of
+from supple.capture.interp.frame import NULL, Frame, opcode
+from supple.capture.values.base import Value, take_all
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.function import CellValue, FunctionValue
+from supple.capture.values.instance import container
+from supple.capture.values.mapping import DictValue
+from supple.capture.values.sequence import SequenceValue, new_tuple
+
+
+@opcode.on("CALL")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """f(a, b, k=c)."""
+    assert isinstance(instruction.arg, tuple), "the operand is (positional, keyword names)"
+    positional, names = instruction.arg  # pyright: ignore[reportUnknownVariableType]  # see the assertion
+    values = frame.pop_many(int(positional) + len(names))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
+    first, second = frame.pop_many(2)
+    args = values[: int(positional)]  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
+    kwargs = dict(zip((str(name) for name in names), values[len(args) :], strict=True))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # see the assertion
+    if first is NULL:
+        frame.push(frame.engine.call(second, args, kwargs))
+    else:
+        frame.push(frame.engine.call(first, [second, *args], kwargs))
+
+
+@opcode.on("CALL_FUNCTION_EX")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """f(*args, **kwargs)."""
+    kwargs: dict[str, Value] = {}
+    if instruction.arg:
+        for key, value in pairs_of(frame, frame.pop()):
+            kwargs[str(key.as_python())] = value
+    args = take_all(frame.engine, frame.pop())
+    first, second = frame.pop_many(2)
+    if first is NULL:
+        frame.push(frame.engine.call(second, args, kwargs))
+    else:
+        frame.push(frame.engine.call(first, [second, *args], kwargs))
+
+
+@opcode.on("MAKE_FUNCTION")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`def` and `lambda`: below the code object lie closure, annotations, keyword defaults, defaults."""
+    engine = frame.engine
+    code = frame.pop().as_python()
+    assert isinstance(code, types.CodeType), "MAKE_FUNCTION takes a code object"
+    parts = instruction.arg
+    assert isinstance(parts, frozenset), "the operand is the set of parts"
+    closure = _take(frame, "closure" in parts)
+    _take(frame, "annotations" in parts)
+    kwdefaults = _take(frame, "kwdefaults" in parts)
+    defaults = _take(frame, "defaults" in parts)
+    cells: list[CellValue] = []
+    if isinstance(closure, SequenceValue):
+        cells = [cell for cell in closure.items if isinstance(cell, CellValue)]
+    made = FunctionValue(code, frame.function.global_names, cells)
+    if isinstance(defaults, SequenceValue):
+        made.defaults = defaults.all(engine)
+    if isinstance(kwdefaults, DictValue):
+        made.kwdefaults = {str(key.as_python()): value for key, value in pairs_of(frame, kwdefaults)}
+    frame.push(made)
+
+
+def _take(frame: Frame, is_there: bool) -> Value | None:  # noqa: FBT001  # a condition
+    return frame.pop() if is_there else None
+
+
+@opcode.on("SET_FUNCTION_ATTRIBUTE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """3.13 sets the parts of a new function one by one."""
+    function = frame.pop()
+    part = frame.pop()
+    assert isinstance(function, FunctionValue), function.describe()
+    if instruction.arg == "closure" and isinstance(part, SequenceValue):
+        function.closure = [cell for cell in part.items if isinstance(cell, CellValue)]
+    elif instruction.arg == "defaults" and isinstance(part, SequenceValue):
+        function.defaults = part.all(frame.engine)
+    elif instruction.arg == "kwdefaults":
+        function.kwdefaults = {str(key.as_python()): value for key, value in pairs_of(frame, part)}
+    frame.push(function)
+
+
+@opcode.on("LOAD_BUILD_CLASS")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Class statements are left to Python."""
+    frame.engine.unsupported(breaks.OPCODE, op="class statement")
+
+
+@opcode.on("IMPORT_NAME")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`import a.b`, `from a import b`: modules that are loaded already; the import itself has no effect then."""
+    engine = frame.engine
+    names, level = frame.pop().as_python(), frame.pop().as_python()
+    package = frame.function.global_names.get("__package__") or ""
+    name = str(instruction.arg)
+    assert isinstance(level, int), "the import level is a number"
+    full = importlib.util.resolve_name("." * level + name, str(package)) if level else name
+    if not _is_loaded(full):
+        engine.unsupported(breaks.CALL, name=f"import {full}")
+    module = importlib.import_module(full)
+    if not names and not level:
+        module = importlib.import_module(full.partition(".")[0])
+    frame.push(engine.wrap(module, None))
+
+
+def _is_loaded(name: str) -> bool:
+    return name in sys.modules
+
+
+@opcode.on("IMPORT_FROM")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push an attribute of the module on top."""
+    frame.push(frame.stack[-1].get_attr(frame.engine, str(instruction.arg)))
+
+
+@opcode.on("MATCH_MAPPING")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push whether the top is a mapping."""
+    frame.push(ConstantValue(isinstance(container(frame.stack[-1]), DictValue)))
+
+
+@opcode.on("MATCH_SEQUENCE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push whether the top is a sequence."""
+    found = container(frame.stack[-1])
+    frame.push(ConstantValue(isinstance(found, SequenceValue)))
+
+
+@opcode.on("MATCH_KEYS")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push a tuple of the values at the keys on top, or None."""
+    engine = frame.engine
+    keys, subject = frame.stack[-1], container(frame.stack[-2])
+    assert isinstance(subject, DictValue), "MATCH_MAPPING has passed"
+    found = [subject.find(engine, key) for key in take_all(engine, keys)]
+    values = [value for value in found if value is not None]
+    frame.push(new_tuple(values) if len(values) == len(found) else ConstantValue(None))
+
+
+@opcode.on("MATCH_CLASS")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push a tuple of the attributes that a class pattern names, or None."""
+    engine = frame.engine
+    subject, wanted, names = frame.pop_many(3)
+    cls = wanted.as_python()
+    keywords = names.as_python()
+    assert isinstance(cls, type), wanted.describe()
+    assert isinstance(keywords, tuple), names.describe()
+    if not issubclass(subject.python_type(), cls):
+        frame.push(ConstantValue(None))
+        return
+    positional: tuple[str, ...] = getattr(cls, "__match_args__", ())
+    count = instruction.arg
+    assert isinstance(count, int), "the operand counts positional patterns"
+    if count and cls in (int, float, str, bool, bytes, list, tuple, dict, set, frozenset, bytearray):
+        frame.push(new_tuple([subject]))
+        return
+    wanted_names = [*positional[:count], *keywords]  # pyright: ignore[reportUnknownVariableType]  # constants
+    frame.push(new_tuple([subject.get_attr(engine, str(name)) for name in wanted_names]))  # pyright: ignore[reportUnknownArgumentType]  # constants

@@ -1,0 +1,255 @@
+"""The engine of one capture: it implements Machine, keeps the frames, the guards, the heap and the graph."""
+
+import builtins
+import contextvars
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NoReturn
+
+import torch
+import torch.nn.modules.module
+
+from supple import torch_private
+from supple.base.errors import Reason, Unsupported, Where
+from supple.base.options import Options
+from supple.capture import breaks
+from supple.capture.guards.kinds import Guard, Kind
+from supple.capture.heap import Heap
+from supple.capture.interp.binding import bind
+from supple.capture.interp.frame import Frame
+from supple.capture.interp.globals import GlobalsValue
+from supple.capture.library import operators
+from supple.capture.library.calls import call_leaf, call_rule, construct, is_left_alone, is_leaf_function
+from supple.capture.recorder import Recorder
+from supple.capture.source import Source, context_value, global_variable, pinned
+from supple.capture.values.base import Raised, Value
+from supple.capture.values.function import CellValue, FunctionValue
+from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.tensor import TensorValue
+from supple.capture.wrap import wrap
+
+_UNSET: Final = object()
+STEP_LIMIT: Final = 5_000_000
+_COROUTINES: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+class Engine:
+    """One capture in progress.
+
+    Attributes:
+        guards: recorded so far, by what makes them equal, in order.
+        frames: being interpreted, the innermost last.
+        objects: the value of each existing object that was wrapped, by id; keeps the object alive meanwhile.
+        tensors: the value of each fake tensor, by its id.
+    """
+
+    def __init__(self, options: Options, root_globals: dict[str, object]) -> None:
+        self.options = options
+        self.heap = Heap()
+        self.recorder = Recorder()
+        self.guards: dict[tuple[object, ...], Guard] = {}
+        self.frames: list[Frame] = []
+        self.objects: dict[int, tuple[object, Value]] = {}
+        self.tensors: dict[int, TensorValue] = {}
+        self.context_variables: dict[int, tuple[contextvars.ContextVar[object], Value]] = {}
+        self._tokens: dict[int, tuple[Value, tuple[contextvars.ContextVar[object], Value] | None]] = {}
+        self.root_globals = root_globals
+        self._globals: dict[int, GlobalsValue] = {}
+        self._cells: dict[int, CellValue] = {}
+        self._steps = 0
+
+    def step(self) -> None:
+        """Count an instruction."""
+        self._steps += 1
+        if self._steps > STEP_LIMIT:
+            self.unsupported(breaks.STEPS, limit=STEP_LIMIT)
+
+    # What values and library ask for (Machine).
+
+    def guard(self, source: Source | None, kind: Kind, expected: object = None) -> None:
+        """Record a condition on the value at `source`."""
+        if source is None:
+            return
+        guard = Guard(source, kind, expected, self._where())
+        self.guards.setdefault(guard.key, guard)
+
+    def guard_same(self, source: Source, other: Source) -> None:
+        """Record that two sources give one object."""
+        guard = Guard(source, Kind.SAME, None, self._where(), (other,))
+        self.guards.setdefault(guard.key, guard)
+
+    def wrap(self, obj: object, source: Source | None) -> Value:
+        """Return the value of an existing object."""
+        return wrap(self, obj, source)
+
+    def builtin(self, name: str) -> Value:
+        """Return a builtin by name."""
+        return wrap(self, getattr(builtins, name), None)
+
+    def call(
+        self, callee: Value, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None
+    ) -> Value:
+        """Return the result of a call."""
+        return callee.call(self, args, kwargs or {})
+
+    def call_leaf(self, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        """Return the result of a call of something without Python code."""
+        return call_leaf(self, function, args, kwargs)
+
+    def construct(
+        self, kind: type, source: Source | None, args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> Value:
+        """Return a new instance of a class."""
+        return construct(self, kind, args, kwargs)
+
+    def inline(self, function: FunctionValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        """Return the result of interpreting a Python function, or of its rule."""
+        if function.fn is not None:
+            rule = call_rule(function.fn)
+            if rule is not None:
+                return rule(self, args, kwargs)
+            if is_left_alone(function.fn):
+                self.unsupported(breaks.DISABLED, name=function.code.co_qualname)
+            if is_leaf_function(function.fn):
+                return call_leaf(self, function.fn, args, kwargs)
+        return self._interpret(function, args, kwargs)
+
+    def inline_anyway(
+        self, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> Value:
+        """Interpret a Python function of torch although it has a rule."""
+        value = wrap(self, function, None)
+        assert isinstance(value, FunctionValue), value.describe()
+        return self._interpret(value, args, kwargs)
+
+    def _interpret(
+        self, function: FunctionValue, args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> Value:
+        if len(self.frames) >= self.options.inline_depth:
+            self.unsupported(breaks.DEPTH, limit=self.options.inline_depth)
+        frame = Frame(self, function, bind(self, function, args, kwargs))
+        if function.code.co_flags & inspect.CO_GENERATOR:
+            return GeneratorValue(frame)
+        if function.code.co_flags & _COROUTINES:
+            self.unsupported(breaks.GENERATOR, name="coroutine")
+        return frame.run().value
+
+    def call_python(self, function: Callable[..., object], *args: Value) -> Value:
+        """Inline a plain Python function of this package on values."""
+        assert isinstance(function, types.FunctionType), function
+        return self.call(wrap(self, function, None), args)
+
+    def global_module_hooks(self) -> list[tuple[Mapping[object, object], Source]]:
+        """Return the hooks that apply to all modules, each with its source."""
+        names = vars(torch.nn.modules.module)
+        base = pinned("G[torch.nn.modules.module]", names)
+        return [(names[name], global_variable(base, name)) for name in torch_private.GLOBAL_MODULE_HOOKS]
+
+    def compare(self, op: str, left: Value, right: Value) -> Value:
+        """Return `left op right`."""
+        return operators.compare(self, op, left, right)
+
+    def binary(self, op: str, left: Value, right: Value) -> Value:
+        """Return the result of a binary operator, in-place ones included (`+=`)."""
+        return operators.binary(self, op, left, right)
+
+    def unary(self, op: str, operand: Value) -> Value:
+        """Return the result of neg, pos or invert."""
+        return operators.unary(self, op, operand)
+
+    def unsupported(self, reason: Reason, **facts: object) -> NoReturn:
+        """Give up this capture."""
+        raise Unsupported(reason, self.user_stack(), **facts)
+
+    def throw(self, kind: type[BaseException], *args: object) -> NoReturn:
+        """Raise an exception inside the captured program."""
+        self.throw_value(kind, [wrap(self, arg, None) for arg in args])
+
+    def throw_value(self, kind: type[BaseException], args: Sequence[Value]) -> NoReturn:
+        """Raise an exception with these values as its arguments."""
+        raise Raised(construct(self, kind, args, {}))
+
+    # What opcode rules ask for.
+
+    def globals_of(self, function: FunctionValue) -> GlobalsValue:
+        """Return the global variables that a function sees."""
+        names = function.global_names
+        found = self._globals.get(id(names))
+        if found is None:
+            found = GlobalsValue(names, is_root=names is self.root_globals)
+            self._globals[id(names)] = found
+        return found
+
+    def written_globals(self) -> list[GlobalsValue]:
+        """Return the modules whose globals were written."""
+        return [names for names in self._globals.values() if names.written]
+
+    def shared_cell(self, cell: CellValue) -> CellValue:
+        """Return the one value of an existing cell, however it is reached."""
+        if cell.obj is None:
+            return cell
+        return self._cells.setdefault(id(cell.obj), cell)
+
+    def handling(self) -> Value | None:
+        """Return the exception that is being handled."""
+        for frame in reversed(self.frames):
+            if frame.exception is not None:
+                return frame.exception
+        return None
+
+    def user_stack(self) -> tuple[Where, ...]:
+        """Return the captured program's stack, innermost last; frames of this package left out."""
+        return tuple(frame.where() for frame in self.frames if not _is_ours(frame))
+
+    # Context variables: what capture set, and what they were.
+
+    def read_context_variable(self, variable: Value, default: Sequence[Value]) -> Value:
+        """Return `variable.get(*default)`."""
+        obj = variable.as_python()
+        assert isinstance(obj, contextvars.ContextVar), variable.describe()
+        written = self.context_variables.get(id(obj))
+        if written is not None and written[1] is not None:
+            return written[1]
+        source = pinned(f"ContextVar[{obj.name}@{id(obj):x}]", obj)
+        found = obj.get(_UNSET)
+        if found is _UNSET:
+            self.guard(source, Kind.CONTEXT_UNSET)
+            if not default:
+                self.throw(LookupError, obj.name)
+            return default[0]
+        return self.wrap(found, context_value(source))
+
+    def write_context_variable(self, variable: Value, new: Value) -> Value:
+        """Note `variable.set(new)`; return a token that remembers what was noted before."""
+        obj = variable.as_python()
+        assert isinstance(obj, contextvars.ContextVar), variable.describe()
+        before = self.context_variables.get(id(obj))
+        self.heap.put(self.context_variables, id(obj), (obj, new))
+        token = SequenceValue(tuple, [])
+        self._tokens[id(token)] = (token, before)
+        return token
+
+    def reset_context_variable(self, variable: Value, token: Value) -> None:
+        """Note `variable.reset(token)`."""
+        obj = variable.as_python()
+        _, before = self._tokens[id(token)]
+        if before is None:
+            self.heap.drop(self.context_variables, id(obj))
+        else:
+            self.heap.put(self.context_variables, id(obj), before)
+
+    def context_changes(self) -> list[tuple[object, Value]]:
+        """Return `set` of each variable that capture left changed, with its new value."""
+        return [(obj.set, value) for obj, value in self.context_variables.values()]
+
+    def _where(self) -> Where | None:
+        for frame in reversed(self.frames):
+            if not _is_ours(frame):
+                return frame.where()
+        return None
+
+
+def _is_ours(frame: Frame) -> bool:
+    return str(frame.function.global_names.get("__name__", "")).startswith("supple.capture")

@@ -1,0 +1,122 @@
+"""raise, handlers, finally, with blocks."""
+
+from supple.capture import breaks
+from supple.capture.bytecode import Instruction
+from supple.capture.interp.frame import Frame, opcode
+from supple.capture.values.attributes import MISSING, lookup, type_attr
+from supple.capture.values.base import Raised, Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import ClassValue, InstanceValue
+from supple.capture.values.sequence import SequenceValue
+
+_NONE = ConstantValue(None)
+
+
+@opcode.on("RAISE_VARARGS")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`raise`, `raise x`, `raise x from y`."""
+    engine = frame.engine
+    cause = frame.pop() if instruction.arg == 2 else None
+    if instruction.arg == 0:
+        current = engine.handling()
+        if current is None:
+            engine.throw(RuntimeError, "No active exception to reraise")
+        raise Raised(current)
+    error = frame.pop()
+    if isinstance(error, ClassValue):
+        error = engine.call(error)
+    if not issubclass(error.python_type(), BaseException):
+        engine.throw(TypeError, "exceptions must derive from BaseException")
+    if isinstance(error, InstanceValue):
+        context = engine.handling()
+        if context is not None and context is not error:
+            error.attrs["__context__"] = context
+        if cause is not None:
+            error.attrs["__cause__"] = cause
+    raise Raised(error)
+
+
+@opcode.on("RERAISE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Raise the exception on top again."""
+    raise Raised(frame.pop())
+
+
+@opcode.on("PUSH_EXC_INFO")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Begin a handler: the exception on top becomes the one being handled."""
+    error = frame.pop()
+    frame.push(frame.exception or _NONE)
+    frame.push(error)
+    frame.exception = error
+
+
+@opcode.on("POP_EXCEPT")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """End a handler: the outer exception is handled again."""
+    outer = frame.pop()
+    frame.exception = None if outer.identity() is None else outer
+
+
+@opcode.on("CHECK_EXC_MATCH")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push whether the exception below matches the class (or tuple of classes) on top."""
+    wanted = frame.pop()
+    frame.push(ConstantValue(issubclass(frame.stack[-1].python_type(), _classes(frame, wanted))))
+
+
+def _classes(frame: Frame, wanted: Value) -> tuple[type, ...]:
+    if isinstance(wanted, SequenceValue):
+        return tuple(cls for one in wanted.all(frame.engine) for cls in _classes(frame, one))
+    cls = wanted.as_python()
+    assert isinstance(cls, type), wanted.describe()
+    return (cls,)
+
+
+@opcode.on("CHECK_EG_MATCH", "PREP_RERAISE_STAR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`except*` is left to Python."""
+    frame.engine.unsupported(breaks.OPCODE, op="except*")
+
+
+@opcode.on("LOAD_ASSERTION_ERROR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push AssertionError."""
+    frame.push(frame.engine.wrap(AssertionError, None))
+
+
+@opcode.on("STOPITERATION_ERROR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """A StopIteration that leaves a generator becomes a RuntimeError."""
+    error = frame.pop()
+    if issubclass(error.python_type(), StopIteration):
+        error = frame.engine.call(
+            frame.engine.wrap(RuntimeError, None), [ConstantValue("generator raised StopIteration")]
+        )
+    frame.push(error)
+
+
+@opcode.on("BEFORE_WITH")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Replace a context manager by its bound `__exit__` and the result of `__enter__`."""
+    engine = frame.engine
+    manager = frame.pop()
+    enter, leave = _special(frame, manager, "__enter__"), _special(frame, manager, "__exit__")
+    frame.push(leave)
+    frame.push(engine.call(enter))
+
+
+def _special(frame: Frame, manager: Value, name: str) -> Value:
+    cls = manager.python_type()
+    if lookup(cls, name) is MISSING:
+        frame.engine.throw(TypeError, f"{cls.__name__!r} object does not support the context manager protocol")
+    return type_attr(frame.engine, manager, cls, name)
+
+
+@opcode.on("WITH_EXCEPT_START")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Call `__exit__` with the exception on top; push what it returns."""
+    error = frame.stack[-1]
+    leave = frame.stack[-4]
+    kind = frame.engine.wrap(error.python_type(), None)
+    frame.push(frame.engine.call(leave, [kind, error, _NONE]))

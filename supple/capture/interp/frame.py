@@ -1,0 +1,169 @@
+"""One frame: locals, cells, a stack of values, a program counter, and the loop that runs its instructions."""
+
+import types
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from supple.base.errors import Where
+from supple.base.rules import Rules
+from supple.capture import breaks
+from supple.capture.bytecode import Decoded, Instruction, Region, decode
+from supple.capture.values.base import Raised, Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.function import CellValue, FunctionValue
+
+if TYPE_CHECKING:
+    from supple.capture.interp.engine import Engine
+
+
+class Signal:
+    """What an opcode rule returns to leave the loop: a returned or yielded value."""
+
+    __slots__ = ("is_yield", "value")
+
+    def __init__(self, value: Value, *, is_yield: bool = False) -> None:
+        self.value = value
+        self.is_yield = is_yield
+
+
+Handler = Callable[["Frame", Instruction], Signal | None]
+opcode: Final[Rules[Handler]] = Rules("opcode")
+
+NULL: Final = Value()
+"""What PUSH_NULL pushes."""
+
+
+@lru_cache(maxsize=4096)
+def decoded(code: types.CodeType) -> tuple[Decoded, tuple[Handler | None, ...]]:
+    """Return a code object in normal form, with the rule of each instruction."""
+    normal = decode(code)
+    return normal, tuple(opcode.find(instruction.op) for instruction in normal.instructions)
+
+
+class Frame:
+    """A frame being interpreted.
+
+    Attributes:
+        engine: the capture it belongs to.
+        locals: by name; an unbound local is absent.
+        cells: of cell and free variables, by name.
+        exception: the one being handled, None outside of handlers.
+    """
+
+    __slots__ = (
+        "cells",
+        "code",
+        "engine",
+        "exception",
+        "function",
+        "handlers",
+        "is_started",
+        "locals",
+        "pc",
+        "stack",
+    )
+
+    def __init__(self, engine: "Engine", function: FunctionValue, arguments: dict[str, Value]) -> None:
+        self.engine = engine
+        self.function = function
+        self.code, self.handlers = decoded(function.code)
+        self.locals = arguments
+        self.cells: dict[str, CellValue] = dict(zip(self.code.freevars, function.closure, strict=True))
+        self.stack: list[Value] = []
+        self.pc = 0
+        self.exception: Value | None = None
+        self.is_started = False
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.code.name
+
+    def where(self) -> Where:
+        """Return the line that is being interpreted."""
+        position = self.code.instructions[max(self.pc - 1, 0)].position
+        line = position.line if position and position.line else self.code.firstlineno
+        return Where(self.code.filename, line, self.code.qualname)
+
+    def push(self, value: Value) -> None:
+        """Push one value."""
+        self.stack.append(value)
+
+    def pop(self) -> Value:
+        """Pop one value."""
+        return self.stack.pop()
+
+    def pop_many(self, count: int) -> list[Value]:
+        """Pop `count` values; the deepest comes first."""
+        if not count:
+            return []
+        taken = self.stack[-count:]
+        del self.stack[-count:]
+        return taken
+
+    def run(self) -> Signal:
+        """Interpret until a return or a yield.
+
+        Raises:
+            Raised: an exception of the program leaves the frame.
+            Unsupported: capture cannot go on.
+        """
+        engine = self.engine
+        instructions = self.code.instructions
+        handlers = self.handlers
+        engine.frames.append(self)
+        try:
+            while True:
+                pc = self.pc
+                instruction = instructions[pc]
+                self.pc = pc + 1
+                engine.step()
+                handler = handlers[pc]
+                if handler is None:
+                    engine.unsupported(breaks.OPCODE, op=instruction.op)
+                try:
+                    signal = handler(self, instruction)
+                except Raised as raised:
+                    self._handle(raised, pc)
+                    continue
+                if signal is not None:
+                    return signal
+        finally:
+            engine.frames.pop()
+
+    def _handle(self, raised: Raised, index: int) -> None:
+        region = self.code.handler_at(index)
+        if region is None:
+            raise raised
+        self._enter(region, raised.value, index)
+
+    def _enter(self, region: Region, error: Value, index: int) -> None:
+        del self.stack[region.depth :]
+        if region.lasti:
+            self.push(ConstantValue(index))
+        self.push(error)
+        self.pc = region.handler
+
+    def send(self, value: Value) -> Value:
+        """Resume a generator's frame with the value of its `yield`."""
+        if self.is_started:
+            self.push(value)
+        self.is_started = True
+        return self._resumed()
+
+    def throw(self, error: Value) -> Value:
+        """Resume a generator's frame by raising at its `yield`."""
+        self.engine.frames.append(self)
+        try:
+            self._handle(Raised(error), self.pc - 1)
+        finally:
+            self.engine.frames.pop()
+        self.is_started = True
+        return self._resumed()
+
+    def _resumed(self) -> Value:
+        signal = self.run()
+        if signal.is_yield:
+            return signal.value
+        self.engine.throw_value(StopIteration, [signal.value])

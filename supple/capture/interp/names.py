@@ -1,0 +1,205 @@
+"""Locals, globals, cells, attributes, constants and the stack itself."""
+
+import builtins
+
+from supple.capture import breaks
+from supple.capture.bytecode import Instruction
+from supple.capture.interp.frame import NULL, Frame, opcode
+from supple.capture.values.base import LazyValue, Value
+from supple.capture.values.constant import LITERALS, ConstantValue
+from supple.capture.values.function import BoundMethodValue, CellValue
+from supple.capture.values.instance import SuperValue
+
+
+@opcode.on("NOP", "COPY_FREE_VARS", "SETUP_ANNOTATIONS")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Nothing to do: closures are bound when the frame is made."""
+
+
+@opcode.on("POP_TOP")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Drop the top."""
+    frame.stack.pop()
+
+
+@opcode.on("COPY")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push the n-th value from the top again."""
+    frame.push(frame.stack[-_count(instruction)])
+
+
+@opcode.on("SWAP")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Exchange the top with the n-th value."""
+    at = -_count(instruction)
+    frame.stack[-1], frame.stack[at] = frame.stack[at], frame.stack[-1]
+
+
+@opcode.on("PUSH_NULL")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push the mark that says: no self."""
+    frame.push(NULL)
+
+
+@opcode.on("LOAD_CONST")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push a constant of the code object."""
+    value = instruction.arg
+    frame.push(ConstantValue(value) if type(value) in LITERALS else frame.engine.wrap(value, None))
+
+
+@opcode.on("LOAD_FAST")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push a local."""
+    frame.push(_local(frame, _name(instruction)))
+
+
+@opcode.on("LOAD_FAST_AND_CLEAR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push a local (or the mark of an unbound one) and unbind it, around an inlined comprehension."""
+    frame.push(frame.locals.pop(_name(instruction), NULL))
+
+
+@opcode.on("STORE_FAST")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Bind a local."""
+    value = frame.pop()
+    if value is NULL:
+        frame.locals.pop(_name(instruction), None)
+    else:
+        frame.locals[_name(instruction)] = value
+
+
+@opcode.on("DELETE_FAST")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Unbind a local."""
+    _local(frame, _name(instruction))
+    del frame.locals[_name(instruction)]
+
+
+def _local(frame: Frame, name: str) -> Value:
+    found = frame.locals.get(name)
+    if found is None:
+        frame.engine.throw(UnboundLocalError, f"cannot access local variable {name!r}")
+    if isinstance(found, LazyValue):
+        found = found.force(frame.engine)
+        frame.locals[name] = found
+    return found
+
+
+@opcode.on("MAKE_CELL")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Make the cell of a local that inner functions capture."""
+    name = _name(instruction)
+    frame.cells[name] = CellValue(frame.locals.pop(name, None))
+
+
+@opcode.on("LOAD_CLOSURE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push a cell itself."""
+    frame.push(frame.cells[_name(instruction)])
+
+
+@opcode.on("LOAD_DEREF")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push the contents of a cell."""
+    found = frame.cells[_name(instruction)].get(frame.engine)
+    if found is None:
+        frame.engine.throw(NameError, f"cannot access free variable {instruction.arg!r}")
+    frame.push(found)
+
+
+@opcode.on("STORE_DEREF")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Write a cell."""
+    frame.cells[_name(instruction)].put(frame.engine, frame.pop())
+
+
+@opcode.on("DELETE_DEREF")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Empty a cell."""
+    frame.cells[_name(instruction)].put(frame.engine, None)
+
+
+@opcode.on("LOAD_GLOBAL", "LOAD_NAME")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push a global variable, or a builtin."""
+    name = _name(instruction)
+    found = frame.engine.globals_of(frame.function).find(frame.engine, name)
+    if found is None:
+        if not hasattr(builtins, name):
+            frame.engine.throw(NameError, f"name {name!r} is not defined")
+        found = frame.engine.wrap(getattr(builtins, name), None)
+    frame.push(found)
+
+
+@opcode.on("STORE_GLOBAL")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Write a global variable; replayed after the graph."""
+    frame.engine.globals_of(frame.function).put(frame.engine, _name(instruction), frame.pop())
+
+
+@opcode.on("DELETE_GLOBAL")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Delete a global variable."""
+    frame.engine.unsupported(breaks.SIDE_EFFECT, name=f"global {instruction.arg}")
+
+
+@opcode.on("LOAD_ATTR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Replace the top by its attribute."""
+    frame.push(frame.pop().get_attr(frame.engine, _name(instruction)))
+
+
+@opcode.on("LOAD_METHOD")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Push (function, self) when the attribute is a method, else (NULL, attribute)."""
+    found = frame.pop().get_attr(frame.engine, _name(instruction))
+    if isinstance(found, BoundMethodValue):
+        frame.push(found.function)
+        frame.push(found.owner)
+    else:
+        frame.push(NULL)
+        frame.push(found)
+
+
+@opcode.on("LOAD_SUPER_ATTR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`super().name`, on 3.12 one instruction: pops the global super, the class and self."""
+    assert isinstance(instruction.arg, tuple), "the operand is (name, is_method, is_two_arg)"
+    name, is_method, _ = instruction.arg  # pyright: ignore[reportUnknownVariableType]  # see the assertion
+    _, after, owner = frame.pop_many(3)
+    cls = after.as_python()
+    assert isinstance(cls, type), after.describe()
+    found = SuperValue(cls, owner).get_attr(frame.engine, str(name))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
+    if not is_method:
+        frame.push(found)
+    elif isinstance(found, BoundMethodValue):
+        frame.push(found.function)
+        frame.push(found.owner)
+    else:
+        frame.push(NULL)
+        frame.push(found)
+
+
+@opcode.on("STORE_ATTR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`top.name = below`."""
+    owner = frame.pop()
+    owner.set_attr(frame.engine, _name(instruction), frame.pop())
+
+
+@opcode.on("DELETE_ATTR")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """`del top.name`."""
+    frame.pop().delete_attr(frame.engine, _name(instruction))
+
+
+def _name(instruction: Instruction) -> str:
+    assert isinstance(instruction.arg, str), f"{instruction.op} takes a name, not {instruction.arg!r}"
+    return instruction.arg
+
+
+def _count(instruction: Instruction) -> int:
+    assert isinstance(instruction.arg, int), f"{instruction.op} takes a count, not {instruction.arg!r}"
+    return instruction.arg

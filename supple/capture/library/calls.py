@@ -1,0 +1,234 @@
+"""How a call of something without Python code is decided: a rule, a polyfill, a fold of constants, a graph node."""
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import torch
+
+from supple.capture import breaks
+from supple.capture.library.factories import FACTORIES
+from supple.capture.library.folding import is_foldable
+from supple.capture.library.table import Call, call, make, polyfill
+from supple.capture.machine import Machine
+from supple.capture.values.attributes import MISSING, lookup
+from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.function import FunctionValue
+from supple.capture.values.instance import InstanceValue, container
+from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
+from supple.capture.values.tensor import TensorValue, emit
+from supple.ir.ops import Op, aten_op, function_op, method_op
+
+LEAF_MODULES: Final = (
+    "torch.nn.functional",
+    "torch.functional",
+    "torch._tensor",
+    "torch._VF",
+    "torch.special",
+    "torch._jit_internal",
+    "torch._linalg_utils",
+    "torch.overrides",
+    "torch._C",
+)
+PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
+
+
+def call_rule(function: object) -> Call | None:
+    """Return the rule or polyfill of a callable, None when it has neither."""
+    try:
+        found = call.find(function)  # pyright: ignore[reportArgumentType]  # unhashable callables have no rule
+    except TypeError:
+        return None
+    if found is not None:
+        return found
+    replacement = polyfill.get(function)
+    if replacement is None:
+        return None
+    return lambda machine, args, kwargs: machine.call(machine.wrap(replacement, None), args, kwargs)
+
+
+def is_left_alone(function: types.FunctionType) -> bool:
+    """Tell whether a function asks not to be compiled."""
+    return bool(
+        getattr(function, "_torchdynamo_disable", False) or getattr(function, "__supple_disabled__", False)
+    )
+
+
+def is_leaf_function(function: types.FunctionType) -> bool:
+    """Tell whether a Python function of torch becomes one graph node instead of being inlined."""
+    return function.__module__ in LEAF_MODULES
+
+
+def call_leaf(machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Return the result of calling something that is not interpreted."""
+    rule = call_rule(function)
+    if rule is not None:
+        return rule(machine, args, kwargs)
+    if any(has_tensor(value) for value in (*args, *kwargs.values())) or is_factory(function):
+        op = torch_op(function)
+        if op is not None:
+            return emit(machine, op, args, kwargs)
+    elif is_foldable(function):
+        try:
+            plain = [plain_value(value) for value in args]
+            named = {name: plain_value(value) for name, value in kwargs.items()}
+        except NotConstant:
+            pass
+        else:
+            return fold(machine, function, *plain, **named)
+    machine.unsupported(breaks.CALL, name=name_of(function))
+
+
+def is_factory(function: object) -> bool:
+    """Tell whether a callable makes tensors from constants."""
+    return function in FACTORIES
+
+
+def plain_value(value: Value) -> object:
+    """Return the Python object of a value made of constants; lists, dicts and sets are copied.
+
+    Raises:
+        NotConstant: when a part is not known.
+    """
+    match value:
+        case SequenceValue() if value.is_mutable:
+            return [plain_value(item) for item in value.items]
+        case DictValue() if value.is_complete:
+            return {plain_value(key): plain_value(item) for key, item in value.items.values()}
+        case SetValue():
+            return {plain_value(item) for item in value.items.values()}
+        case _:
+            return value.as_python()
+
+
+def has_tensor(value: Value) -> bool:
+    """Tell whether a value is a tensor or a container with one in it."""
+    match value:
+        case TensorValue():
+            return True
+        case SequenceValue():
+            return any(has_tensor(item) for item in value.items)
+        case DictValue():
+            return any(has_tensor(item) for _, item in value.items.values())
+        case SliceValue():
+            return any(has_tensor(item) for item in value.parts)
+        case _:
+            return False
+
+
+def torch_op(function: object) -> Op | None:
+    """Return the graph op of a torch callable, None for callables of others."""
+    if isinstance(function, torch._ops.OpOverload):
+        return aten_op(function)
+    if isinstance(function, torch._ops.OpOverloadPacket):
+        return function_op(f"torch.ops.{function}", function)
+    name = getattr(function, "__name__", "")
+    if name and getattr(torch.Tensor, name, MISSING) is function:
+        return method_op(name, is_pure=not _writes(name))
+    module = getattr(function, "__module__", None) or _owner_module(function)
+    if not callable(function) or not module.split(".")[0] == "torch":
+        return None
+    return function_op(f"{module}.{name}", function, is_pure=not name.endswith("_"))
+
+
+def _writes(method: str) -> bool:
+    if method.startswith("__"):
+        return method.startswith("__i") and method not in ("__invert__", "__index__", "__int__") or (
+            method in ("__setitem__",)
+        )
+    return method.endswith("_")
+
+
+def _owner_module(function: object) -> str:
+    owner = getattr(function, "__self__", None)
+    return owner.__name__ if isinstance(owner, types.ModuleType) else getattr(type(owner), "__module__", "")
+
+
+def name_of(function: object) -> str:
+    """Return a readable name of a callable."""
+    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    module = getattr(function, "__module__", None)
+    return f"{module}.{name}" if module and module != "builtins" else str(name)
+
+
+def construct(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Return a new instance: by the class's rule, its metaclass, or `__new__` and `__init__`."""
+    rule = make.find(kind) or call_rule(kind)
+    if rule is not None:
+        return rule(machine, args, kwargs)
+    meta_call = lookup(type(kind), "__call__")
+    if isinstance(meta_call, types.FunctionType):
+        return _construct_by_metaclass(machine, kind, meta_call, args, kwargs)
+    if not _is_python_class(kind):
+        return call_leaf(machine, kind, args, kwargs)
+    made = _new(machine, kind, args, kwargs)
+    init = lookup(kind, "__init__")
+    if issubclass(made.python_type(), kind):
+        if isinstance(init, types.FunctionType):
+            machine.call(machine.wrap(init, None), [made, *args], kwargs)
+        elif init is not object.__init__ and not issubclass(kind, BaseException):
+            machine.call_leaf(init, [made, *args], kwargs)
+    return made
+
+
+def _is_python_class(kind: type) -> bool:
+    return bool(kind.__flags__ & (1 << 9)) or issubclass(kind, BaseException) or kind is object
+
+
+def _construct_by_metaclass(
+    machine: Machine,
+    kind: type,
+    meta_call: types.FunctionType,
+    args: Sequence[Value],
+    kwargs: Mapping[str, Value],
+) -> Value:
+    try:
+        plain = [plain_value(value) for value in args]
+        if is_foldable(kind):
+            return fold(machine, kind, *plain)
+    except NotConstant:
+        pass
+    return machine.call(machine.wrap(meta_call, None), [machine.wrap(kind, None), *args], kwargs)
+
+
+def _new(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    new = lookup(kind, "__new__")
+    if isinstance(new, staticmethod):
+        function: object = new.__func__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # open
+        return machine.call(machine.wrap(function, None), [machine.wrap(kind, None), *args], kwargs)
+    return bare_instance(machine, kind, args)
+
+
+def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
+    """Return what the builtin `__new__` of a class's solid base makes."""
+    if hasattr(kind, "_fields") and issubclass(kind, tuple):
+        return SequenceValue(kind, list(args))
+    made = InstanceValue(kind)
+    if issubclass(kind, BaseException):
+        made.payload = new_tuple(args)
+        return made
+    base = next((base for base in PAYLOADS if issubclass(kind, base)), None)
+    if base is None:
+        return made
+    if base is dict:
+        made.payload = DictValue(kind)
+    elif base in (set, frozenset):
+        contents = SetValue(kind)
+        made.payload = contents
+    elif base is list:
+        made.payload = SequenceValue(kind, [])
+    elif base is tuple:
+        source = machine.call(machine.wrap(list, None), args)
+        found = container(source)
+        assert isinstance(found, SequenceValue), source.describe()
+        made.payload = SequenceValue(kind, list(found.items))
+    else:
+        made.payload = ConstantValue(base(*(plain_value(arg) for arg in args)))  # pyright: ignore[reportArgumentType]  # str, int, float
+    return made
+
+
+def is_interpreted(value: Value) -> bool:
+    """Tell whether a call of the value is interpreted rather than a leaf."""
+    return isinstance(value, FunctionValue)

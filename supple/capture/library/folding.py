@@ -1,0 +1,53 @@
+"""Which callables may be run during capture on constants: pure, deterministic, and without tensors."""
+
+import builtins
+import inspect
+import math
+import operator
+import re
+import string
+import types
+from typing import Final
+
+import torch
+
+_BUILTINS: Final = (
+    "abs ascii bin bool bytes chr complex divmod float format hash hex int len oct ord pow range repr round slice "
+    "str sum tuple frozenset"
+).split()
+_MODULES: Final = (math, operator)
+_TYPES: Final = (
+    str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, torch.dtype, torch.device, torch.Size,
+    re.Pattern, re.Match, types.CodeType,
+)  # fmt: skip
+_FUNCTIONS: Final = (
+    inspect.signature, re.compile, re.match, re.search, re.sub, re.split, re.fullmatch, re.findall,
+    string.capwords, torch.finfo, torch.iinfo, torch.promote_types, torch.can_cast, torch.get_default_dtype,
+    torch.are_deterministic_algorithms_enabled, torch.device, torch.Size, torch.broadcast_shapes,
+    torch.get_num_threads, torch.cuda.is_available, type(None), property, object.__reduce_ex__,
+)  # fmt: skip
+
+
+def _collect() -> frozenset[object]:
+    found: set[object] = {getattr(builtins, name) for name in _BUILTINS}
+    for module in _MODULES:
+        found.update(value for value in vars(module).values() if callable(value))
+    for kind in _TYPES:
+        found.add(kind)
+        found.update(value for value in vars(kind).values() if callable(value) and _is_hashable(value))
+        found.update(getattr(kind, name) for name in vars(kind) if _is_hashable(getattr(kind, name, None)))
+    found.update(_FUNCTIONS)
+    found.discard(None)
+    return frozenset(found)
+
+
+def _is_hashable(value: object) -> bool:
+    return type(value).__hash__ is not None
+
+
+FOLDABLE: Final = _collect()
+
+
+def is_foldable(function: object) -> bool:
+    """Tell whether calling this on constants gives the same constant each time and changes nothing."""
+    return _is_hashable(function) and function in FOLDABLE

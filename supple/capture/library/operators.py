@@ -1,0 +1,224 @@
+"""Operators by operand kinds: constants fold, tensors become nodes, containers combine, classes' methods inline."""
+
+import operator
+from collections.abc import Callable
+from typing import Final
+
+from supple.capture import breaks
+from supple.capture.library import polyfills
+from supple.capture.machine import Machine
+from supple.capture.values.attributes import MISSING, lookup, type_attr
+from supple.capture.values.base import NotConstant, Raised, Value
+from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.instance import InstanceValue, container
+from supple.capture.values.mapping import DictValue, DictView, SetValue
+from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.tensor import TensorValue, emit
+from supple.ir.ops import function_op
+
+#: symbol -> (function, name of the special method)
+BINARY: Final[dict[str, tuple[Callable[..., object], str]]] = {
+    "+": (operator.add, "add"),
+    "-": (operator.sub, "sub"),
+    "*": (operator.mul, "mul"),
+    "/": (operator.truediv, "truediv"),
+    "//": (operator.floordiv, "floordiv"),
+    "%": (operator.mod, "mod"),
+    "**": (operator.pow, "pow"),
+    "@": (operator.matmul, "matmul"),
+    "&": (operator.and_, "and"),
+    "|": (operator.or_, "or"),
+    "^": (operator.xor, "xor"),
+    "<<": (operator.lshift, "lshift"),
+    ">>": (operator.rshift, "rshift"),
+}
+IN_PLACE: Final[dict[str, Callable[..., object]]] = {
+    "+": operator.iadd,
+    "-": operator.isub,
+    "*": operator.imul,
+    "/": operator.itruediv,
+    "//": operator.ifloordiv,
+    "%": operator.imod,
+    "**": operator.ipow,
+    "@": operator.imatmul,
+    "&": operator.iand,
+    "|": operator.ior,
+    "^": operator.ixor,
+    "<<": operator.ilshift,
+    ">>": operator.irshift,
+}
+COMPARISONS: Final[dict[str, tuple[Callable[..., object], str, str]]] = {
+    "==": (operator.eq, "__eq__", "__eq__"),
+    "!=": (operator.ne, "__ne__", "__ne__"),
+    "<": (operator.lt, "__lt__", "__gt__"),
+    "<=": (operator.le, "__le__", "__ge__"),
+    ">": (operator.gt, "__gt__", "__lt__"),
+    ">=": (operator.ge, "__ge__", "__le__"),
+}
+UNARY: Final[dict[str, Callable[..., object]]] = {
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "invert": operator.invert,
+}
+
+
+def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
+    """Return `left symbol right`; a symbol that ends in `=` works in place where the left operand can."""
+    is_in_place = symbol.endswith("=")
+    plain = symbol.removesuffix("=")
+    function, name = BINARY[plain]
+    if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+        if isinstance(left, InstanceValue | SetValue) or isinstance(right, InstanceValue | SetValue):
+            return _by_methods(machine, symbol, left, right)
+        return _on_tensors(machine, plain, left, right, is_in_place=is_in_place)
+    if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
+        return fold(machine, function, left.value, right.value)
+    whole = container(left)
+    if isinstance(whole, SequenceValue) and not isinstance(left, InstanceValue):
+        found = _on_sequences(machine, plain, whole, right, is_in_place=is_in_place)
+        if found is not None:
+            return found
+    if isinstance(left, SetValue | DictView | DictValue) and name in ("and", "or", "sub", "xor"):
+        return _on_sets(machine, name, left, right, is_in_place=is_in_place)
+    if isinstance(right, SequenceValue) and plain == "*":
+        return binary(machine, "*", right, left)
+    return _by_methods(machine, symbol, left, right)
+
+
+def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
+    if is_in_place and isinstance(left, TensorValue):
+        function = IN_PLACE[plain]
+        op = function_op(f"operator.{function.__name__}", function, is_pure=False)
+        emit(machine, op, [left, right], {})
+        return left
+    function = BINARY[plain][0]
+    return emit(machine, function_op(f"operator.{function.__name__}", function), [left, right], {})
+
+
+def _on_sequences(
+    machine: Machine, plain: str, left: SequenceValue, right: Value, *, is_in_place: bool
+) -> Value | None:
+    if plain == "+":
+        if is_in_place and left.is_mutable:
+            machine.call(left.get_attr(machine, "extend"), [right])
+            return left
+        other = container(right)
+        if not isinstance(other, SequenceValue) or other.is_mutable is not left.is_mutable:
+            machine.throw(TypeError, f"cannot concatenate {left.describe()} and {right.describe()}")
+        kind = left.kind if left.kind is other.kind and left.kind in (list,) else None
+        keep = kind or (list if left.is_mutable else tuple)
+        if left.kind.__name__ == "Size" and not left.is_mutable:
+            keep = left.kind
+        return SequenceValue(keep, [*left.all(machine), *other.all(machine)])
+    if plain == "*":
+        count = right.as_python()
+        assert isinstance(count, int), right.describe()
+        items = left.all(machine) * count
+        if is_in_place and left.is_mutable:
+            left.rewrite(machine, items)
+            return left
+        return SequenceValue(left.kind if left.is_mutable else tuple, items)
+    return None
+
+
+def _on_sets(machine: Machine, name: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
+    if isinstance(left, DictValue):
+        result = machine.call_python(polyfills.dict_or, left, right)
+        if is_in_place:
+            machine.call(left.get_attr(machine, "update"), [right])
+            return left
+        return result
+    function = {"and": polyfills.set_and, "or": polyfills.set_or, "sub": polyfills.set_sub, "xor": polyfills.set_xor}
+    result = machine.call_python(function[name], left, right)
+    if is_in_place and isinstance(left, SetValue) and left.kind is set:
+        assert isinstance(result, SetValue), result.describe()
+        left.rewrite(machine, result.items)
+        return left
+    return result
+
+
+def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
+    plain = symbol.removesuffix("=")
+    function, name = BINARY[plain]
+    attempts = [(left, f"__{name}__", right), (right, f"__r{name}__", left)]
+    if symbol.endswith("="):
+        attempts.insert(0, (left, f"__i{name}__", right))
+    for owner, method, other in attempts:
+        if isinstance(owner, InstanceValue) and lookup(owner.cls, method) is not MISSING:
+            result = machine.call(type_attr(machine, owner, owner.cls, method), [other])
+            if result.identity() is not NotImplemented:
+                return result
+    try:
+        return fold(machine, function, left.as_python(), right.as_python())
+    except NotConstant:
+        machine.unsupported(
+            breaks.OPERATOR, name=f"`{symbol}`", kinds=f"{left.describe()} and {right.describe()}"
+        )
+
+
+def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
+    """Return `left symbol right` for == != < <= > >=."""
+    function, method, reflected = COMPARISONS[symbol]
+    if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
+        return fold(machine, function, left.value, right.value)
+    if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+        other = right if isinstance(left, TensorValue) else left
+        if symbol in ("==", "!=") and isinstance(other, ConstantValue) and isinstance(other.value, str | None):
+            return ConstantValue(symbol == "!=")
+        return emit(machine, function_op(f"operator.{function.__name__}", function), [left, right], {})
+    for owner, name, other in ((left, method, right), (right, reflected, left)):
+        if isinstance(owner, InstanceValue) and _is_python_method(owner.cls, name):
+            result = machine.call(type_attr(machine, owner, owner.cls, name), [other])
+            if result.identity() is not NotImplemented:
+                return result
+    if symbol == "!=":
+        return ConstantValue(not compare(machine, "==", left, right).truth(machine))
+    return _compare_structures(machine, symbol, function, left, right)
+
+
+def _is_python_method(cls: type, name: str) -> bool:
+    found = lookup(cls, name)
+    if name == "__ne__" and lookup(cls, "__ne__") is object.__ne__:
+        return False
+    return callable(found) and hasattr(found, "__code__")
+
+
+def _compare_structures(
+    machine: Machine, symbol: str, function: Callable[..., object], left: Value, right: Value
+) -> Value:
+    a, b = container(left), container(right)
+    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
+        if a.is_mutable is not b.is_mutable:
+            return ConstantValue(False)
+        rule = polyfills.sequence_eq if symbol == "==" else polyfills.sequence_order[symbol]
+        return machine.call_python(rule, a, b)
+    if isinstance(a, DictValue) and isinstance(b, DictValue) and symbol == "==":
+        return machine.call_python(polyfills.dict_eq, a, b)
+    if isinstance(left, SetValue | DictView) and isinstance(right, SetValue | DictView):
+        return machine.call_python(polyfills.set_compare[symbol], left, right)
+    try:
+        return fold(machine, function, left.as_python(), right.as_python())
+    except NotConstant:
+        pass
+    if symbol == "==":
+        return ConstantValue(left is right or left.identity() == right.identity())
+    machine.throw(TypeError, f"{symbol!r} not supported between {left.describe()} and {right.describe()}")
+
+
+def unary(machine: Machine, name: str, operand: Value) -> Value:
+    """Return the result of neg, pos or invert."""
+    function = UNARY[name]
+    if isinstance(operand, TensorValue):
+        return emit(machine, function_op(f"operator.{name}", function), [operand], {})
+    if isinstance(operand, InstanceValue) and lookup(operand.cls, f"__{name}__") is not MISSING:
+        return machine.call(type_attr(machine, operand, operand.cls, f"__{name}__"))
+    try:
+        return fold(machine, function, operand.as_python())
+    except NotConstant:
+        machine.unsupported(breaks.OPERATOR, name=name, kinds=operand.describe())
+
+
+def reraise_unless(raised: Raised, *kinds: type[BaseException]) -> None:
+    """Raise again unless the program's exception is one of `kinds`."""
+    if not issubclass(raised.value.python_type(), kinds):
+        raise raised

@@ -1,0 +1,145 @@
+"""Standard library callables with state or in C: contextvars, functools, itertools, logging, warnings."""
+
+import contextvars
+import functools
+import itertools
+import logging
+import operator
+import warnings
+from collections.abc import Mapping, Sequence
+
+from supple.capture import breaks
+from supple.capture.library import operators, polyfills
+from supple.capture.library.table import call, make, polyfill
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
+from supple.capture.values.mapping import DictValue
+from supple.capture.values.sequence import new_tuple
+
+Args = Sequence[Value]
+Kwargs = Mapping[str, Value]
+_NONE = ConstantValue(None)
+
+polyfill.update(
+    {
+        functools.reduce: polyfills.reduce_,
+        itertools.chain: polyfills.chain_,
+        itertools.repeat: polyfills.repeat_,
+        itertools.islice: polyfills.islice_,
+        itertools.accumulate: polyfills.accumulate_,
+        itertools.product: polyfills.product_,
+    }
+)
+
+
+def _operator_rule(symbol: str) -> object:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return operators.binary(machine, symbol, args[0], args[1])
+
+    return rule
+
+
+def _compare_rule(symbol: str) -> object:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return operators.compare(machine, symbol, args[0], args[1])
+
+    return rule
+
+
+for _symbol, (_function, _) in operators.BINARY.items():
+    call.on(_function)(_operator_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+for _symbol, _function in operators.IN_PLACE.items():
+    call.on(_function)(_operator_rule(_symbol + "="))  # pyright: ignore[reportArgumentType]  # a rule
+for _symbol, (_function, _, _) in operators.COMPARISONS.items():
+    call.on(_function)(_compare_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+
+
+@call.on(operator.getitem)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.getitem."""
+    return args[0].get_item(machine, args[1])
+
+
+@call.on(contextvars.ContextVar.get)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """ContextVar.get: the value set during capture, else the one of this call, guarded."""
+    return machine.read_context_variable(args[0], args[1:])
+
+
+@call.on(contextvars.ContextVar.set)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """ContextVar.set: noted, and replayed if it is not reset; gives a token with the old value."""
+    return machine.write_context_variable(args[0], args[1])
+
+
+@call.on(contextvars.ContextVar.reset)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """ContextVar.reset(token)."""
+    machine.reset_context_variable(args[0], args[1])
+    return _NONE
+
+
+class PartialValue(InstanceValue):
+    """functools.partial(function, *args, **kwargs)."""
+
+    __slots__ = ("args", "function", "kwargs")
+
+    def __init__(self, function: Value, args: Args, kwargs: Kwargs) -> None:
+        super().__init__(functools.partial)
+        self.function = function
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs)
+
+    def call(self, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return machine.call(self.function, [*self.args, *args], {**self.kwargs, **kwargs})
+
+    def generic_get(self, machine: Machine, name: str) -> Value:
+        if name == "func":
+            return self.function
+        if name == "args":
+            return new_tuple(self.args)
+        if name == "keywords":
+            made = DictValue()
+            for key, value in self.kwargs.items():
+                made.set_item(machine, ConstantValue(key), value)
+            return made
+        return super().generic_get(machine, name)
+
+
+@make.on(functools.partial)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """functools.partial(...)."""
+    return PartialValue(args[0], args[1:], kwargs)
+
+
+@call.on(functools.partial.__call__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """An existing partial, called."""
+    whole = args[0]
+    function = whole.get_attr(machine, "func")
+    first = machine.call(machine.wrap(list, None), [whole.get_attr(machine, "args")])
+    given = whole.get_attr(machine, "keywords")
+    assert isinstance(given, DictValue), given.describe()
+    named = {
+        str(key.as_python()): value
+        for key, value in zip(given.keys(machine), given.values(machine), strict=True)
+    }
+    values = [value for value in first.items]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]  # a list
+    return machine.call(function, [*values, *args[1:]], {**named, **kwargs})  # pyright: ignore[reportUnknownArgumentType]  # a list of values
+
+
+@call.on(
+    logging.Logger.debug,
+    logging.Logger.info,
+    logging.Logger.warning,
+    logging.Logger.error,
+    logging.Logger.critical,
+    logging.Logger.exception,
+    logging.Logger.log,
+    warnings.warn,
+)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Logging is left to Python: handlers may do anything."""
+    machine.unsupported(breaks.CALL, name="a logging or warning function")

@@ -1,0 +1,31 @@
+"""The call table: a callable -> what a call of it does on values. Filled beside what the rules are about."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from supple.base.rules import Rules
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value
+
+Call = Callable[[Machine, Sequence[Value], Mapping[str, Value]], Value]
+
+call: Final[Rules[Call]] = Rules("call")
+"""Functions, builtins and method descriptors, by object."""
+
+make: Final[Rules[Call]] = Rules("make")
+"""Classes whose construction has a rule, by class."""
+
+polyfill: Final[dict[object, Callable[..., object]]] = {}
+"""Callables replaced by plain Python functions."""
+
+
+def replace(*originals: object) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    """Return a decorator that makes a plain Python function the polyfill of `originals`."""
+
+    def register(function: Callable[..., object]) -> Callable[..., object]:
+        for original in originals:
+            assert original not in polyfill, f"two polyfills for {original}"
+            polyfill[original] = function
+        return function
+
+    return register

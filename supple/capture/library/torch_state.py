@@ -1,0 +1,109 @@
+"""Thread and process state of torch: grad mode, autocast, tracing queries; and shortcuts for nn.Module.
+
+A state change happens for real while capture runs (fake tensors must see it), is recorded as a graph node that
+repeats it at run time, and is undone when capture ends.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import torch
+
+from supple import torch_private
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.library.table import Call, call
+from supple.capture.machine import Machine
+from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
+from supple.ir.ops import function_op
+
+Args = Sequence[Value]
+Kwargs = Mapping[str, Value]
+
+
+def _constant(result: object) -> Call:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return ConstantValue(result)
+
+    return rule
+
+
+call.on(*torch_private.TRUE_WHILE_COMPILING)(_constant(True))
+call.on(*torch_private.FALSE_WHILE_COMPILING)(_constant(False))
+call.on(torch_private.get_tracing_state)(_constant(None))
+call.on(torch_private.log_api_usage_once)(_constant(None))
+
+
+def _query(function: object) -> Call:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        assert callable(function), function
+        plain = [value.as_python() for value in args]
+        return machine.wrap(function(*plain), None)
+
+    return rule
+
+
+for _function in dict.fromkeys(torch_private.STATE_QUERIES):
+    call.on(_function)(_query(_function))
+
+
+def _change(function: object, name: str) -> Call:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        assert callable(function), function
+        try:
+            plain = tuple(value.as_python() for value in args)
+        except NotConstant:
+            machine.unsupported(breaks.CALL, name=name)
+        result = function(*plain)
+        op = function_op(name, function, is_pure=False)
+        machine.recorder.record(op, plain, {}, result, machine.user_stack())
+        return machine.wrap(result, None)
+
+    return rule
+
+
+for _name, _function in torch_private.STATE_CHANGES.items():
+    call.on(_function)(_change(_function, _name))
+
+_HOOKS: Final = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
+
+
+@call.on(torch_private.module_call, torch_private.module_call_wrapper)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """module(...): straight to `forward` when no hook is there (guarded), else CPython's own path is inlined."""
+    module = args[0]
+    if isinstance(module, InstanceValue) and not _has_hooks(machine, module):
+        return machine.call(module.get_attr(machine, "forward"), args[1:], kwargs)
+    return machine.inline_anyway(torch_private.module_call, args, kwargs)
+
+
+def _has_hooks(machine: Machine, module: InstanceValue) -> bool:
+    for name in _HOOKS:
+        own = module.own(machine, name)
+        if own is None or own.truth(machine):
+            return True
+    compiled = module.own(machine, "_compiled_call_impl")
+    if compiled is not None and compiled.identity() is not None:
+        machine.unsupported(breaks.OBJECT, name="nn.Module", detail="it was compiled in place by torch")
+    for hooks, source in machine.global_module_hooks():
+        if hooks:
+            return True
+        machine.guard(source, Kind.LENGTH, 0)
+    return False
+
+
+@call.on(torch.nn.Module.__getattr__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A parameter, buffer or submodule by name."""
+    module = args[0]
+    name = str(args[1].as_python())
+    assert isinstance(module, InstanceValue), module.describe()
+    for table in ("_parameters", "_buffers", "_modules"):
+        entries = module.own(machine, table)
+        if entries is None:
+            continue
+        if entries.contains(machine, args[1]).truth(machine):
+            return entries.get_item(machine, args[1])
+    machine.throw(AttributeError, f"{type(module.obj).__name__!r} object has no attribute {name!r}")

@@ -1,0 +1,56 @@
+"""Python modules: attributes are read through the module's dict, as global variables are."""
+
+import types
+
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.machine import Machine
+from supple.capture.source import Source, global_variable, pinned
+from supple.capture.values.base import Value
+
+_MISSING = object()
+
+
+class PythonModuleValue(Value):
+    """A module object."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, module: types.ModuleType, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.module = module
+
+    def python_type(self) -> type:
+        return types.ModuleType
+
+    def describe(self) -> str:
+        return f"module {self.module.__name__}"
+
+    def identity(self) -> object:
+        return self.module
+
+    def as_python(self) -> object:
+        return self.module
+
+    def key(self, machine: Machine) -> object:
+        return self.module
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        names = self.module.__dict__
+        if name == "__dict__":
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        found = names.get(name, _MISSING)
+        globals_source = pinned(f"G[{self.module.__name__}]", names)
+        if found is not _MISSING:
+            return machine.wrap(found, global_variable(globals_source, name))
+        found = getattr(self.module, name, _MISSING)
+        if found is _MISSING:
+            machine.guard(globals_source, Kind.LACKS_KEY, name)
+            machine.throw(AttributeError, f"module {self.module.__name__!r} has no attribute {name!r}")
+        return machine.wrap(found, None)
+
+    def set_attr(self, machine: Machine, name: str, new: Value) -> None:
+        machine.unsupported(breaks.SIDE_EFFECT, name=f"{self.module.__name__}.{name}")

@@ -1,0 +1,298 @@
+"""Python object -> Value: one table by class, then by base class; guarded as far as the kind needs at once."""
+
+import collections
+import enum
+import functools
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, cast
+
+import torch
+
+from supple.base.rules import Rules
+from supple.capture import breaks
+from supple.capture.guards.kinds import Identity, Kind, TensorExpectation
+from supple.capture.source import Source, attribute, type_of
+from supple.capture.values.attributes import C_CALLABLES
+from supple.capture.values.base import Value
+from supple.capture.values.constant import LITERALS, ConstantValue
+from supple.capture.values.function import BoundMethodValue, LeafValue, wrap_cell, wrap_function
+from supple.capture.values.instance import ClassValue, InstanceValue
+from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.pymodule import PythonModuleValue
+from supple.capture.values.sequence import SliceValue, wrap_sequence
+from supple.capture.values.tensor import TensorValue
+from supple.torch_private import dispatch_keys
+
+if TYPE_CHECKING:
+    from supple.capture.interp.engine import Engine
+
+Wrap = Callable[["Engine", object, Source | None], Value]
+wrap_rules: Final[Rules[Wrap]] = Rules("wrap")
+
+
+def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """Return the value of an existing object; the same object gives the same value.
+
+    When an object is reached by a second path, a guard ties the two paths together.
+    """
+    kind = type(obj)
+    if kind in LITERALS:
+        return _literal(engine, obj, source)
+    if isinstance(obj, enum.Enum):
+        engine.guard(source, Kind.IS, obj)
+        return EnumValue(obj, source)
+    known = engine.objects.get(id(obj))
+    if known is not None:
+        value = known[1]
+        if source is None or source == value.source:
+            return value
+        if value.source is not None:
+            engine.guard_same(source, value.source)
+            return value
+    value = _rule(kind)(engine, obj, source)
+    if not (source is None and kind in (list, dict, tuple, set)):
+        engine.objects[id(obj)] = (obj, value)
+    return value
+
+
+def _literal(engine: "Engine", obj: object, source: Source | None) -> Value:
+    kind = Kind.IS if obj is None or isinstance(obj, bool | types.CodeType) else Kind.EQUALS
+    engine.guard(source, kind, obj)
+    return ConstantValue(obj, source)
+
+
+@functools.lru_cache(maxsize=4096)
+def _rule(kind: type) -> Wrap:
+    for cls in kind.__mro__:
+        rule = wrap_rules.find(cls)
+        if rule is not None:
+            return rule
+    raise AssertionError(kind)
+
+
+class EnumValue(ConstantValue):
+    """A member of an enumeration: constant, with attributes of its class."""
+
+    __slots__ = ()
+
+    def get_attr(self, machine: "Engine", name: str) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]  # Engine is the one Machine
+        if name in ("value", "name", "_value_", "_name_"):
+            return machine.wrap(getattr(self.value, name), None)
+        instance = InstanceValue(type(self.value), None, self.value)
+        return instance.get_attr(machine, name)
+
+
+@wrap_rules.on(torch.Tensor)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A tensor becomes a graph input; plain tensors and parameters only."""
+    assert isinstance(obj, torch.Tensor), obj
+    if type(obj) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) and not engine.recorder.knows(obj):
+        engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="it is a subclass of torch.Tensor")
+    if engine.recorder.knows(obj):
+        return engine.tensors[id(obj)]
+    if obj.layout is not torch.strided or obj.is_quantized:
+        engine.unsupported(breaks.OBJECT, name=f"{obj.layout} tensor", detail="only strided tensors are")
+    if source is None:
+        engine.unsupported(breaks.OBJECT, name="tensor constant", detail="no path leads to it")
+    sizes, strides = tuple(obj.shape), tuple(obj.stride())
+    expected = TensorExpectation(
+        type(obj), obj.dtype, obj.device, sizes, strides, obj.requires_grad, dispatch_keys(obj)
+    )
+    engine.guard(source, Kind.TENSOR, expected)
+    fake = engine.recorder.lift(obj, source)
+    value = TensorValue(fake, source, obj)
+    engine.tensors[id(fake)] = value
+    return value
+
+
+@wrap_rules.on(list, tuple, torch.Size)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A list or tuple; its length is guarded, its items when they are read."""
+    kind = type(obj)
+    if kind not in (list, tuple, torch.Size) and not hasattr(kind, "_fields"):
+        if issubclass(kind, tuple) and kind.__module__.startswith("torch"):
+            return wrap_sequence(engine, cast("tuple[object, ...]", obj), source, kind)
+        return _subclass_instance(engine, obj, source, list if issubclass(kind, list) else tuple)
+    return wrap_sequence(engine, cast("list[object]", obj), source, kind)
+
+
+@wrap_rules.on(collections.deque)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A deque."""
+    return wrap_sequence(engine, cast("list[object]", obj), source, type(obj))
+
+
+def _subclass_instance(engine: "Engine", obj: object, source: Source | None, base: type) -> Value:
+    value = _instance(engine, obj, source)
+    assert isinstance(value, InstanceValue), obj
+    payload: Value
+    if base is dict:
+        contents = DictValue(type(obj), source, cast("dict[object, object]", obj))
+        payload = contents
+    else:
+        payload = wrap_sequence(engine, cast("list[object]", obj), source, type(obj))
+    value.payload = payload
+    return value
+
+
+@wrap_rules.on(dict)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A dict; keys are guarded one by one, or all when something depends on all."""
+    kind = type(obj)
+    assert isinstance(obj, dict), obj
+    contents = cast("dict[object, object]", obj)
+    if kind not in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter):
+        return _subclass_instance(engine, contents, source, dict)
+    engine.guard(source, Kind.TYPE, kind)
+    value = DictValue(kind, source, contents)
+    if source is None:
+        value.is_complete = False
+        value.complete(engine)
+        value.obj = None
+    if isinstance(contents, collections.defaultdict):
+        factory = attribute(source, "default_factory") if source else None
+        made = wrap(engine, contents.default_factory, factory)
+        value.factory = None if made.identity() is None else made
+    return value
+
+
+@wrap_rules.on(types.MappingProxyType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A read-only view of a dict."""
+    engine.guard(source, Kind.TYPE, types.MappingProxyType)
+    value = DictValue(types.MappingProxyType, source, cast("dict[object, object]", obj))
+    value.is_complete = False
+    return value
+
+
+@wrap_rules.on(set, frozenset)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A set of constants, guarded as a whole."""
+    members = cast("set[object]", obj)
+    if any(type(member) not in LITERALS and not isinstance(member, type | enum.Enum) for member in members):
+        engine.unsupported(breaks.OBJECT, name="set", detail="it holds objects that are not constants")
+    engine.guard(source, Kind.EQUALS, frozenset(members) if type(obj) is frozenset else set(members))
+    value = SetValue(type(obj), source, obj if source else None)
+    for member in members:
+        made = wrap(engine, member, None)
+        value.items[made.key(engine)] = made
+    return value
+
+
+@wrap_rules.on(slice)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A slice of constants."""
+    assert isinstance(obj, slice), obj
+    engine.guard(source, Kind.EQUALS, obj)
+    parts = [wrap(engine, part, None) for part in (obj.start, obj.stop, obj.step)]
+    return SliceValue((parts[0], parts[1], parts[2]))
+
+
+@wrap_rules.on(types.FunctionType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A Python function; its code is guarded."""
+    assert isinstance(obj, types.FunctionType), obj
+    value = wrap_function(engine, obj, source)
+    value.closure = [engine.shared_cell(cell) for cell in value.closure]
+    return value
+
+
+@wrap_rules.on(types.CellType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A closure cell."""
+    assert isinstance(obj, types.CellType), obj
+    return engine.shared_cell(wrap_cell(obj, attribute(source, "cell_contents") if source else None))
+
+
+@wrap_rules.on(types.MethodType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A bound method: its function and its owner."""
+    assert isinstance(obj, types.MethodType), obj
+    engine.guard(source, Kind.TYPE, types.MethodType)
+    function = wrap(engine, obj.__func__, attribute(source, "__func__") if source else None)
+    owner = wrap(engine, obj.__self__, attribute(source, "__self__") if source else None)
+    return BoundMethodValue(owner, function, source)
+
+
+@wrap_rules.on(*C_CALLABLES)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A callable without Python code, known by identity; a method bound to an object is taken apart."""
+    owner = getattr(obj, "__self__", None)
+    if isinstance(obj, types.BuiltinFunctionType | types.MethodWrapperType) and not _is_free(owner):
+        kind = type(owner)
+        function = getattr(kind, obj.__name__, None)
+        if function is not None and source is not None:
+            engine.guard(source, Kind.TYPE, type(obj))
+            wrapped = wrap(engine, owner, attribute(source, "__self__"))
+            return BoundMethodValue(wrapped, LeafValue(function), source)
+    engine.guard(source, Kind.IS, obj)
+    return LeafValue(obj, source)
+
+
+def _is_free(owner: object) -> bool:
+    return owner is None or isinstance(owner, types.ModuleType | type)
+
+
+@wrap_rules.on(type)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A class, known by identity."""
+    assert isinstance(obj, type), obj
+    engine.guard(source, Kind.IS, obj)
+    return ClassValue(obj, source)
+
+
+@wrap_rules.on(types.GenericAlias, types.UnionType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """`list[int]`, `int | None`: constants."""
+    engine.guard(source, Kind.EQUALS, obj)
+    return ConstantValue(obj, source)
+
+
+@wrap_rules.on(types.ModuleType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A Python module, known by identity; its attributes are read through its dict."""
+    assert isinstance(obj, types.ModuleType), obj
+    engine.guard(source, Kind.IS, obj)
+    return PythonModuleValue(obj, source)
+
+
+@wrap_rules.on(BaseException)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """An exception object: its arguments are its contents."""
+    value = _instance(engine, obj, source)
+    assert isinstance(value, InstanceValue), obj
+    assert isinstance(obj, BaseException), obj
+    value.payload = wrap(engine, obj.args, attribute(source, "args") if source else None)
+    return value
+
+
+@wrap_rules.on(str, int, float)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """An instance of a subclass of str, int or float."""
+    value = _instance(engine, obj, source)
+    assert isinstance(value, InstanceValue), obj
+    base = next(kind for kind in (str, int, float) if isinstance(obj, kind))
+    engine.guard(source, Kind.EQUALS, obj)
+    value.payload = ConstantValue(base(obj))  # pyright: ignore[reportArgumentType]  # an instance of base
+    return value
+
+
+@wrap_rules.on(object)
+def _instance(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """Any other object: its type is guarded; attributes when they are read."""
+    kind = type(obj)
+    if callable(obj) and _is_opaque_callable(kind):
+        engine.guard(source, Kind.ID, Identity(id(obj), repr(obj)))
+        return LeafValue(obj, source)
+    if source is not None:
+        engine.guard(type_of(source), Kind.IS, kind)
+    return InstanceValue(kind, source, obj)
+
+
+def _is_opaque_callable(kind: type) -> bool:
+    """Callables written in C, torch's overloads included: known by identity."""
+    if issubclass(kind, functools.partial | torch.nn.Module):
+        return False
+    call = next((cls.__dict__["__call__"] for cls in kind.__mro__ if "__call__" in cls.__dict__), None)
+    return not isinstance(call, types.FunctionType) or kind.__module__.startswith("torch._ops")
