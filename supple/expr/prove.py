@@ -33,7 +33,7 @@ from supple.expr.nodes import (
 from supple.expr.simplify import simplify
 from supple.expr.walk import free_symbols, substitute
 
-SEARCH_DEPTH: Final = 4
+SEARCH_DEPTH: Final = 8
 SEARCH_LIMIT: Final = 200
 
 Reasons: TypeAlias = frozenset[int]
