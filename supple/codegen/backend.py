@@ -24,7 +24,7 @@ def has_function(name: str) -> bool:
     return external(name) is not None
 
 
-def artifact(nests: Sequence[Nest], host_source: str, target: Target) -> Artifact:
+def kernel_artifact(nests: Sequence[Nest], target: Target, host_source: str = "") -> Artifact:
     """Return the artifact of kernels and a host text; equal kernels share one object."""
     compiler = host_compiler()
     features = Features(compiler.cpu, target.vector_bytes, has_function)

@@ -1,4 +1,4 @@
-"""Artifact: what a compiled graph is on disk and on the wire: machine code, a host program, a calling convention.
+"""Artifact: what a compiled graph is on disk: machine code, a host program, a calling convention.
 
 The bytes hold no pickles: a header of JSON, then the object files. Equal artifacts have equal bytes.
 """

@@ -1,7 +1,7 @@
 """Link the objects of artifacts into this process: each distinct object once; its functions stay for good.
 
-External functions are looked up in libtorch_cpu and what it depends on: its vector mathematics, the OpenMP library
-whose thread pool eager uses, the C library.
+External functions are looked up in libtorch_cpu and what it depends on: its vector mathematics, the OpenMP
+library whose thread pool eager uses, the C library.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import llvmlite.binding as llvm
 import torch
@@ -105,22 +105,22 @@ def addresses(artifact: Artifact) -> Mapping[str, int]:
 
 
 _SYMBOL: Final = struct.Struct("<IBBHQQ")
+_Section = tuple[int, int, int, int, int, int, int, int, int, int]
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL_TABLE: Final = 2
 _GLOBAL: Final = 1
 
 
 def symbols(data: bytes) -> Iterator[tuple[str, bool]]:
-    """Yield the name of each global symbol of a 64-bit little-endian ELF object, and whether it is defined there."""
+    """Yield each global symbol of a 64-bit little-endian ELF object, and whether it is defined there."""
     (offset,) = struct.unpack_from("<Q", data, 0x28)
     size, count = struct.unpack_from("<HH", data, 0x3A)
-    sections = [_SECTION.unpack_from(data, offset + size * n) for n in range(count)]
+    sections = [cast("_Section", _SECTION.unpack_from(data, offset + size * n)) for n in range(count)]
     for _, kind, _, _, start, length, link, *_ in sections:
         if kind != _SYMBOL_TABLE:
             continue
-        strings = sections[link][4]
         for place in range(start, start + length, _SYMBOL.size):
             name, info, _, section, _, _ = _SYMBOL.unpack_from(data, place)
             if info >> 4 == _GLOBAL:
-                end = data.index(b"\0", strings + name)
-                yield data[strings + name : end].decode(), section != 0
+                text = sections[link][4] + name
+                yield data[text : data.index(b"\0", text)].decode(), section != 0

@@ -1,4 +1,4 @@
-"""Block: what is known while the statements of one block are written: names, lanes, and the kernel around them."""
+"""Block: what is known while the statements of a block are written: names, lanes, the kernel around them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ class Block:
         return self.code.op("add", self.code.splat(self.lanes.base, self.width), iota(self.width))
 
     def stride(self, e: Expr) -> int | None:
-        """Return how much `e` grows from lane to lane; 0 where there are no lanes, None if it is irregular."""
+        """Return how much `e` grows from lane to lane: 0 without lanes, None if it is irregular."""
         if self.lanes is None:
             return 0
         varying = frozenset(name for name, reg in self.names.items() if reg.lanes > 1)

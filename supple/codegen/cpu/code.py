@@ -5,11 +5,11 @@ operands exist, once. So loop invariants are hoisted and repeated index arithmet
 written, and no optimiser has to find them again. It knows nothing of loop nests.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from supple.codegen.cpu.registers import Reg, constant, mangled, memory_type, type_text
+from supple.codegen.cpu.registers import Reg, constant, mangled, type_text
 from supple.ir.dtypes import DType
 
 
@@ -105,8 +105,8 @@ class Code:
         self.scopes[-1].lines.append(f"  {text}")
 
     @contextmanager
-    def guard(self, condition: Reg, initial: Sequence[Reg] = ()) -> Iterator[OpenLoop]:
-        """Write code that runs only where `condition` (an i1) holds; the initial values are its results else."""
+    def guard(self, condition: Reg, initial: Sequence[Reg] = ()) -> Generator[OpenLoop]:
+        """Write code that runs only if `condition` (an i1) holds; its results are the initial values else."""
         name = self.fresh()[1:]
         inside, after = f"then{name}", f"done{name}"
         scope = Scope(inside, is_guarded=True)
@@ -125,7 +125,7 @@ class Code:
         region.results = tuple(results)
 
     @contextmanager
-    def repeat(self, begin: Reg, end: Reg, step: int, initial: Sequence[Reg] = ()) -> Iterator[OpenLoop]:
+    def repeat(self, begin: Reg, end: Reg, step: int, initial: Sequence[Reg] = ()) -> Generator[OpenLoop]:
         """Write the body of a loop that runs at least once: index = begin, begin + step, ... below end."""
         name = self.fresh()[1:]
         label, after = f"loop{name}", f"after{name}"
@@ -148,7 +148,7 @@ class Code:
         loop.results = tuple(Reg(reg.text, reg.dtype, reg.lanes, self.level) for reg in loop.next)
 
     @contextmanager
-    def loop(self, begin: Reg, end: Reg, step: int, initial: Sequence[Reg] = ()) -> Iterator[OpenLoop]:
+    def loop(self, begin: Reg, end: Reg, step: int, initial: Sequence[Reg] = ()) -> Generator[OpenLoop]:
         """Write the body of a loop that runs any number of times, with as little control flow as is known."""
         known = begin.number, end.number
         match known:
@@ -201,7 +201,7 @@ class Code:
 
     def element(self, base: Reg, index: Reg) -> Reg:
         """Return the address of an element of `base`'s dtype, or a vector of addresses."""
-        text = f"getelementptr {memory_type(base.dtype)}, {base.typed}, {index.typed}"
+        text = f"getelementptr {type_text(base.dtype)}, {base.typed}, {index.typed}"
         reg = self.pure(text, base.dtype, index.lanes, (base, index))
         return Reg(reg.text, reg.dtype, reg.lanes, reg.level, is_address=True)
 

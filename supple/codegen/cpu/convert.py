@@ -8,8 +8,8 @@ from supple.ir.dtypes import DType
 def cast(code: Code, x: Reg, dtype: DType) -> Reg:
     """Return `x` in another dtype.
 
-    To b1: whether it is not 0. Float to integer truncates; integers wrap. To bf16 and f16: through f32, to nearest,
-    ties to even.
+    To b1: whether it is not 0. Float to integer truncates; integers wrap. To bf16 and f16: through f32, to
+    nearest, ties to even.
     """
     if x.dtype is dtype:
         return x

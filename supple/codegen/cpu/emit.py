@@ -1,11 +1,11 @@
 """Nest -> the text of an LLVM module with one public function.
 
-The public function takes addresses and sizes. It runs `@range` over all of the parallel iterations itself, or,
-where there is enough work, through GOMP_parallel, whose threads each run a part of them.
+The public function takes addresses and sizes. It runs `@range` over all of the parallel iterations itself, or
+through GOMP_parallel where there is enough work; then each thread runs a part of them.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from supple.codegen.cpu import vector
@@ -13,7 +13,7 @@ from supple.codegen.cpu.block import Block, CodegenError
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.index import Index
 from supple.codegen.cpu.memory import SLOT_LINE
-from supple.codegen.cpu.registers import Reg, constant, memory_type
+from supple.codegen.cpu.registers import Reg, constant, stored
 from supple.codegen.cpu.target import Features
 from supple.expr import Expr, const, product
 from supple.ir.dtypes import DType
@@ -129,7 +129,7 @@ def _addresses(code: Code, nest: Nest, target: Target) -> dict[str, tuple[Buffer
     """Return each buffer with its address: a parameter, or scratch on the stack."""
     found: dict[str, tuple[Buffer, Reg]] = {}
     for number, buffer in enumerate(_passed(nest)):
-        found[buffer.name] = buffer, Reg(f"%p{number}", buffer.dtype, is_address=True)
+        found[buffer.name] = buffer, Reg(f"%p{number}", stored(buffer.dtype), is_address=True)
     reserved = 0
     for buffer in nest.buffers:
         if buffer.access is Access.SCRATCH:
@@ -138,9 +138,9 @@ def _addresses(code: Code, nest: Nest, target: Target) -> dict[str, tuple[Buffer
             if length is None or reserved > target.scratch_bytes:
                 msg = f"scratch {buffer.name} of {buffer.size} elements in {nest.name}: no room on the stack"
                 raise CodegenError(msg)
-            name = code.fresh()
-            code.line(f"{name} = alloca [{max(length, 1)} x {memory_type(buffer.dtype)}], align 64")
-            found[buffer.name] = buffer, Reg(name, buffer.dtype, is_address=True)
+            kept = Reg(code.fresh(), stored(buffer.dtype))
+            code.line(f"{kept.text} = alloca [{max(length, 1)} x {kept.type}], align 64")
+            found[buffer.name] = buffer, replace(kept, is_address=True)
     return found
 
 
@@ -160,7 +160,7 @@ def _coordinates(block: Block, axes: tuple[Axis, ...], unit: Reg) -> dict[str, R
 
 
 def _entry(nest: Nest, form: Shape, limit: tuple[Expr, int] | None) -> str:
-    """Return the public function: one thread where limit[0] operations are fewer than limit[1], or it is None."""
+    """Return the public function; limit[0] operations take one thread where they are fewer than limit[1]."""
     code = Code()
     index = Index(code, _sizes(nest).__getitem__)
     total = index(form.total)

@@ -40,7 +40,7 @@ class Compiler:
 def object_code(text: str, cpu: Cpu) -> bytes:
     """Return the ELF object of a module.
 
-    No optimiser runs over the text: what it would find (invariants, common parts, unrolling) is written that way.
+    No optimiser runs over the text: what it would find is written that way already.
     """
     with llvm.parse_assembly(text) as module:
         return machine(cpu).emit_object(module)

@@ -1,12 +1,12 @@
 """Loads and stores: contiguous vectors, broadcasts, gathers and scatters, under masks.
 
-A load whose address is the same in all lanes is a scalar. The memory of a lane that is masked out is not touched.
+A load whose address is the same in all lanes is a scalar. The memory of masked lanes is not touched.
 """
 
 from typing import Final
 
 from supple.codegen.cpu.block import Block, iota
-from supple.codegen.cpu.registers import Reg, constant, mangled, type_text
+from supple.codegen.cpu.registers import Reg, constant, mangled, stored, type_text
 from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Access, Buffer, Load, Store
@@ -127,7 +127,7 @@ def _many(block: Block, buffer: Buffer, pointer: Reg, mask: Reg | None, other: R
 
 def _read(block: Block, buffer: Buffer, text: str, operands: tuple[Reg, ...], lanes: int) -> Reg:
     """Return the result of a load; loads of buffers that nobody writes are shared and hoisted."""
-    raw = DType.U8 if buffer.dtype is DType.BOOL else buffer.dtype
+    raw = stored(buffer.dtype)
     if buffer.access is Access.READ:
         return block.code.trapping(text, raw, lanes, operands)
     return block.code.here(text, raw, lanes)

@@ -62,9 +62,9 @@ def type_text(dtype: DType, lanes: int = 1) -> str:
     return name if lanes == 1 else f"<{lanes} x {name}>"
 
 
-def memory_type(dtype: DType, lanes: int = 1) -> str:
-    """Return the LLVM type of elements in memory: b1 takes a byte."""
-    return type_text(DType.U8 if dtype is DType.BOOL else dtype, lanes)
+def stored(dtype: DType) -> DType:
+    """Return the dtype whose registers look like its elements in memory: b1 takes a byte."""
+    return DType.U8 if dtype is DType.BOOL else dtype
 
 
 def mangled(dtype: DType, lanes: int = 1) -> str:

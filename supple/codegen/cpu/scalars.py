@@ -1,7 +1,8 @@
 """Scalar operators -> LLVM instructions: one rule for each name of SCALAR_OPS.
 
-A rule gets operands with equal lanes, in the dtypes that the operator's `Operands` fixes; `dtype` is that of the
-result. Results are those of eager PyTorch. Functions that need more than an instruction are in `math`.
+A rule gets operands with equal lanes, in the dtypes that the operator's `Operands` fixes; `dtype` is that of
+the result. Results are those of eager PyTorch. Functions of analysis are in `math`, remainders and powers in
+`division`.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,9 @@
 """Loops: vectors of the innermost axis with masked tails, several accumulators, blocked sums.
 
-The innermost axis of a loop runs in chunks of `copies` vectors (scalars where it is not VECTOR), each with its own
-accumulators so that steps do not wait for each other; then one vector at a time, masked to what is left. Long
-float sums restart their accumulators every BLOCK chunks and add the partial sums up, which bounds the error.
+The innermost axis of a loop runs in chunks of `copies` vectors (scalars where it is not VECTOR), each with
+its own accumulators so that steps do not wait for each other; then one vector at a time, masked to what is
+left. Long float sums restart their accumulators every BLOCK chunks and add the partial sums up, which bounds
+the error.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,8 @@ from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.statements import write, write_rules
 from supple.expr import as_expr, product
 from supple.ir.dtypes import DType
-from supple.ir.loops.nodes import Compute, IndexValue, Load, Loop, Role, Statement
+from supple.ir.loops.nodes import Compute, Loop, Role, Statement
+from supple.ir.loops.types import definitions
 
 LIGHT: Final = 8
 """Statements up to which a body is repeated four times."""
@@ -24,8 +26,8 @@ BLOCK: Final = 64
 """Chunks that one accumulator of a float sum takes before it is added to the total."""
 
 EXPENSIVE: Final = frozenset(
-    "pow atan2 fmod hypot exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh acosh "
-    "atanh erf erfc lgamma floordiv mod div".split()
+    "pow atan2 fmod hypot exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
+    "asinh acosh atanh erf erfc lgamma floordiv mod div".split()
 )
 
 Steps = Folding | ExtremePosition
@@ -36,7 +38,7 @@ def write_loop(block: Block, statement: Statement) -> None:
     """Write a loop; the results of its reduces become names of the block."""
     assert isinstance(statement, Loop)
     code = block.code
-    dtypes = defined(statement.body)
+    dtypes = dict(definitions(statement.body))
     steps = tuple(
         folding(each, dtypes[each.value] if each.value in dtypes else block.names[each.value].dtype)
         for each in statement.reduces
@@ -82,20 +84,6 @@ class Run:
 def flat(states: Sequence[State]) -> tuple[Reg, ...]:
     """Return all registers of the states."""
     return tuple(reg for state in states for reg in state)
-
-
-def defined(statements: Sequence[Statement]) -> dict[str, DType]:
-    """Return the dtypes of the names that the statements define at their own level."""
-    dtypes: dict[str, DType] = {}
-    for statement in statements:
-        match statement:
-            case Load() | Compute() | IndexValue():
-                dtypes[statement.name] = statement.dtype
-            case Loop():
-                dtypes.update((each.name, each.dtype) for each in statement.reduces)
-            case _:
-                pass
-    return dtypes
 
 
 def copies_for(loop: Loop, count: int) -> int:

@@ -13,8 +13,8 @@ end of the block it is in, and in blocks inside it) or stores one. Inner `Loop`s
         t2 = sub f32 t1, m
         store out[768*r + k] = t2
 
-Two address forms exist. Before `linearise` (inside schedule) an index is a tuple with one Expr per dimension of
-the buffer; a nest that leaves schedule has exactly one Expr: the element offset from the buffer's data pointer.
+Two address forms exist. Before `linearise` (inside schedule) an index is a tuple with one Expr per dimension
+of the buffer; a nest that leaves schedule has exactly one Expr: the element offset from its data pointer.
 Exprs range over axis symbols, size symbols and, for gathers, integer scalars named by earlier statements.
 """
 
@@ -71,7 +71,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """name = buffer[index], or `other` where the scalar `mask` (a b1 name) is false; the memory is not touched then.
+    """name = buffer[index], or `other` (memory untouched) where the scalar `mask`, the name of a b1, is false.
 
     `dtype` is the buffer's; b1 is one byte in memory, 0 or 1.
     """
@@ -151,7 +151,8 @@ class Nest:
         name: a C identifier, unique in its program.
         buffers: in the order of the kernel's pointer parameters; SCRATCH ones are not parameters.
         sizes: symbols that the host passes as 64-bit integers, after the pointers.
-        axes: PARALLEL ones first, then SERIAL ones; the last may be VECTOR (then the whole body is, inner loops are SERIAL).
+        axes: PARALLEL ones first, then SERIAL ones; the last may be VECTOR (then the whole body is, and inner
+            loops are SERIAL).
         origin: names of the graph nodes it computes, for people.
     """
 

@@ -1,0 +1,135 @@
+"""Mathematical functions of vectors: SLEEF from libtorch_cpu; lane by lane through libm where it has none."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from supple.codegen.cpu.code import Code
+from supple.codegen.cpu.registers import Reg, constant
+from supple.codegen.cpu.scalars import Emit, Scalars, scalars
+from supple.codegen.cpu.target import Features
+from supple.ir.dtypes import DType
+
+ACCURACY: Final = {
+    "exp": "u10",
+    "exp2": "u10",
+    "expm1": "u10",
+    "log": "u10",
+    "log2": "u10",
+    "log10": "u10",
+    "log1p": "u10",
+    "sin": "u10",
+    "cos": "u10",
+    "tan": "u10",
+    "asin": "u10",
+    "acos": "u10",
+    "atan": "u10",
+    "sinh": "u10",
+    "cosh": "u10",
+    "tanh": "u10",
+    "atanh": "u10",
+    "erf": "u10",
+    "erfc": "u15",
+    "lgamma": "u10",
+    "pow": "u10",
+    "atan2": "u10",
+    "hypot": "u05",
+}
+"""SLEEF's name for the error bound of each function, in tenths of a unit in the last place."""
+
+BY_LANE: Final = ("asinh", "acosh")
+"""Functions for which SLEEF fails on large arguments."""
+
+
+def sleef_name(function: str, dtype: DType, features: Features) -> str:
+    """Return the symbol of SLEEF's function for whole vectors of the machine: Sleef_expf16_u10avx512f."""
+    kind = f"{'f' if dtype is DType.F32 else 'd'}{features.vector_bytes // dtype.size}"
+    isa = {64: "avx512f", 32: "avx2"}.get(features.vector_bytes, "none")
+    return f"Sleef_{function}{kind}_{ACCURACY[function]}{isa}"
+
+
+def call(code: Code, features: Features, function: str, args: Sequence[Reg]) -> Reg:
+    """Return a function of f32 or f64 values with any lanes."""
+    dtype, lanes = args[0].dtype, args[0].lanes
+    name = sleef_name(function, dtype, features)
+    if not features.has_function(name):
+        return by_lane(code, function, args)
+    width = features.vector_bytes // dtype.size
+    if lanes == 1:
+        whole = [_in_lane_0(code, arg, width) for arg in args]
+        return code.extract(_call(code, name, whole), 0)
+    if lanes == width:
+        return _call(code, name, args)
+    parts = [
+        _call(code, name, [_part(code, arg, start, width) for arg in args])
+        for start in range(0, lanes, width)
+    ]
+    return _joined(code, parts)
+
+
+def _call(code: Code, name: str, args: Sequence[Reg]) -> Reg:
+    result = args[0]
+    code.declare(name, result.type, [arg.type for arg in args])
+    text = f"call {result.type} @{name}({', '.join(arg.typed for arg in args)})"
+    return code.pure(text, result.dtype, result.lanes, args)
+
+
+def _in_lane_0(code: Code, value: Reg, lanes: int) -> Reg:
+    """Return a vector with `value` in lane 0 and a harmless 1 in the others."""
+    ones = constant(value.dtype, 1, lanes)
+    return code.pure(f"insertelement {ones.typed}, {value.typed}, i64 0", value.dtype, lanes, (value,))
+
+
+def by_lane(code: Code, function: str, args: Sequence[Reg]) -> Reg:
+    """Return libm's function of each lane."""
+    dtype, lanes = args[0].dtype, args[0].lanes
+    name = function + ("f" if dtype is DType.F32 else "")
+    if lanes == 1:
+        return _call(code, name, args)
+    result = Reg("poison", dtype, lanes)
+    for lane in range(lanes):
+        one = _call(code, name, [code.extract(arg, lane) for arg in args])
+        text = f"insertelement {result.typed}, {one.typed}, i64 {lane}"
+        result = code.pure(text, dtype, lanes, (result, one))
+    return result
+
+
+def _part(code: Code, vector: Reg, start: int, length: int) -> Reg:
+    """Return lanes `start` to `start + length` of a vector."""
+    lanes = ", ".join(f"i32 {lane}" for lane in range(start, start + length))
+    text = f"shufflevector {vector.typed}, {vector.type} poison, <{length} x i32> <{lanes}>"
+    return code.pure(text, vector.dtype, length, (vector,))
+
+
+def _joined(code: Code, parts: Sequence[Reg]) -> Reg:
+    """Return the lanes of all parts (a power of two of them) as one vector."""
+    while len(parts) > 1:
+        half = [_pair(code, parts[n], parts[n + 1]) for n in range(0, len(parts), 2)]
+        parts = half
+    return parts[0]
+
+
+def _pair(code: Code, low: Reg, high: Reg) -> Reg:
+    lanes = low.lanes * 2
+    order = ", ".join(f"i32 {lane}" for lane in range(lanes))
+    text = f"shufflevector {low.typed}, {high.typed}, <{lanes} x i32> <{order}>"
+    return code.pure(text, low.dtype, lanes, (low, high))
+
+
+def _library(function: str) -> Emit:
+    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+        return call(s.code, s.features, function, args)
+
+    return emit
+
+
+def _libm(function: str) -> Emit:
+    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+        return by_lane(s.code, function, args)
+
+    return emit
+
+
+for _name in ACCURACY.keys() - {"pow"}:
+    scalars.on(_name)(_library(_name))
+for _name in BY_LANE:
+    scalars.on(_name)(_libm(_name))

@@ -1,0 +1,218 @@
+"""Run a nest with plain Python loops over Python numbers: slow, obvious, the oracle of code generation."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Final, cast
+
+import torch
+
+from supple.base.rules import Rules
+from supple.expr import Expr, evaluate
+from supple.ir.dtypes import DType
+from supple.ir.loops.meaning import meanings
+from supple.ir.loops.nodes import (
+    Access,
+    Axis,
+    Buffer,
+    Compute,
+    IndexValue,
+    Load,
+    Loop,
+    Nest,
+    Reduce,
+    Statement,
+    Store,
+)
+from supple.ir.loops.numbers import Number, greatest, least, rounded
+from supple.ir.loops.types import definitions, operand_dtypes
+
+
+def run(nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, int]) -> None:
+    """Run the nest on tensors: element 0 of a buffer is the first element of its tensor.
+
+    Values are rounded to their dtype after each operator; sums are exact and rounded once.
+
+    Raises:
+        IndexError: an access outside a buffer.
+    """
+    env: dict[str, Number] = dict(sizes)
+    memory: dict[str, list[Number]] = {}
+    for buffer in nest.buffers:
+        length = evaluate(buffer.size, sizes)
+        tensor = buffers.get(buffer.name)
+        memory[buffer.name] = [0] * length if tensor is None else _numbers(_flat(tensor, length))
+    machine = Machine(memory, {buffer.name: buffer for buffer in nest.buffers}, dict(definitions(nest.body)))
+    for point in _points(nest.axes, env):
+        machine.run(nest.body, {**env, **point})
+    for buffer in nest.buffers:
+        if buffer.access in (Access.WRITE, Access.UPDATE):
+            values = torch.tensor(memory[buffer.name], dtype=buffer.dtype.torch)
+            _flat(buffers[buffer.name], len(memory[buffer.name])).copy_(values)
+
+
+def _flat(tensor: torch.Tensor, length: int) -> torch.Tensor:
+    """Return `length` elements of the tensor's storage from its first element on."""
+    return tensor.detach().as_strided((length,), (1,))
+
+
+def _numbers(tensor: torch.Tensor) -> list[Number]:
+    return cast("list[Number]", tensor.tolist())  # pyright: ignore[reportUnknownMemberType]  # torch's list[Any]
+
+
+def _points(axes: Sequence[Axis], env: Mapping[str, Number]) -> "list[dict[str, Number]]":
+    """Return the values of the axes at each of their points, the last axis running fastest."""
+    numbers = {name: int(value) for name, value in env.items() if not isinstance(value, float)}
+    ranges = [range(evaluate(axis.extent, numbers)) for axis in axes]
+    names = [axis.symbol.name for axis in axes]
+    return [dict(zip(names, point, strict=True)) for point in product(*ranges)]
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The memory that statements read and write."""
+
+    memory: Mapping[str, list[Number]]
+    buffers: Mapping[str, Buffer]
+    dtypes: Mapping[str, DType]
+
+    def run(self, statements: Sequence[Statement], env: dict[str, Number]) -> None:
+        """Run statements in order; the names they define are added to `env`."""
+        for statement in statements:
+            runners[type(statement)](self, statement, env)
+
+    def place(self, buffer: str, index: Sequence[Expr], env: Mapping[str, Number]) -> int:
+        """Return the position that an index means.
+
+        Raises:
+            IndexError: it is outside the buffer.
+        """
+        (offset,) = [evaluate(each, _integers(env)) for each in index]
+        if not 0 <= offset < len(self.memory[buffer]):
+            msg = f"{buffer}[{offset}] of {len(self.memory[buffer])} elements"
+            raise IndexError(msg)
+        return offset
+
+
+def _integers(env: Mapping[str, Number]) -> dict[str, int]:
+    return {name: int(value) for name, value in env.items() if not isinstance(value, float)}
+
+
+Runner = Callable[[Machine, Statement, dict[str, Number]], None]
+runners: Final[Rules[Runner]] = Rules("run statement")
+
+
+@runners.on(Load)
+def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+    """A load that is masked out reads nothing."""
+    assert isinstance(statement, Load)
+    if statement.mask is not None and not env[statement.mask]:
+        env[statement.name] = rounded(statement.dtype, statement.other)
+        return
+    place = machine.place(statement.buffer, statement.index, env)
+    env[statement.name] = machine.memory[statement.buffer][place]
+
+
+@runners.on(Compute)
+def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+    """Numbers among the operands are rounded to the dtype they stand for."""
+    assert isinstance(statement, Compute)
+    dtypes = operand_dtypes(statement, machine.dtypes)
+    operands = [
+        env[arg] if isinstance(arg, str) else rounded(dtype, arg)
+        for arg, dtype in zip(statement.args, dtypes, strict=True)
+    ]
+    env[statement.name] = rounded(statement.dtype, meanings[statement.op](statement.dtype, *operands))
+
+
+@runners.on(IndexValue)
+def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+    """An index expression wraps to its dtype."""
+    assert isinstance(statement, IndexValue)
+    env[statement.name] = rounded(statement.dtype, evaluate(statement.value, _integers(env)))
+
+
+@runners.on(Store)
+def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+    """A store that is masked out writes nothing."""
+    assert isinstance(statement, Store)
+    if statement.mask is not None and not env[statement.mask]:
+        return
+    place = machine.place(statement.buffer, statement.index, env)
+    value = env[statement.value] if isinstance(statement.value, str) else statement.value
+    machine.memory[statement.buffer][place] = rounded(machine.buffers[statement.buffer].dtype, value)
+
+
+@runners.on(Loop)
+def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+    """Names defined in a loop end with the iteration; reduces see the value of each."""
+    assert isinstance(statement, Loop)
+    seen: dict[str, list[Number]] = {reduce.name: [] for reduce in statement.reduces}
+    for point in _points(statement.axes, env):
+        inside = {**env, **point}
+        machine.run(statement.body, inside)
+        for reduce in statement.reduces:
+            seen[reduce.name].append(inside[reduce.value])
+    for reduce in statement.reduces:
+        env[reduce.name] = rounded(reduce.dtype, reductions[reduce.op](reduce, seen[reduce.name]))
+
+
+reductions: Final[Rules[Callable[[Reduce, list[Number]], Number]]] = Rules("reduce numbers")
+
+
+@reductions.on("sum")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """The sum, exact for finite floats."""
+    if not reduce.dtype.is_float:
+        return sum(values)
+    return math.fsum(values) if all(map(math.isfinite, values)) else sum(values, 0.0)
+
+
+@reductions.on("prod")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """The product."""
+    return math.prod(values)
+
+
+@reductions.on("any")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """Whether one of them is true."""
+    return any(values)
+
+
+@reductions.on("all")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """Whether all of them are true."""
+    return all(values)
+
+
+@reductions.on("max")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """The largest; NaN where one is NaN."""
+    nans = [value for value in values if value != value]
+    return nans[0] if nans else max(values, default=least(reduce.dtype))
+
+
+@reductions.on("min")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """The smallest; NaN where one is NaN."""
+    nans = [value for value in values if value != value]
+    return nans[0] if nans else min(values, default=greatest(reduce.dtype))
+
+
+@reductions.on("argmax")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """The first position of a NaN, else of the largest; 0 where there is none."""
+    return _first(values, max(values, default=0))
+
+
+@reductions.on("argmin")
+def _(reduce: Reduce, values: list[Number]) -> Number:
+    """The first position of a NaN, else of the smallest; 0 where there is none."""
+    return _first(values, min(values, default=0))
+
+
+def _first(values: list[Number], extreme: Number) -> int:
+    nans = [place for place, value in enumerate(values) if value != value]
+    return nans[0] if nans else values.index(extreme) if values else 0
