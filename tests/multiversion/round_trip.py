@@ -12,6 +12,8 @@ DIRECTIONS = ("FORWARD_", "BACKWARD_")
 UNPLACED = frozenset({"KW_NAMES", "RESUME"})
 # 3.13 splits these in two; the position of the half that may raise is kept.
 TESTS = frozenset({"POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "UNARY_NOT"})
+# A name can be that of a local, a cell and a free variable at once: the slot tells.
+CELLS = frozenset({"DELETE_FAST", "LOAD_FAST", "LOAD_FAST_AND_CLEAR", "STORE_FAST"})
 INVISIBLE = frozenset({"CACHE", "EXTENDED_ARG"})
 
 
@@ -47,11 +49,12 @@ def parts(instruction: dis.Instruction, code: CodeType) -> Iterator[tuple[str, o
         yield "LOAD_CONST", key(value)
         yield "RETURN_VALUE", None
     elif op == "LOAD_FAST_CHECK":
-        yield "LOAD_FAST", value
+        yield "LOAD_FAST", (value, instruction.arg)
     elif op in {"LOAD_FAST_LOAD_FAST", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}:
         first, second = op[: op.index("FAST") + 4], op[op.index("FAST") + 5 :]
-        yield first, value[0]
-        yield second, value[1]
+        arg = instruction.arg or 0
+        yield first, (value[0], arg >> 4)
+        yield second, (value[1], arg & 15)
     elif op == "LOAD_GLOBAL" and instruction.arg is not None and instruction.arg & 1:
         # 3.11 and 3.12 push the NULL first.
         ops = [("PUSH_NULL", None), ("LOAD_GLOBAL", value)]
@@ -66,6 +69,8 @@ def parts(instruction: dis.Instruction, code: CodeType) -> Iterator[tuple[str, o
         yield op, instruction.arg
     elif op == "YIELD_VALUE" and instruction.arg is not None:
         yield op, instruction.arg == 1
+    elif instruction.opcode in dis.hasfree or op in CELLS:
+        yield op, (value, instruction.arg)
     else:
         yield op, value
 

@@ -18,7 +18,14 @@ import pytest
 from tests.multiversion.round_trip import check, nested, reassembled
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
-SAMPLE = ("contextlib.py", "dataclasses.py", "enum.py", "json/decoder.py", "asyncio/taskgroups.py", "inspect.py")
+SAMPLE = (
+    "contextlib.py",
+    "dataclasses.py",
+    "enum.py",
+    "json/decoder.py",
+    "asyncio/taskgroups.py",
+    "inspect.py",
+)
 
 
 def compiled(path: Path) -> CodeType | None:
@@ -61,19 +68,15 @@ def test_sample_round_trips(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @pytest.mark.parametrize("top", tops())
-def test_whole_library_round_trips(top: str, record_property: Callable[[str, object], None]) -> None:
-    codes, instructions = 0, 0
+def test_whole_library_round_trips(top: str) -> None:
     for path in files(top):
         code = compiled(path)
         for each in nested(code) if code is not None else ():
             try:
-                instructions += check(each)
+                check(each)
             except Exception as error:
                 error.add_note(f"in {path}, {each.co_qualname}, line {each.co_firstlineno}")
                 raise
-            codes += 1
-    record_property("codes", codes)
-    record_property("instructions", instructions)
 
 
 def rebuilt(name: str) -> types.ModuleType:
@@ -92,7 +95,7 @@ def rebuilt(name: str) -> types.ModuleType:
 def json_text() -> Iterator[object]:
     encoder, decoder, scanner = rebuilt("json.encoder"), rebuilt("json.decoder"), rebuilt("json.scanner")
     encoder.c_make_encoder = None
-    value = {"a": [1, 2.5, None, True, "snow\u2603"], "b": {"c": [], "d": {}}, "e": "\t\"\\"}
+    value = {"a": [1, 2.5, None, True, "snow\u2603"], "b": {"c": [], "d": {}}, "e": '\t"\\'}
     text = encoder.JSONEncoder(indent=2, sort_keys=True).encode(value)
     yield text
     reader = decoder.JSONDecoder()
@@ -100,7 +103,7 @@ def json_text() -> Iterator[object]:
     reader.scan_once = scanner.py_make_scanner(reader)
     yield reader.decode(text) == value
     for broken in ('{"a": 1,}', "[1, 2", '"\\x"', "nul"):
-        with pytest.raises(ValueError) as caught:
+        with pytest.raises(ValueError, match="line 1 column") as caught:
             reader.decode(broken)
         yield str(caught.value)
 
@@ -140,7 +143,9 @@ def enums_and_records() -> Iterator[object]:
     yield [repr(each) for each in colour]
     permission = enum.Flag("permission", "r w x")
     yield repr(permission.r | permission.x), repr(~permission.r)
-    record = dataclasses.make_dataclass("record", [("x", int), ("y", list, dataclasses.field(default_factory=list))])
+    record = dataclasses.make_dataclass(
+        "record", [("x", int), ("y", list, dataclasses.field(default_factory=list))]
+    )
     yield repr(record(1)), dataclasses.asdict(record(2, [record(3)])), record(1) == record(1)
     yield statistics.quantiles(range(20), n=7), statistics.stdev([1.5, 2.5, 4.0])
 

@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Final, cast
 
 from supple.base.rules import Rules
-from supple.capture.bytecode.instruction import Decoded, Instruction, Position, Region
+from supple.capture.bytecode.instruction import FREE_MARK, Decoded, Instruction, Position, Region
 from supple.capture.bytecode.tables import (
     BINARY_SYMBOLS,
     COMPARISONS,
@@ -46,6 +46,7 @@ class _Reader:
         "after",
         "code",
         "edges",
+        "free",
         "index_of",
         "keywords",
         "names",
@@ -59,7 +60,8 @@ class _Reader:
     def __init__(self, code: CodeType) -> None:
         self.code = code
         self.names = code.co_names
-        self.slots = _slots(code)
+        self.free = _free_names(code)
+        self.slots = _slots(code, self.free)
         self.out: list[Emitted] = []
         self.index_of: list[int] = []
         self.edges: dict[int, int] = {}
@@ -85,9 +87,14 @@ _Rule = Callable[[_Reader, int], None]
 _rules: Final[Rules[_Rule]] = Rules("decode")
 
 
-def _slots(code: CodeType) -> tuple[str, ...]:
+def _free_names(code: CodeType) -> tuple[str, ...]:
+    own = {*code.co_varnames, *code.co_cellvars}
+    return tuple(name + FREE_MARK if name in own else name for name in code.co_freevars)
+
+
+def _slots(code: CodeType, free: tuple[str, ...]) -> tuple[str, ...]:
     cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
-    return code.co_varnames + cells + code.co_freevars
+    return code.co_varnames + cells + free
 
 
 def decode(code: CodeType) -> Decoded:
@@ -106,7 +113,7 @@ def decode(code: CodeType) -> Decoded:
         kwonlyargcount=code.co_kwonlyargcount,
         varnames=code.co_varnames,
         cellvars=code.co_cellvars,
-        freevars=code.co_freevars,
+        freevars=reader.free,
         docstring=code.co_consts[0] if code.co_consts and isinstance(code.co_consts[0], str) else None,
         instructions=tuple(
             [

@@ -7,6 +7,7 @@ the stack is (NULL, callable, arguments...) or (method, self, arguments...), wha
 from bisect import bisect_right
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class Region:
     lasti: bool
 
 
+FREE_MARK: Final = " (free)"
+
 _region_start = attrgetter("start")
 
 
@@ -62,7 +65,8 @@ class Header:
         argcount: positional parameters, positional-only ones included.
         varnames: parameters in order (`*args` and `**kwargs` last), then the other fast locals.
         cellvars: locals that inner functions capture; a parameter may be in `varnames` too.
-        freevars: variables captured from enclosing functions.
+        freevars: variables captured from enclosing functions; one that shares its name with a local or a
+            cell of this function has `FREE_MARK` behind it, here and in the instructions.
         docstring: the first constant where it is a string, as `MAKE_FUNCTION` reads it.
     """
 

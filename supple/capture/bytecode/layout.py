@@ -8,7 +8,7 @@ from bytecode.concrete import ExceptionTableEntry
 from bytecode.instr import InstrLocation
 
 from supple.capture.bytecode.decode import has_operand
-from supple.capture.bytecode.instruction import Position
+from supple.capture.bytecode.instruction import FREE_MARK, Position
 from supple.capture.bytecode.writer import Item, Writer
 
 
@@ -37,7 +37,8 @@ def assembled(writer: Writer, stack_size: int) -> CodeType:
     code.flags = CompilerFlags(header.flags)
     code.argcount, code.posonlyargcount = header.argcount, header.posonlyargcount
     code.kwonlyargcount = header.kwonlyargcount
-    code.cellvars, code.freevars = list(header.cellvars), list(header.freevars)
+    code.cellvars = list(header.cellvars)
+    code.freevars = [name.removesuffix(FREE_MARK) for name in header.freevars]
     return code.to_code(stack_size, compute_exception_stack_depths=False)
 
 
