@@ -1,9 +1,10 @@
 """Host program -> Python text: one straight-line function with nothing in it but the steps.
 
-The text defines `run(inputs) -> tuple`; kernels are global names (the convention of `runtime.load`). Measured per call:
-`torch.empty_strided` 1.3 us, `torch.mm` 4.3 us against `torch.ops.aten.mm.default` 7.5 us, `torch.as_strided` 4.5 us,
-`torch.t` 3.2 us, `data_ptr` 0.1 us. So library calls go through the function of `torch` with the same schema
-where one exists, and a pointer that several launches need is asked for once.
+The text defines `run(inputs) -> tuple`; kernels are global names (the convention of `runtime.load`).
+Measured per call: `torch.empty_strided` 1.3 us, `torch.mm` 4.3 us against `torch.ops.aten.mm.default` 7.5
+us, `torch.as_strided` 4.5 us, `torch.t` 3.2 us, `data_ptr` 0.1 us. So library calls go through the function
+of `torch` with the same schema where one exists, and a pointer that several launches need is asked for
+once.
 """
 
 from collections import Counter
@@ -12,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from supple.base.rules import Rules
-from supple.expr import Expr, const, text as expr_text
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.expr import Expr, const
+from supple.expr import text as expr_text
+from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, View
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta
 
@@ -21,9 +23,9 @@ from supple.ir.meta import TensorMeta
 PUBLIC: Final = {
     f"aten.{name}": f"torch.{name.split('.')[0]}"
     for name in (
-        "mm.default addmm.default bmm.default baddbmm.default convolution.default cumsum.default sort.default "
-        "sort.stable topk.default scatter.src scatter.value scatter_add.default index_put.default "
-        "embedding.default index_select.default gather.default"
+        "mm.default addmm.default bmm.default baddbmm.default convolution.default cumsum.default "
+        "sort.default sort.stable topk.default scatter.src scatter.value scatter_add.default "
+        "index_put.default embedding.default index_select.default gather.default"
     ).split()
 }
 
@@ -82,18 +84,7 @@ def _numbers(values: tuple[Expr, ...]) -> str:
 
 def _argument(arg: object) -> str:
     """Return an argument as Python text, size expressions as arithmetic."""
-    match arg:
-        case Value():
-            return arg.name
-        case Expr():
-            return _number(arg)
-        case list():
-            return f"[{', '.join(_argument(item) for item in arg)}]"  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open constants
-        case tuple():
-            items = [_argument(item) for item in arg]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open constants
-            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-        case _:
-            return argument_text(arg)
+    return argument_text(arg, _number)
 
 
 @lines.on(Alloc)
@@ -135,7 +126,9 @@ def _(out: Text, step: Step) -> None:
     meta: TensorMeta = step.meta
     make = out.bind("torch.as_strided")
     offset = "" if meta.offset is const(0) else f", {step.base}.storage_offset() + {_number(meta.offset)}"
-    out.lines.append(f"{step.name} = {make}({step.base}, {_numbers(meta.sizes)}, {_numbers(meta.strides)}{offset})")
+    out.lines.append(
+        f"{step.name} = {make}({step.base}, {_numbers(meta.sizes)}, {_numbers(meta.strides)}{offset})"
+    )
 
 
 @lines.on(Free)

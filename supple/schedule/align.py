@@ -1,7 +1,7 @@
 """Align: how the points of one kernel correspond to the points of another.
 
-A correspondence gives, for each axis of the guest kernel, an expression over the host's axes; it is one to one
-between the guest's points and either all points of the host or its rows.
+A correspondence gives, for each axis of the guest kernel, an expression over the host's axes; it is one to
+one between the guest's points and either all points of the host or its rows.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ def candidates(
 
 
 def _keeps_inner(host: Kernel, guest: Kernel, place: Place) -> bool:
-    """Tell whether inner axes of the guest run along inner axes of the host, in order, and rows along rows."""
+    """Tell whether inner axes of the guest run along those of the host, in order."""
     if not guest.inner:
         return True
     inner = [place[axis.symbol] for axis in guest.loops]

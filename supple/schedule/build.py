@@ -1,8 +1,9 @@
 """Build: the members of one kernel become statements over logical coordinates.
 
-A kernel runs over row axes; a reducing kernel has, at each row, one loop over its inner axes per phase: what needs
-a reduction's result comes a phase later than it. Statements go to the outermost place where their operands exist,
-and equal statements are written once. Values that are dear and needed in several phases are kept in scratch.
+A kernel runs over row axes; a reducing kernel has, at each row, one loop over its inner axes per phase:
+what needs a reduction's result comes a phase later than it. Statements go to the outermost place where
+their operands exist, and equal statements are written once. Values that are dear and needed in several
+phases are kept in scratch.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ SCRATCH_COST: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A definition that a kernel computes at `place`: an expression over the kernel's axes per domain symbol."""
+    """A definition that a kernel computes at `place`: for each domain symbol an expression over its axes."""
 
     definition: Definition
     place: Mapping[Symbol, Expr]
@@ -78,7 +79,7 @@ Key = tuple[str, Index]
 
 @dataclass(frozen=True, slots=True)
 class Scratch:
-    """A per-thread buffer that holds `key`, a value at coordinates, at element `place` between phases of a row."""
+    """A per-thread buffer that holds the value `key` at element `place` between the phases of a row."""
 
     name: str
     key: Key
@@ -87,7 +88,7 @@ class Scratch:
 
 
 class Builder:
-    """Writes the statements of one kernel. `scratch` says which values are kept between phases; None: find out."""
+    """Writes the statements of one kernel; `scratch` says what is kept between phases, None to find out."""
 
     def __init__(
         self,
@@ -182,7 +183,7 @@ class Builder:
     # Values.
 
     def value(self, name: str, index: Index, mask: Scalar | None = None) -> Scalar:
-        """Return the scalar `name[index]`; where the mask is false it is undefined and no memory is touched."""
+        """Return the scalar `name[index]`; where the mask is false it is undefined, no memory touched."""
         key = (name, index, mask)
         known = self._known(key)
         if known is not None:
@@ -201,7 +202,7 @@ class Builder:
         return result
 
     def _from_earlier(self, name: str, index: Index) -> Scalar | None:
-        """Return a value that an earlier phase stored or kept, where reading it is cheaper than computing it."""
+        """Return a value that an earlier phase stored or kept, where reading it is the cheaper way."""
         if self.loop is None or not self._is_inner(index):
             return None
         cost = self.computing_cost(self.definitions[name])
@@ -387,7 +388,7 @@ def build(
     sources: frozenset[str],
     scratch_bytes: int,
 ) -> Built:
-    """Return the statements of a kernel; dear values needed in several phases go to scratch where a row fits."""
+    """Return the statements of a kernel; dear values of several phases go to scratch where a row fits."""
     first = Builder(kernel, definitions, sources, dtypes, None)
     body = first.statements()
     if not first.repeated:

@@ -55,7 +55,7 @@ class _Names:
 
 
 def canonical(nest: Nest) -> Nest:
-    """Return the nest with its name and origin empty and all names in it given in order: b0, r0, k0, t0, ..."""
+    """Return the nest with name and origin empty and all names in it given in order: b0, r0, k0, t0, ..."""
     names = _Names({buffer.name: f"b{place}" for place, buffer in enumerate(nest.buffers)})
     axes = tuple(names.axis(axis, "r", place) for place, axis in enumerate(nest.axes))
     buffers = tuple(replace(buffer, name=names.buffers[buffer.name]) for buffer in nest.buffers)

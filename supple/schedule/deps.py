@@ -1,7 +1,7 @@
-"""Who reads what, where: sources, users, accesses through inlined definitions, and reachability between units.
+"""Who reads what, where: sources, and accesses to them through inlined definitions.
 
-A source is a value in memory or in a kernel of its own (an input, a library call's result, a seed); every other
-definition is inlined into its readers. An access is a source and the coordinates at which it is read.
+A source is a value in memory or in a kernel of its own (an input, a library call's result, a seed); every
+other definition is inlined into its readers. An access is a source and the coordinates at which it is read.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

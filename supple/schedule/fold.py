@@ -1,4 +1,4 @@
-"""Scalar operations on numbers are computed while scheduling, those with one known operand where it decides."""
+"""Scalar operations on numbers are computed while scheduling; some are decided by one operand."""
 
 import operator
 from collections.abc import Callable

@@ -1,10 +1,11 @@
 """Fuse: which values get a kernel of their own, and which kernels become one.
 
-Every value that must be in memory, every reduction, and every pointwise value that is dear to recompute for its
-several readers is a seed; all others are inlined. Seeds start as kernels of their own. Then producers and consumers
-are merged where they run over the same points (vertical), and kernels over the same points that read the same
-memory (horizontal). A merged value that nobody outside reads never reaches memory. Gain is counted in reads and
-writes saved; a merge that would serialise work, or recompute a dear value many times, is refused.
+Every value that must be in memory, every reduction, and every pointwise value that is dear to recompute for
+its several readers is a seed; all others are inlined. Seeds start as kernels of their own. Then producers
+and consumers are merged where they run over the same points (vertical), and kernels over the same points
+that read the same memory (horizontal). A merged value that nobody outside reads never reaches memory. Gain
+is counted in reads and writes saved; a merge that would serialise work, or recompute a dear value many
+times, is refused.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -110,7 +111,7 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
 
 
 def _streams(load: Load, definition: Definition, lowered: Lowered, streams: Mapping[str, int]) -> int:
-    """Return how many values of the definition's size are read from memory for a load; broadcast ones are not."""
+    """Return how many values of the definition's size a load reads; broadcast ones do not count."""
     read = lowered.metas[load.buffer].numel
     mine = numel(definition.domain)
     is_smaller = read is not mine and not (read.is_const and mine.is_const and read.value >= mine.value)
@@ -236,7 +237,7 @@ class Fusion:
                     yield guest.members[access.source].index, at(access.index, member.place)
 
     def _merged(self, host: Kernel, guest: Kernel, place: Mapping[Symbol, Expr]) -> Kernel | None:
-        """Return both kernels as one over the host's axes; None when a value would be read at another point."""
+        """Return both kernels as one over the host's axes; None when a value would be read elsewhere."""
         moved = {
             name: Member(member.definition, {s: at((e,), place)[0] for s, e in member.place.items()})
             for name, member in guest.members.items()
@@ -259,7 +260,7 @@ class Fusion:
         return merged if aligned or not crossing else None
 
     def _check(self, access: Access, merged: Kernel, depth: int = 0) -> bool | None:
-        """Return whether a read is at the point where the kernel is (True), elsewhere (False), or illegal (None)."""
+        """Return whether a read is where the kernel is (True), elsewhere (False), or illegal (None)."""
         member = merged.members.get(access.source)
         if member is None:
             return False

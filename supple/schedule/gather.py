@@ -1,4 +1,4 @@
-"""Values read at chosen places: masked pieces (cat, pad, slice_scatter) and integer tensors as coordinates."""
+"""Values read at chosen places: masked pieces (cat, pad, scatter), integer tensors as coordinates."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from supple.schedule.views import argument, dimension, integer, listed, place_fr
 def _inside(
     body: Body, place: Expr, size: Expr, *, from_zero: bool = True, to_end: bool = True
 ) -> str | None:
-    """Return the b1 scalar `0 <= place < size`, leaving out the ends that are known to hold; None if both are."""
+    """Return the b1 scalar `0 <= place < size`, leaving out the ends that hold; None if both do."""
     scalar = body.index(place)
     tests: list[str] = []
     if from_zero:

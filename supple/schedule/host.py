@@ -13,7 +13,7 @@ from supple.schedule.lower import Call, Lowered
 
 
 class Steps:
-    """Collects the steps of a host program. Values keep their graph names until `host` makes identifiers of them."""
+    """Collects the steps of a host program. Values keep their graph names."""
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered

@@ -1,7 +1,8 @@
 """Lower: each node of an ATen graph becomes definitions, or a library call where no rule applies.
 
-The table `lowerings` maps an op name to a rule; rules live in pointwise, reduce, views, gather and create. A rule
-that cannot serve a case raises `NotLowered`, and the node becomes a library call. It must not know of kernels.
+The table `lowerings` maps an op name to a rule; rules live in pointwise, reduce, views, gather and create.
+A rule that cannot serve a case raises `NotLowered`, and the node becomes a library call. It must not know
+of kernels.
 """
 
 from collections.abc import Callable, Iterator, Mapping

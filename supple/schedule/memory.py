@@ -4,27 +4,12 @@ A temporary that a kernel writes takes over the buffer of a dead one of the same
 results of library calls are never taken over; neither is a buffer that a live view or a result may share.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from supple.ir.host.nodes import Alloc, Extern, Free, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import Alloc, Extern, Free, Launch, Return, Step, Value, View, map_leaves, values_in
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
-
-
-def values_in(arg: object) -> Iterator[str]:
-    """Yield the names of the Values in a host argument."""
-    match arg:
-        case Value():
-            yield arg.name
-        case list() | tuple():
-            for item in arg:  # pyright: ignore[reportUnknownVariableType]  # open constants
-                yield from values_in(item)
-        case dict():
-            for item in arg.values():  # pyright: ignore[reportUnknownVariableType]  # open constants
-                yield from values_in(item)
-        case _:
-            pass
 
 
 def used(step: Step) -> tuple[str, ...]:
@@ -127,17 +112,11 @@ def renamed_step(step: Step, names: Mapping[str, str]) -> Step:
 
 def renamed_arg(arg: object, names: Mapping[str, str]) -> object:
     """Return a host argument with the names of Values replaced."""
-    match arg:
-        case Value():
-            return Value(names.get(arg.name, arg.name))
-        case list():
-            return [renamed_arg(item, names) for item in arg]  # pyright: ignore[reportUnknownVariableType]  # open constants
-        case tuple():
-            return tuple(renamed_arg(item, names) for item in arg)  # pyright: ignore[reportUnknownVariableType]  # open constants
-        case dict():
-            return {key: renamed_arg(item, names) for key, item in arg.items()}  # pyright: ignore[reportUnknownVariableType]  # open constants
-        case _:
-            return arg
+
+    def rename(leaf: object) -> object:
+        return Value(names.get(leaf.name, leaf.name)) if isinstance(leaf, Value) else leaf
+
+    return map_leaves(rename, arg)
 
 
 def _freed(steps: Sequence[Step], inputs: frozenset[str]) -> tuple[Step, ...]:

@@ -1,8 +1,7 @@
 """Elementwise rules: the result at a point is scalar arithmetic on the operands at that point, broadcast.
 
 Scalars reach a rule in the dtype of the tensor operands (`Operands.COMMON`: comparisons), in the result's
-(`SAME`) or as they are in memory (`RAW`). Arithmetic on bf16 and f16 is done in f32, and the result rounded after
-every op, as in eager.
+(`SAME`) or as they are in memory (`RAW`). Arithmetic on bf16 and f16 is done in f32 and rounded, as in eager.
 """
 
 from collections.abc import Callable

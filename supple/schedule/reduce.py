@@ -3,7 +3,6 @@
 Sums of bf16 and f16 accumulate in f32 and are rounded once, as in eager.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from supple.expr import Expr, Symbol, const
@@ -13,7 +12,7 @@ from supple.ir.loops.nodes import Axis, Scalar
 from supple.ir.meta import TensorMeta, contiguous
 from supple.schedule.define import Body, coordinates
 from supple.schedule.lower import Lowering, NotLowered, lowerings
-from supple.schedule.views import argument, dimension
+from supple.schedule.views import argument, dimension, listed
 
 
 class Reduction:
@@ -49,12 +48,8 @@ def position_symbol(position: Expr) -> Symbol:
 
 def _dims(dims: object, rank: int) -> frozenset[int]:
     """Return the reduced dimensions; None and an empty list mean all."""
-    if isinstance(dims, (list, tuple)) and dims:
-        listed: Sequence[object] = dims  # pyright: ignore[reportUnknownVariableType]  # open constants
-        return frozenset(dimension(dim, rank) for dim in listed)
-    if dims is None or isinstance(dims, (list, tuple)):
-        return frozenset(range(rank))
-    return frozenset((dimension(dims, rank),)) if rank else frozenset()
+    given = [] if dims is None else listed(dims)
+    return frozenset(dimension(dim, rank) for dim in given) if given and rank else frozenset(range(rank))
 
 
 def _accumulate(state: Lowering, node: Node, reduction: Reduction, op: str, dtype: DType) -> str:

@@ -1,8 +1,9 @@
 """Tile: a kernel's statements at logical coordinates become a nest over element offsets.
 
-In order: coordinates become offsets by the buffers' strides; axes are split where an offset divides by a fixed number,
-so that views leave no divisions; the vector axis is chosen (unit strides, stores count double); rows are ordered by
-the strides of what is stored; neighbouring axes that every offset walks as one are joined.
+In order: coordinates become offsets by the buffers' strides; axes are split where an offset divides by a
+fixed number, so that views leave no divisions; the vector axis is chosen (unit strides, stores count
+double); rows are ordered by the strides of what is stored; neighbouring axes that every offset walks as one
+are joined.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -177,7 +178,7 @@ def _has_division(e: Expr) -> bool:
 
 
 def _score(body: Sequence[Statement], axis: Symbol) -> int:
-    """Return how well an axis suits vectors: accesses with unit stride count for it, other strides against it."""
+    """Return how well an axis suits vectors: unit strides count for it, other strides against it."""
     score = 0
     for statement in flat(body):
         if not isinstance(statement, (Load, Store)):

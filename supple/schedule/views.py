@@ -1,11 +1,12 @@
 """Views as coordinate maps: reading the view at a point is reading its base at another. They cost nothing.
 
-A rule returns, for the result's coordinates, those of the base. Ops that share storage in eager (`op.is_view`) become
-aliases, so that a library call gets the same strided tensor as in eager; flip, roll and the like do not.
+A rule returns, for the result's coordinates, those of the base. Ops that share storage in eager
+(`op.is_view`) become aliases, so that a library call gets the same strided tensor as in eager; flip, roll
+and the like do not.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 from supple.base.rules import Rules
 from supple.expr import Expr, as_expr, const
@@ -20,7 +21,7 @@ views: Final[Rules[ViewRule]] = Rules("views")
 
 
 def view(*names: str) -> Callable[[ViewRule], ViewRule]:
-    """Return a decorator that registers a coordinate map: (base, result, result's coordinates, node) -> base's."""
+    """Return a decorator that registers a map (base, result, result's coordinates, node) -> base's."""
 
     def register(rule: ViewRule) -> ViewRule:
         views.on(*names)(rule)
@@ -90,7 +91,7 @@ def reshaped(index: Sequence[Expr], sizes: Sequence[Expr], onto: Sequence[Expr])
 
 
 def _grows_first(left: Expr, right: Expr) -> bool | None:
-    """Tell which product must grow to become equal: the constant that is smaller; None when sizes are symbolic."""
+    """Tell whether the left product must grow to become equal; None when sizes are symbolic."""
     if left.is_const and right.is_const:
         return left.value < right.value
     return None
@@ -105,7 +106,7 @@ def dimension(arg: object, rank: int) -> int:
 def listed(arg: object) -> list[object]:
     """Return a list argument; one item stands for a list of one."""
     if isinstance(arg, (list, tuple)):
-        return list(arg)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open constants
+        return list(cast("list[object]", arg))
     return [arg]
 
 

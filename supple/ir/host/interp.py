@@ -8,7 +8,7 @@ import torch
 
 from supple.base.rules import Rules
 from supple.expr import Expr, evaluate
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View, map_leaves
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
@@ -36,21 +36,16 @@ class Machine:
 
     def argument(self, arg: object) -> object:
         """Return an argument with Values and Exprs replaced by what they stand for."""
-        match arg:
+        return map_leaves(self._leaf, arg)
+
+    def _leaf(self, leaf: object) -> object:
+        match leaf:
             case Value():
-                return self.values[arg.name]
+                return self.values[leaf.name]
             case Expr():
-                return self.number(arg)
-            case list():
-                return [self.argument(item) for item in arg]  # pyright: ignore[reportUnknownVariableType]  # open constants
-            case tuple():
-                return tuple(self.argument(item) for item in arg)  # pyright: ignore[reportUnknownVariableType]  # open constants
-            case dict():
-                return {key: self.argument(item) for key, item in arg.items()}  # pyright: ignore[reportUnknownVariableType]  # open constants
-            case slice():
-                return slice(self.argument(arg.start), self.argument(arg.stop), self.argument(arg.step))
+                return self.number(leaf)
             case _:
-                return arg
+                return leaf
 
     def places(self, meta: TensorMeta) -> tuple[list[int], list[int], int]:
         """Return sizes, strides and offset as integers."""

@@ -3,8 +3,9 @@
 A value is a tensor, known by its name. Inputs are named first; each step defines new names; `Free` ends one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from supple.expr import Expr, Symbol
 from supple.ir.meta import TensorMeta
@@ -30,7 +31,7 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Run a kernel: `buffers` are tensor names in the order of the nest's parameters, then integer `sizes`."""
+    """Run a kernel: `buffers` are tensor names in the order of the nest's parameters, then `sizes`."""
 
     kernel: str
     buffers: tuple[str, ...]
@@ -83,7 +84,10 @@ Step = Alloc | Launch | Extern | View | Free | Return
 
 @dataclass(frozen=True, slots=True)
 class SizeBinding:
-    """A size symbol and where the host reads it: dimension `dim` of the input named `input` (dim -1: the input is the integer)."""
+    """A size symbol and where the host reads it.
+
+    It is dimension `dim` of the input named `input`; with `dim` -1 that input is the integer itself.
+    """
 
     symbol: Symbol
     input: str
@@ -92,8 +96,37 @@ class SizeBinding:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host program: names of its inputs in order, how size symbols are read, and its steps (the last is Return)."""
+    """A host program: names of its inputs in order, how size symbols are read, and its steps."""
 
     inputs: tuple[str, ...]
     sizes: tuple[SizeBinding, ...]
     steps: tuple[Step, ...]
+
+
+def map_leaves(function: Callable[[object], object], arg: Arg) -> Arg:
+    """Return `arg` with every leaf replaced by `function(leaf)`, containers and slices rebuilt."""
+    match arg:
+        case list():
+            return [map_leaves(function, item) for item in cast("list[object]", arg)]
+        case tuple():
+            return tuple(map_leaves(function, item) for item in cast("tuple[object, ...]", arg))
+        case dict():
+            given = cast("dict[object, object]", arg)
+            return {key: map_leaves(function, item) for key, item in given.items()}
+        case slice():
+            ends = cast("slice[object, object, object]", arg)
+            return slice(*(map_leaves(function, end) for end in (ends.start, ends.stop, ends.step)))
+        case _:
+            return function(arg)
+
+
+def leaves(arg: Arg) -> Iterator[object]:
+    """Yield the leaves of an argument, left to right: constants, Exprs, Values."""
+    found: list[object] = []
+    map_leaves(found.append, arg)
+    return iter(found)
+
+
+def values_in(arg: Arg) -> Iterator[str]:
+    """Yield the names of the Values in an argument."""
+    return (leaf.name for leaf in leaves(arg) if isinstance(leaf, Value))

@@ -1,18 +1,18 @@
 """Well-formedness of host programs: one rule per kind of step.
 
 A name is live from the step that defines it to the `Free` that ends it, and is defined once in that span (a
-name may be defined again after its Free). Only live names are used; inputs are never freed; `Return` is the last step and
-nothing but it; what is neither freed nor returned leaks, except inputs.
+name may be defined again after its Free). Only live names are used; inputs are never freed; `Return` is the
+last step and nothing but it; what is neither freed nor returned leaks, except inputs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from supple.base.errors import SuppleError
 from supple.base.rules import Rules
 from supple.expr import Expr, Symbol, free_symbols
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View, leaves
 from supple.ir.meta import TensorMeta
 
 
@@ -80,23 +80,8 @@ def check(host: Host) -> None:
         raise SpecError(msg)
 
 
-def arguments(arg: object) -> Iterator[object]:
-    """Yield the leaves of an argument: constants, Exprs, Values."""
-    match arg:
-        case list() | tuple():
-            for item in arg:  # pyright: ignore[reportUnknownVariableType]  # open constants
-                yield from arguments(item)
-        case dict():
-            for item in arg.values():  # pyright: ignore[reportUnknownVariableType]  # open constants
-                yield from arguments(item)
-        case slice():
-            yield from arguments((arg.start, arg.stop, arg.step))
-        case _:
-            yield arg
-
-
 def _use_all(state: State, args: object, step: Step) -> None:
-    for leaf in arguments(args):
+    for leaf in leaves(args):
         if isinstance(leaf, Value):
             state.use(leaf.name, step)
         state.integers((leaf,), step)
@@ -162,7 +147,7 @@ def _(state: State, step: Step) -> None:
     """Uses what it returns; nothing else but inputs is live."""
     assert isinstance(step, Return), f"{step}"
     _use_all(state, step.values, step)
-    returned = {leaf.name for leaf in arguments(step.values) if isinstance(leaf, Value)}
+    returned = {leaf.name for leaf in leaves(step.values) if isinstance(leaf, Value)}
     left = state.live - returned - state.inputs
     if left:
         msg = f"never freed: {', '.join(sorted(left))}"
