@@ -3,7 +3,7 @@
 from supple.base import events
 from supple.ir.graph.nodes import Graph
 from supple.ir.host.nodes import Host
-from supple.ir.loops.nodes import Access, Nest
+from supple.ir.loops.nodes import Access, Nest, Role
 from supple.ir.program import Scheduled, Target
 from supple.schedule import create, gather, pointwise, reduce, views
 from supple.schedule.build import Kernel, build
@@ -25,14 +25,11 @@ def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
     """
     lowered = lower(graph)
     fused = fuse(lowered, fusion=fusion)
-    dtypes = {name: meta.dtype for name, meta in lowered.metas.items()}
     names = KernelNames()
     steps = Steps(lowered)
     for unit in fused.units:
         if isinstance(unit, Kernel):
-            nest = tile(
-                build(unit, lowered.definitions, dtypes, fused.sources, target.scratch_bytes), lowered.metas
-            )
+            nest = _nest(unit, lowered, fused.sources, target)
             named = names.named(nest)
             _announce(named, nest)
             steps.launch(named, tuple(b.name for b in nest.buffers if b.access is not Access.SCRATCH))
@@ -40,6 +37,16 @@ def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
             steps.call(lowered.calls[unit])
     steps.finish(lowered.outputs)
     return Scheduled(tuple(names.nests.values()), _host(lowered, steps))
+
+
+def _nest(kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Target) -> Nest:
+    """Return the nest of a kernel. Scratch holds one row, so there is none where vectors run across rows."""
+    dtypes = {name: meta.dtype for name, meta in lowered.metas.items()}
+    built = build(kernel, lowered.definitions, dtypes, sources, target.scratch_bytes)
+    nest = tile(built, lowered.metas)
+    if not built.scratch or not nest.axes or nest.axes[-1].role is not Role.VECTOR:
+        return nest
+    return tile(build(kernel, lowered.definitions, dtypes, sources, 0), lowered.metas)
 
 
 def _announce(named: Nest, nest: Nest) -> None:
