@@ -61,14 +61,15 @@ def result_dtype(operands: Sequence[Operand]) -> DType:
             place, dtype = 2, number_dtype(operand)
         known = groups[place]
         groups[place] = dtype if known is None else _PROMOTED[known, dtype]
-    return _combined(groups[0], _combined(groups[1], groups[2]))
+    found = _combined(groups[0], _combined(groups[1], groups[2]))
+    assert found is not None, "a result has operands"
+    return found
 
 
-def _combined(higher: DType | None, lower: DType | None) -> DType:
+def _combined(higher: DType | None, lower: DType | None) -> DType | None:
     """Return `higher` unless `lower` is of a wider category."""
     if higher is None or lower is None:
-        found = higher or lower
-        return DType.F32 if found is None else found
+        return higher or lower
     if category(higher) >= category(lower):
         return higher
     if category(lower) == 3 and category(higher) == 2:

@@ -1,0 +1,169 @@
+"""Shape rules of tensors made from numbers: filled, counted, and their `new_*` and `*_like` forms.
+
+Each takes the factory options of its overload: dtype, device, memory_format; layout and pin_memory say nothing about
+the metadata.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+import torch
+
+from supple.ir.dtypes import DType
+from supple.ir.meta import TensorMeta
+from supple.shapes.layout import format_strides
+from supple.shapes.promote import Number, default_dtype, number_dtype
+from supple.shapes.rules import Size, aten, as_dtype, fresh, shape_rules
+
+
+def _made(
+    sizes: Sequence[Size],
+    dtype: DType,
+    options: dict[str, object],
+    like: TensorMeta | None = None,
+    strides: Sequence[Size] | None = None,
+) -> TensorMeta:
+    """Return a fresh tensor; `dtype` and the device of `like` (else the default device) yield to the options."""
+    kind = as_dtype(cast("torch.dtype | None", options.get("dtype")), dtype)
+    made = fresh(sizes, kind, None, strides)
+    device = cast("torch.device | str | None", options.get("device"))
+    if device is not None:
+        place = str(torch.device(device))
+    else:
+        place = "cpu" if like is None else like.device
+    return TensorMeta(made.sizes, made.strides, kind, place)
+
+
+def _format(options: dict[str, object]) -> torch.memory_format | None:
+    return cast("torch.memory_format | None", options.get("memory_format"))
+
+
+@shape_rules.on(*aten("empty.memory_format", "zeros", "ones", "rand", "randn"))
+def _(size: Sequence[Size], **options: object) -> TensorMeta:
+    """Sizes as given, the default type unless one is given."""
+    given = _format(options)
+    strides = None if given is None else format_strides(fresh(size, DType.F32), given)
+    return _made(size, default_dtype(), options, strides=strides)
+
+
+@shape_rules.on(*aten("full"))
+def _(size: Sequence[Size], fill_value: Number, **options: object) -> TensorMeta:
+    """The value's type unless one is given."""
+    return _made(size, number_dtype(fill_value), options)
+
+
+@shape_rules.on(*aten("scalar_tensor"))
+def _(s: Number, **options: object) -> TensorMeta:
+    """Rank 0, the default type unless one is given."""
+    return _made((), default_dtype(), options)
+
+
+@shape_rules.on(*aten("empty_strided"))
+def _(size: Sequence[Size], stride: Sequence[Size], **options: object) -> TensorMeta:
+    """Sizes and strides as given."""
+    return _made(size, default_dtype(), options, strides=stride)
+
+
+@shape_rules.on(*aten("empty_permuted"))
+def _(size: Sequence[Size], physical_layout: Sequence[int], **options: object) -> TensorMeta:
+    """Dense, the dimensions from the outermost to the innermost as given."""
+    inner = fresh([size[dim] for dim in physical_layout], DType.F32)
+    strides = [inner.strides[physical_layout.index(dim)] for dim in range(len(size))]
+    return _made(size, default_dtype(), options, strides=strides)
+
+
+@shape_rules.on(*aten("arange"))
+def _(end: float, **options: object) -> TensorMeta:
+    """0, 1, ... below the end."""
+    return _counted(0, end, 1, options)
+
+
+@shape_rules.on(*aten("arange.start"))
+def _(start: float, end: float, **options: object) -> TensorMeta:
+    """start, start + 1, ... below the end."""
+    return _counted(start, end, 1, options)
+
+
+@shape_rules.on(*aten("arange.start_step"))
+def _(start: float, end: float, step: float = 1, **options: object) -> TensorMeta:
+    """start, start + step, ... before the end."""
+    return _counted(start, end, step, options)
+
+
+def _counted(start: float, end: float, step: float, options: dict[str, object]) -> TensorMeta:
+    if step == 0:
+        msg = "step must be nonzero"
+        raise RuntimeError(msg)
+    if (step > 0 and start > end) or (step < 0 and start < end):
+        msg = "upper bound and lower bound inconsistent with step sign"
+        raise RuntimeError(msg)
+    is_exact = all(isinstance(number, int) for number in (start, end, step))
+    count = -(-(end - start) // step) if is_exact else math.ceil((end - start) / step)
+    return _made((int(count),), DType.I64 if is_exact else default_dtype(), options)
+
+
+@shape_rules.on(*aten("linspace"))
+def _(start: float, end: float, steps: int, **options: object) -> TensorMeta:
+    """`steps` numbers from start to end."""
+    return _made((steps,), default_dtype(), options)
+
+
+@shape_rules.on(*aten("eye"))
+def _(n: int, **options: object) -> TensorMeta:
+    """The identity matrix."""
+    return _made((n, n), default_dtype(), options)
+
+
+@shape_rules.on(*aten("eye.m"))
+def _(n: int, m: int, **options: object) -> TensorMeta:
+    """Ones on the diagonal of an n by m matrix."""
+    return _made((n, m), default_dtype(), options)
+
+
+@shape_rules.on(*aten("randint"))
+def _(high: int, size: Sequence[Size], **options: object) -> TensorMeta:
+    """Integers unless a type is given."""
+    return _made(size, DType.I64, options)
+
+
+@shape_rules.on(*aten("randint.low"))
+def _(low: int, high: int, size: Sequence[Size], **options: object) -> TensorMeta:
+    """Integers unless a type is given."""
+    return _made(size, DType.I64, options)
+
+
+@shape_rules.on(*aten("randperm"))
+def _(n: int, **options: object) -> TensorMeta:
+    """0 to n - 1, shuffled."""
+    return _made((n,), DType.I64, options)
+
+
+@shape_rules.on(*aten("new_empty", "new_zeros", "new_ones"))
+def _(self: TensorMeta, size: Sequence[Size], **options: object) -> TensorMeta:
+    """Type and device of the tensor unless given."""
+    return _made(size, self.dtype, options, self)
+
+
+@shape_rules.on(*aten("new_full"))
+def _(self: TensorMeta, size: Sequence[Size], fill_value: Number, **options: object) -> TensorMeta:
+    """Type and device of the tensor unless given."""
+    return _made(size, self.dtype, options, self)
+
+
+@shape_rules.on(*aten("new_empty_strided"))
+def _(self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], **options: object) -> TensorMeta:
+    """Type and device of the tensor unless given."""
+    return _made(size, self.dtype, options, self, stride)
+
+
+@shape_rules.on(*aten("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like"))
+def _(self: TensorMeta, **options: object) -> TensorMeta:
+    """Sizes of the tensor, its layout kept unless a memory format is given."""
+    return _made(self.sizes, self.dtype, options, self, format_strides(self, _format(options)))
+
+
+@shape_rules.on(*aten("full_like", "randint_like"))
+def _(self: TensorMeta, fill_value: Number, **options: object) -> TensorMeta:
+    """Sizes of the tensor, its layout kept unless a memory format is given."""
+    return _made(self.sizes, self.dtype, options, self, format_strides(self, _format(options)))

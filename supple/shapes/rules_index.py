@@ -1,0 +1,433 @@
+"""Shape rules of operators that pick, place, join, pad and order elements."""
+
+from collections.abc import Sequence
+
+from supple.expr import Expr, as_expr
+from supple.ir.dtypes import DType
+from supple.ir.meta import TensorMeta
+from supple.shapes.decide import ZERO, all_equal, is_equal, is_less, printed
+from supple.shapes.errors import DataDependent
+from supple.shapes.layout import (
+    channels_last_strides,
+    format_strides,
+    is_channels_last,
+    is_contiguous,
+    pointwise_strides,
+)
+from supple.shapes.promote import Operand, promoted
+from supple.shapes.rules import Size, aten, broadcast, fresh, shape_rules, wrapped_dim, wrapped_dims
+from supple.shapes.rules_view import sliced
+
+_INDICES = (DType.I64, DType.I32, DType.BOOL, DType.U8)
+
+
+def _require_index(name: str, index: TensorMeta) -> None:
+    if index.dtype not in (DType.I64, DType.I32):
+        msg = f"{name}: Expected dtype int32/int64 for index but got {index.dtype.torch}"
+        raise RuntimeError(msg)
+
+
+@shape_rules.on(*aten("embedding"))
+def _(weight: TensorMeta, indices: TensorMeta, *_options: object) -> TensorMeta:
+    """One row of the weight per index."""
+    if weight.rank != 2:
+        msg = "'weight' must be 2-D"
+        raise RuntimeError(msg)
+    _require_index("embedding", indices)
+    return fresh((*indices.sizes, weight.sizes[1]), weight.dtype, weight)
+
+
+@shape_rules.on(*aten("index_select"))
+def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
+    """Rows in the order of a list of indices."""
+    _require_index("index_select()", index)
+    if index.rank > 1:
+        msg = "index_select(): Index is supposed to be a vector"
+        raise IndexError(msg)
+    place = wrapped_dim(dim, self.rank)
+    sizes = list(self.sizes)
+    if sizes:
+        sizes[place] = index.numel
+    return fresh(sizes, self.dtype, self)
+
+
+@shape_rules.on(*aten("gather"))
+def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = False) -> TensorMeta:
+    """One element per index."""
+    place = wrapped_dim(dim, self.rank)
+    if index.dtype not in (DType.I64, DType.I32):
+        msg = "gather(): Expected dtype int32/int64 for index"
+        raise RuntimeError(msg)
+    if max(self.rank, 1) != max(index.rank, 1):
+        msg = "Index tensor must have the same number of dimensions as input tensor"
+        raise RuntimeError(msg)
+    for d in range(index.rank if self.rank else 0):
+        if d != place and is_less(self.sizes[d], index.sizes[d]):
+            msg = (
+                f"Size does not match at dimension {d} expected index {printed(index.sizes)} to be no larger "
+                f"than self {printed(self.sizes)} apart from dimension {place}"
+            )
+            raise RuntimeError(msg)
+    return fresh(index.sizes, self.dtype, self)
+
+
+@shape_rules.on(*aten("scatter.src", "scatter_add", "scatter.reduce"))
+def _(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, **_options: object) -> TensorMeta:
+    """A copy with elements replaced or added to."""
+    _check_scatter(self, dim, index)
+    if self.dtype is not src.dtype:
+        msg = "scatter(): Expected self.dtype to be equal to src.dtype"
+        raise RuntimeError(msg)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("scatter.value", "scatter.value_reduce"))
+def _(self: TensorMeta, dim: int, index: TensorMeta, value: complex, **_options: object) -> TensorMeta:
+    """A copy with elements replaced."""
+    _check_scatter(self, dim, index)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("scatter_reduce.two"))
+def _(
+    self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, reduce: str, *, include_self: bool = True
+) -> TensorMeta:
+    """A copy with elements combined."""
+    _check_scatter(self, dim, index)
+    return _copied(self)
+
+
+def _check_scatter(tensor: TensorMeta, dim: int, index: TensorMeta) -> None:
+    wrapped_dim(dim, tensor.rank)
+    if index.dtype not in (DType.I64, DType.I32):
+        msg = "scatter(): Expected dtype int32/int64 for index"
+        raise RuntimeError(msg)
+    if max(tensor.rank, 1) != max(index.rank, 1) and ZERO not in index.sizes:
+        msg = "Index tensor must have the same number of dimensions as self tensor"
+        raise RuntimeError(msg)
+
+
+def _copied(tensor: TensorMeta) -> TensorMeta:
+    return fresh(tensor.sizes, tensor.dtype, tensor, format_strides(tensor, None))
+
+
+@shape_rules.on(*aten("index_add", "index_copy"))
+def _(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta, **_options: object) -> TensorMeta:
+    """A copy with rows added to or replaced."""
+    wrapped_dim(dim, self.rank)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("index_fill.int_Scalar"))
+def _(self: TensorMeta, dim: int, index: TensorMeta, value: complex) -> TensorMeta:
+    """A copy with rows filled."""
+    wrapped_dim(dim, self.rank)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("index_put", "_unsafe_index_put"))
+def _(
+    self: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool = False
+) -> TensorMeta:
+    """A copy with the indexed elements replaced."""
+    if self.dtype is not values.dtype:
+        msg = (
+            f"Index put requires the source and destination dtypes match, got {self.dtype.torch} for the "
+            f"destination and {values.dtype.torch} for the source."
+        )
+        raise RuntimeError(msg)
+    if not any(index is not None and index.dtype in (DType.BOOL, DType.U8) for index in indices):
+        broadcast((values.sizes, _indexed(self, indices).sizes))
+    return _copied(self)
+
+
+@shape_rules.on(*aten("index.Tensor", "_unsafe_index.Tensor"))
+def _(self: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
+    """Advanced indexing; the indexed dimensions come first unless they are next to each other."""
+    if any(index is not None and index.dtype in (DType.BOOL, DType.U8) for index in indices):
+        name = "aten.index.Tensor with a mask"
+        raise DataDependent(name)
+    return _indexed(self, indices)
+
+
+def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
+    if len(indices) > tensor.rank:
+        msg = f"too many indices for tensor of dimension {tensor.rank} (got {len(indices)})"
+        raise IndexError(msg)
+    given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
+    for _, index in given:
+        if index.dtype not in _INDICES:
+            msg = "tensors used as indices must be long, int, byte or bool tensors"
+            raise IndexError(msg)
+    try:
+        shape = broadcast([index.sizes for _, index in given])
+    except RuntimeError as error:
+        listed = ", ".join(printed(index.sizes) for _, index in given)
+        msg = f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
+        raise IndexError(msg) from error
+    dims = [dim for dim, _ in given]
+    is_adjacent = dims == list(range(dims[0], dims[-1] + 1))
+    order = list(range(tensor.rank)) if is_adjacent else [*dims, *_others(tensor.rank, dims)]
+    start = dims[0] if is_adjacent else 0
+    before = [dim for dim in order[:start]]
+    after = [dim for dim in order[start:] if dim not in dims]
+    sizes = (*(tensor.sizes[d] for d in before), *shape, *(tensor.sizes[d] for d in after))
+    zeros = (ZERO,) * len(shape)
+    restrided = TensorMeta(
+        sizes,
+        (*(tensor.strides[d] for d in before), *zeros, *(tensor.strides[d] for d in after)),
+        tensor.dtype,
+    )
+    operands = [restrided, *(_placed_index(index, shape, len(before), len(after)) for _, index in given)]
+    return fresh(sizes, tensor.dtype, tensor, pointwise_strides(operands, sizes))
+
+
+def _others(rank: int, dims: Sequence[int]) -> list[int]:
+    return [dim for dim in range(rank) if dim not in dims]
+
+
+def _placed_index(index: TensorMeta, shape: Sequence[Expr], before: int, after: int) -> TensorMeta:
+    """Return an index tensor as it takes part in the loop: size 1 in the dimensions that are not indexed."""
+    missing = len(shape) - index.rank
+    one = as_expr(1)
+    wide = tuple(
+        ZERO
+        if d < missing or (index.sizes[d - missing] is one and shape[d] is not one)
+        else index.strides[d - missing]
+        for d in range(len(shape))
+    )
+    sizes = ((one,) * before, tuple(shape), (one,) * after)
+    strides = ((ZERO,) * before, wide, (ZERO,) * after)
+    return TensorMeta(
+        tuple(s for part in sizes for s in part), tuple(s for part in strides for s in part), index.dtype
+    )
+
+
+@shape_rules.on(*aten("take"))
+def _(self: TensorMeta, index: TensorMeta) -> TensorMeta:
+    """Elements of the flattened tensor."""
+    return fresh(index.sizes, self.dtype, self)
+
+
+@shape_rules.on(*aten("cat"))
+def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
+    """Tensors joined along a dimension; empty tensors of rank 1 are left out."""
+    if not tensors:
+        msg = "torch.cat(): expected a non-empty list of Tensors"
+        raise RuntimeError(msg)
+    dtype = tensors[0].dtype
+    for tensor in tensors[1:]:
+        dtype = promoted(dtype, tensor.dtype)
+    real = [tensor for tensor in tensors if not (tensor.rank == 1 and tensor.sizes[0] is ZERO)]
+    if any(not tensor.rank for tensor in tensors):
+        msg = "zero-dimensional tensor cannot be concatenated"
+        raise RuntimeError(msg)
+    if not real:
+        return fresh((0,), dtype, tensors[0])
+    first = real[0]
+    place = wrapped_dim(dim, first.rank)
+    total = ZERO
+    for tensor in real:
+        _check_joint(first, tensor, place)
+        total = total + tensor.sizes[place]
+    sizes = tuple(total if d == place else size for d, size in enumerate(first.sizes))
+    return fresh(sizes, dtype, first, _joined_strides(real, sizes))
+
+
+def _check_joint(first: TensorMeta, tensor: TensorMeta, dim: int) -> None:
+    if first.rank != tensor.rank:
+        msg = f"Tensors must have same number of dimensions: got {first.rank} and {tensor.rank}"
+        raise RuntimeError(msg)
+    for d, (mine, theirs) in enumerate(zip(first.sizes, tensor.sizes, strict=True)):
+        if d != dim and not is_equal(mine, theirs):
+            msg = (
+                f"Sizes of tensors must match except in dimension {dim}. Expected size {mine} but got size "
+                f"{theirs} for tensor in the list."
+            )
+            raise RuntimeError(msg)
+
+
+def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
+    """Return channels-last strides when every operand has that layout, else None (row-major)."""
+    for tensor in tensors:
+        if is_contiguous(tensor.sizes, tensor.strides) or not is_channels_last(tensor.sizes, tensor.strides):
+            return None
+    return channels_last_strides(sizes)
+
+
+@shape_rules.on(*aten("stack"))
+def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
+    """Tensors of one shape joined along a new dimension."""
+    if not tensors:
+        msg = "stack expects a non-empty TensorList"
+        raise RuntimeError(msg)
+    first = tensors[0]
+    place = wrapped_dim(dim, first.rank + 1)
+    dtype = first.dtype
+    for tensor in tensors:
+        dtype = promoted(dtype, tensor.dtype)
+        if not all_equal(first.sizes, tensor.sizes):
+            msg = (
+                f"stack expects each tensor to be equal size, but got {printed(first.sizes)} at entry 0 and "
+                f"{printed(tensor.sizes)}"
+            )
+            raise RuntimeError(msg)
+    sizes = list(first.sizes)
+    sizes.insert(place, as_expr(len(tensors)))
+    return fresh(sizes, dtype, first)
+
+
+@shape_rules.on(*aten("constant_pad_nd"))
+def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
+    """Elements added around (or, for negative amounts, taken away)."""
+    if len(pad) % 2 or len(pad) > 2 * self.rank:
+        msg = f"Length of pad must be even and at most twice the number of dimensions, got {len(pad)}"
+        raise RuntimeError(msg)
+    sizes = list(self.sizes)
+    for place in range(len(pad) // 2):
+        dim = self.rank - 1 - place
+        sizes[dim] = sizes[dim] + as_expr(pad[2 * place]) + as_expr(pad[2 * place + 1])
+        if is_less(sizes[dim], ZERO):
+            msg = (
+                f"The input size {self.sizes[dim]}, plus negative padding {pad[2 * place]} and "
+                f"{pad[2 * place + 1]}, resulted in a negative output size, which is invalid."
+            )
+            raise RuntimeError(msg)
+    wide = TensorMeta(tuple(sizes), fresh(sizes, self.dtype).strides, self.dtype)
+    if is_contiguous(self.sizes, self.strides) or not is_channels_last(self.sizes, self.strides):
+        return fresh(sizes, self.dtype, self)
+    return fresh(sizes, self.dtype, self, channels_last_strides(wide.sizes))
+
+
+@shape_rules.on(*aten("flip"))
+def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
+    """The layout of a copy."""
+    wrapped_dims(dims, self.rank)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("roll"))
+def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> TensorMeta:
+    """The layout of a copy for one dimension, row-major for more."""
+    for dim in dims:
+        wrapped_dim(dim, self.rank)
+    if dims and len(dims) != len(shifts):
+        msg = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
+        raise RuntimeError(msg)
+    return fresh(self.sizes, self.dtype, self)
+
+
+@shape_rules.on(*aten("repeat"))
+def _(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
+    """Copies side by side."""
+    missing = len(repeats) - self.rank
+    if missing < 0:
+        msg = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        raise RuntimeError(msg)
+    sizes = (*(as_expr(1),) * missing, *self.sizes)
+    wide = [size * as_expr(count) for size, count in zip(sizes, repeats, strict=True)]
+    return fresh(wide, self.dtype, self)
+
+
+@shape_rules.on(*aten("slice_scatter"))
+def _(
+    self: TensorMeta,
+    src: TensorMeta,
+    dim: int = 0,
+    start: Size | None = None,
+    end: Size | None = None,
+    *step: int,
+) -> TensorMeta:
+    """A copy with a range replaced."""
+    place = wrapped_dim(dim, self.rank)
+    _, count = sliced(self.sizes[place], start, end, step[0] if step else 1)
+    expected = tuple(count if d == place else size for d, size in enumerate(self.sizes))
+    if not all_equal(expected, src.sizes):
+        msg = f"expected src to have a size equal to the slice of self. src size = {printed(src.sizes)}"
+        raise RuntimeError(msg)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("select_scatter"))
+def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
+    """A copy with a row replaced."""
+    wrapped_dim(dim, self.rank)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("tril", "triu"))
+def _(self: TensorMeta, diagonal: int = 0) -> TensorMeta:
+    """A triangle of the last two dimensions, zeros elsewhere."""
+    if self.rank < 2:
+        msg = "input tensor must have at least 2 dimensions"
+        raise RuntimeError(msg)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("sort"))
+def _(self: TensorMeta, dim: int = -1, descending: bool = False) -> tuple[TensorMeta, TensorMeta]:
+    """Sorted values and where they were."""
+    return _ordered(self, dim)
+
+
+@shape_rules.on(*aten("sort.stable"))
+def _(
+    self: TensorMeta, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> tuple[TensorMeta, TensorMeta]:
+    """Sorted values and where they were."""
+    return _ordered(self, dim)
+
+
+def _ordered(tensor: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
+    wrapped_dim(dim, tensor.rank)
+    strides = format_strides(tensor, None)
+    return fresh(tensor.sizes, tensor.dtype, tensor, strides), fresh(tensor.sizes, DType.I64, tensor, strides)
+
+
+@shape_rules.on(*aten("topk"))
+def _(
+    self: TensorMeta, k: Size, dim: int = -1, largest: bool = True, *_sorted: bool
+) -> tuple[TensorMeta, TensorMeta]:
+    """The k largest values and where they were."""
+    place = wrapped_dim(dim, self.rank)
+    count = as_expr(k)
+    sizes = list(self.sizes)
+    if sizes:
+        if is_less(sizes[place], count):
+            msg = "selected index k out of range"
+            raise RuntimeError(msg)
+        sizes[place] = count
+    return fresh(sizes, self.dtype, self), fresh(sizes, DType.I64, self)
+
+
+@shape_rules.on(*aten("copy"))
+def _(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
+    """A tensor like the first with the elements of the second, broadcast and converted."""
+    if broadcast((self.sizes, src.sizes)) != self.sizes:
+        msg = (
+            f"The expanded size of the tensor must match: cannot copy {printed(src.sizes)} into "
+            f"{printed(self.sizes)}"
+        )
+        raise RuntimeError(msg)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("fill.Scalar", "fill.Tensor"))
+def _(self: TensorMeta, value: Operand) -> TensorMeta:
+    """A tensor like the first with one value everywhere."""
+    if isinstance(value, TensorMeta) and value.rank:
+        msg = f"fill_ only supports 0-dimension value tensor but got tensor with {value.rank} dimensions."
+        raise RuntimeError(msg)
+    return _copied(self)
+
+
+@shape_rules.on(*aten("zero"))
+def _(self: TensorMeta) -> TensorMeta:
+    """A tensor like the first with zeros."""
+    return _copied(self)
+
+
+@shape_rules.on(*aten("bernoulli.p", "bernoulli", "uniform", "normal_functional", "exponential", "random"))
+def _(self: TensorMeta, *_numbers: float, generator: object = None) -> TensorMeta:
+    """Random numbers of the tensor's type."""
+    return _copied(self)

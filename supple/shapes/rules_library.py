@@ -1,0 +1,249 @@
+"""Shape rules of what stays a library call: matrix products, convolutions, pooling, attention."""
+
+from collections.abc import Sequence
+
+from supple.expr import Expr, as_expr
+from supple.ir.dtypes import DType
+from supple.ir.meta import TensorMeta
+from supple.shapes.decide import all_equal, is_equal, printed
+from supple.shapes.layout import channels_last_strides, is_channels_last, is_contiguous
+from supple.shapes.rules import Size, aten, broadcast, fresh, shape_rules
+from supple.shapes.rules_reduce import suggested_strides
+
+
+def _require_rank(tensor: TensorMeta, rank: int, text: str) -> None:
+    if tensor.rank != rank:
+        raise RuntimeError(text)
+
+
+def _require_dtype(left: TensorMeta, right: TensorMeta) -> None:
+    if left.dtype is not right.dtype:
+        msg = f"expected m1 and m2 to have the same dtype, but got: {left.dtype.torch} != {right.dtype.torch}"
+        raise RuntimeError(msg)
+
+
+def product_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, Expr]:
+    """Return the sizes of a matrix product.
+
+    Raises:
+        RuntimeError: ranks other than 2, sizes that do not fit, different types.
+    """
+    _require_rank(left, 2, "mat1 must be a matrix")
+    _require_rank(right, 2, "mat2 must be a matrix")
+    if not is_equal(left.sizes[1], right.sizes[0]):
+        msg = (
+            f"mat1 and mat2 shapes cannot be multiplied ({left.sizes[0]}x{left.sizes[1]} and "
+            f"{right.sizes[0]}x{right.sizes[1]})"
+        )
+        raise RuntimeError(msg)
+    _require_dtype(left, right)
+    return left.sizes[0], right.sizes[1]
+
+
+@shape_rules.on(*aten("mm"))
+def _(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
+    """(n, k) by (k, m)."""
+    return fresh(product_sizes(self, mat2), self.dtype, self)
+
+
+@shape_rules.on(*aten("addmm", "_addmm_activation"))
+def _(self: TensorMeta, mat1: TensorMeta, mat2: TensorMeta, **_factors: object) -> TensorMeta:
+    """(n, k) by (k, m), plus what broadcasts to (n, m)."""
+    sizes = product_sizes(mat1, mat2)
+    _require_broadcast(self, sizes)
+    _require_dtype(self, mat1)
+    return fresh(sizes, mat1.dtype, mat1)
+
+
+def _require_broadcast(tensor: TensorMeta, sizes: Sequence[Expr]) -> None:
+    if broadcast((tensor.sizes, sizes)) != tuple(sizes):
+        msg = f"The expanded size of the tensor must match: {printed(tensor.sizes)} to {printed(sizes)}"
+        raise RuntimeError(msg)
+
+
+@shape_rules.on(*aten("bmm"))
+def _(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
+    """(b, n, k) by (b, k, m)."""
+    return fresh(_batched_sizes(self, mat2), self.dtype, self)
+
+
+@shape_rules.on(*aten("baddbmm"))
+def _(self: TensorMeta, batch1: TensorMeta, batch2: TensorMeta, **_factors: object) -> TensorMeta:
+    """(b, n, k) by (b, k, m), plus what broadcasts to (b, n, m)."""
+    sizes = _batched_sizes(batch1, batch2)
+    _require_broadcast(self, sizes)
+    return fresh(sizes, batch1.dtype, batch1)
+
+
+def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
+    _require_rank(left, 3, "batch1 must be a 3D tensor")
+    _require_rank(right, 3, "batch2 must be a 3D tensor")
+    if not (is_equal(left.sizes[0], right.sizes[0]) and is_equal(left.sizes[2], right.sizes[1])):
+        msg = (
+            f"Expected size for first two dimensions of batch2 tensor to be: [{left.sizes[0]}, {left.sizes[2]}] "
+            f"but got: [{right.sizes[0]}, {right.sizes[1]}]."
+        )
+        raise RuntimeError(msg)
+    _require_dtype(left, right)
+    return left.sizes[0], left.sizes[1], right.sizes[2]
+
+
+@shape_rules.on(*aten("mv"))
+def _(self: TensorMeta, vec: TensorMeta) -> TensorMeta:
+    """(n, k) by (k)."""
+    if self.rank != 2 or vec.rank != 1 or not is_equal(self.sizes[1], vec.sizes[0]):
+        msg = f"size mismatch, got input {printed(self.sizes)}, vec {printed(vec.sizes)}"
+        raise RuntimeError(msg)
+    return fresh(self.sizes[:1], self.dtype, self)
+
+
+@shape_rules.on(*aten("dot", "vdot"))
+def _(self: TensorMeta, tensor: TensorMeta) -> TensorMeta:
+    """(k) by (k)."""
+    if self.rank != 1 or tensor.rank != 1 or not all_equal(self.sizes, tensor.sizes):
+        msg = f"inconsistent tensor size, expected 1D tensors of one size, got {self} and {tensor}"
+        raise RuntimeError(msg)
+    _require_dtype(self, tensor)
+    return fresh((), self.dtype, self)
+
+
+@shape_rules.on(*aten("convolution"))
+def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: object) -> TensorMeta:
+    """Batch, output channels, and for each spatial dimension the number of places of the window."""
+    stride, padding, dilation, is_transposed, output_padding, groups = numbers
+    spatial = weight.rank - 2
+    per_dim = (_per_dim(item, spatial) for item in (stride, padding, dilation, output_padding))
+    steps, pads, spreads, extras = per_dim
+    assert isinstance(groups, int), f"groups {groups!r}"
+    _check_convolution(input, weight, groups, is_transposed=bool(is_transposed))
+    batch = input.sizes[:1] if input.rank == weight.rank else ()
+    places: list[Expr] = []
+    for dim in range(spatial):
+        size, window = input.sizes[input.rank - spatial + dim], weight.sizes[2 + dim]
+        reach = (window - 1) * spreads[dim]
+        if is_transposed:
+            places.append((size - 1) * steps[dim] - 2 * pads[dim] + reach + extras[dim] + 1)
+        else:
+            places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
+    channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
+    sizes = (*batch, channels, *places)
+    last = spatial == 2 and (_is_last(input) or _is_last(weight))
+    return fresh(sizes, input.dtype, input, channels_last_strides(sizes) if last else None)
+
+
+def _is_last(tensor: TensorMeta) -> bool:
+    return is_channels_last(tensor.sizes, tensor.strides) and not is_contiguous(tensor.sizes, tensor.strides)
+
+
+def _per_dim(numbers: object, count: int) -> list[int]:
+    assert isinstance(numbers, list | tuple), f"one number per dimension, not {numbers!r}"
+    found = [int(number) for number in numbers]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # schema: int[]
+    return found * count if len(found) == 1 else found
+
+
+def _check_convolution(input: TensorMeta, weight: TensorMeta, groups: int, *, is_transposed: bool) -> None:
+    if input.rank != weight.rank:
+        msg = f"Expected {weight.rank}D input to convolution, but got input of size: {printed(input.sizes)}"
+        raise RuntimeError(msg)
+    wanted = weight.sizes[0] if is_transposed else weight.sizes[1] * groups
+    if not is_equal(input.sizes[1], wanted):
+        msg = (
+            f"Given groups={groups}, weight of size {printed(weight.sizes)}, expected input"
+            f"{printed(input.sizes)} to have {wanted} channels, but got {input.sizes[1]} channels instead"
+        )
+        raise RuntimeError(msg)
+    if input.dtype is not weight.dtype:
+        msg = f"Input type ({input.dtype.torch}) and weight type ({weight.dtype.torch}) should be the same"
+        raise RuntimeError(msg)
+
+
+Numbers = Sequence[int]
+
+
+def _pooled(size: Expr, window: int, step: int, pad: int, spread: int = 1, *, ceil_mode: bool) -> Expr:
+    """Return the number of places of a window; with ceil_mode the last may reach over the end, not start there."""
+    free = size.value + 2 * pad - spread * (window - 1) - 1
+    if not ceil_mode:
+        return as_expr(free // step + 1)
+    count = -(-free // step) + 1
+    return as_expr(count - 1 if (count - 1) * step >= size.value + pad else count)
+
+
+def _pair(numbers: Numbers) -> tuple[int, int]:
+    return (numbers[0], numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+@shape_rules.on(*aten("max_pool2d_with_indices"))
+def _(
+    self: TensorMeta,
+    kernel_size: Numbers,
+    stride: Numbers = (),
+    padding: Numbers = (0,),
+    dilation: Numbers = (1,),
+    *ceil_mode: bool,
+) -> tuple[TensorMeta, TensorMeta]:
+    """Largest elements of windows and where they were."""
+    window, pad, spread = _pair(kernel_size), _pair(padding), _pair(dilation)
+    step = _pair(stride) if stride else window
+    height, width = (
+        _pooled(
+            self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], spread[d], ceil_mode=any(ceil_mode)
+        )
+        for d in (0, 1)
+    )
+    values = _windows(self, height, width)
+    return values, TensorMeta(values.sizes, values.strides, DType.I64, values.device)
+
+
+@shape_rules.on(*aten("avg_pool2d"))
+def _(
+    self: TensorMeta,
+    kernel_size: Numbers,
+    stride: Numbers = (),
+    padding: Numbers = (0,),
+    ceil_mode: bool = False,
+    *_options: object,
+) -> TensorMeta:
+    """Means of windows."""
+    window, pad = _pair(kernel_size), _pair(padding)
+    step = _pair(stride) if stride else window
+    height, width = (
+        _pooled(self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], ceil_mode=ceil_mode)
+        for d in (0, 1)
+    )
+    return _windows(self, height, width)
+
+
+def _windows(tensor: TensorMeta, height: Expr, width: Expr) -> TensorMeta:
+    if tensor.rank not in (3, 4):
+        msg = f"non-empty 3D or 4D (batch mode) tensor expected for input, but got {printed(tensor.sizes)}"
+        raise RuntimeError(msg)
+    if height.value < 1 or width.value < 1:
+        msg = f"Calculated output size: ({height}x{width}). Output size is too small"
+        raise RuntimeError(msg)
+    sizes = (*tensor.sizes[:-2], height, width)
+    strides = suggested_strides(tensor)
+    return fresh(sizes, tensor.dtype, tensor, None if strides is None else channels_last_strides(sizes))
+
+
+@shape_rules.on(*aten("_adaptive_avg_pool2d"))
+def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
+    """Means of as many windows as asked for."""
+    height, width = (as_expr(size) for size in output_size)
+    return _windows(self, height, width)
+
+
+@shape_rules.on(*aten("_scaled_dot_product_flash_attention_for_cpu"))
+def _(
+    query: TensorMeta, key: TensorMeta, value: TensorMeta, *_options: object, **_named: object
+) -> tuple[TensorMeta, TensorMeta]:
+    """The result is laid out as (batch, length, heads, width); then the logsumexp of each row in f32."""
+    batch, heads, length, _ = query.sizes
+    width = value.sizes[3]
+    inner = fresh((batch, length, heads, width), query.dtype, query)
+    strides = (inner.strides[0], inner.strides[2], inner.strides[1], inner.strides[3])
+    sizes = (batch, heads, length, width)
+    dtype = DType.F64 if query.dtype is DType.F64 else DType.F32
+    sums = fresh((batch, length, heads), dtype, query)
+    order = (sums.strides[0], sums.strides[2], sums.strides[1])
+    return fresh(sizes, query.dtype, query, strides), fresh((batch, heads, length), dtype, query, order)

@@ -1,0 +1,292 @@
+"""Shape rules of reductions, scans, softmax and normalisations: their results are row-major unless said."""
+
+from collections.abc import Sequence
+
+import torch
+
+from supple.expr import Expr
+from supple.ir.dtypes import DType
+from supple.ir.meta import TensorMeta
+from supple.shapes.decide import ONE, ZERO
+from supple.shapes.layout import channels_last_strides, is_channels_last, is_contiguous, preserved_strides
+from supple.shapes.promote import category, float_dtype, real_dtype
+from supple.shapes.rules import aten, as_dtype, fresh, shape_rules, wrapped_dim, wrapped_dims
+
+Dims = Sequence[int] | int | None
+
+
+def reduced_dims(dims: Dims, rank: int) -> tuple[int, ...]:
+    """Return the dimensions that a reduction removes: all for None or an empty list."""
+    if dims is None:
+        return tuple(range(rank))
+    if isinstance(dims, int):
+        return (wrapped_dim(dims, rank),) if rank else _checked_scalar(dims)
+    if not dims:
+        return tuple(range(rank))
+    return wrapped_dims(dims, rank) if rank else _checked_scalar(*dims)
+
+
+def _checked_scalar(*dims: int) -> tuple[int, ...]:
+    wrapped_dims(dims, 0)
+    return ()
+
+
+def reduced(tensor: TensorMeta, dims: Dims, dtype: DType, *, keepdim: bool = False) -> TensorMeta:
+    """Return the metadata of a reduction over `dims`."""
+    gone = reduced_dims(dims, tensor.rank)
+    if keepdim:
+        sizes = tuple(ONE if dim in gone else size for dim, size in enumerate(tensor.sizes))
+    else:
+        sizes = tuple(size for dim, size in enumerate(tensor.sizes) if dim not in gone)
+    return fresh(sizes, dtype, tensor)
+
+
+def _sum_dtype(tensor: TensorMeta, dtype: torch.dtype | None) -> DType:
+    return as_dtype(dtype, DType.I64 if category(tensor.dtype) < 2 else tensor.dtype)
+
+
+@shape_rules.on(*aten("sum", "prod", "nansum"))
+def _(
+    self: TensorMeta, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> TensorMeta:
+    """Integers and bool add up in i64."""
+    return reduced(self, dim, _sum_dtype(self, dtype), keepdim=keepdim)
+
+
+@shape_rules.on(*aten("sum.dim_IntList"))
+def _(self: TensorMeta, dim: Dims, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> TensorMeta:
+    """Integers and bool add up in i64."""
+    return reduced(self, dim, _sum_dtype(self, dtype), keepdim=keepdim)
+
+
+@shape_rules.on(*aten("prod.dim_int"))
+def _(self: TensorMeta, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> TensorMeta:
+    """Integers and bool multiply in i64."""
+    return reduced(self, dim, _sum_dtype(self, dtype), keepdim=keepdim)
+
+
+@shape_rules.on(*aten("mean", "mean.dim"))
+def _(
+    self: TensorMeta, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> TensorMeta:
+    """Of floating-point and complex numbers only."""
+    kind = as_dtype(dtype, self.dtype)
+    if category(kind) < 2:
+        msg = (
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {kind.torch}"
+        )
+        raise RuntimeError(msg)
+    return reduced(self, dim, kind, keepdim=keepdim)
+
+
+@shape_rules.on(*aten("amax", "amin"))
+def _(self: TensorMeta, dim: Dims = (), keepdim: bool = False) -> TensorMeta:
+    """The operand's type; an empty dimension has no largest element."""
+    _require_elements(self, reduced_dims(dim, self.rank))
+    return reduced(self, dim, self.dtype, keepdim=keepdim)
+
+
+def _require_elements(tensor: TensorMeta, dims: Sequence[int]) -> None:
+    if any(tensor.sizes[dim] is ZERO for dim in dims):
+        msg = "Expected reduction dim to have non-zero size."
+        raise IndexError(msg)
+
+
+@shape_rules.on(*aten("argmax", "argmin"))
+def _(self: TensorMeta, dim: int | None = None, keepdim: bool = False) -> TensorMeta:
+    """A position."""
+    _require_elements(self, reduced_dims(dim, self.rank))
+    return reduced(self, dim, DType.I64, keepdim=keepdim)
+
+
+@shape_rules.on(*aten("any", "all", "any.dim", "all.dim", "any.dims", "all.dims"))
+def _(self: TensorMeta, dim: Dims = None, keepdim: bool = False) -> TensorMeta:
+    """A truth value; of u8 a u8."""
+    dtype = DType.U8 if self.dtype is DType.U8 else DType.BOOL
+    if dim is not None and not isinstance(dim, int) and not dim:
+        return fresh(self.sizes, dtype, self)
+    return reduced(self, dim, dtype, keepdim=keepdim)
+
+
+@shape_rules.on(*aten("max", "min"))
+def _(self: TensorMeta) -> TensorMeta:
+    """One element."""
+    if ZERO in self.sizes:
+        msg = "max(): Expected reduction dim to be specified for input.numel() == 0."
+        raise RuntimeError(msg)
+    return fresh((), self.dtype, self)
+
+
+@shape_rules.on(*aten("max.dim", "min.dim", "mode", "median.dim"))
+def _(self: TensorMeta, dim: int, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+    """Values and their positions."""
+    _require_elements(self, reduced_dims(dim, self.rank))
+    return (
+        reduced(self, dim, self.dtype, keepdim=keepdim),
+        reduced(self, dim, DType.I64, keepdim=keepdim),
+    )
+
+
+@shape_rules.on(*aten("var.correction", "std.correction"))
+def _(
+    self: TensorMeta, dim: Dims = None, *, correction: complex | None = None, keepdim: bool = False
+) -> TensorMeta:
+    """The spread of floating-point or complex numbers, a real number."""
+    return _spread(self, dim, keepdim)
+
+
+def _spread(tensor: TensorMeta, dim: Dims, keepdim: bool) -> TensorMeta:
+    if category(tensor.dtype) < 2:
+        msg = "std and var only support floating point and complex dtypes"
+        raise RuntimeError(msg)
+    return reduced(tensor, dim, real_dtype(tensor.dtype), keepdim=keepdim)
+
+
+@shape_rules.on(*aten("var_mean.correction", "std_mean.correction"))
+def _(
+    self: TensorMeta, dim: Dims = None, *, correction: complex | None = None, keepdim: bool = False
+) -> tuple[TensorMeta, TensorMeta]:
+    """The spread and the mean."""
+    return _spread(self, dim, keepdim), reduced(self, dim, self.dtype, keepdim=keepdim)
+
+
+@shape_rules.on(*aten("logsumexp"))
+def _(self: TensorMeta, dim: Dims, keepdim: bool = False) -> TensorMeta:
+    """A floating-point number."""
+    return reduced(self, dim, float_dtype(self.dtype), keepdim=keepdim)
+
+
+@shape_rules.on(*aten("linalg_vector_norm"))
+def _(
+    self: TensorMeta,
+    ord: complex = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> TensorMeta:
+    """A real number."""
+    kind = real_dtype(as_dtype(dtype, self.dtype))
+    if category(kind) < 2:
+        msg = (
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. "
+            f"Got {self.dtype.torch}"
+        )
+        raise RuntimeError(msg)
+    return reduced(self, dim, kind, keepdim=keepdim)
+
+
+@shape_rules.on(*aten("cumsum", "cumprod"))
+def _(self: TensorMeta, dim: int, *, dtype: torch.dtype | None = None) -> TensorMeta:
+    """A running total along a dimension; the operand's layout is kept when it is dense."""
+    wrapped_dim(dim, self.rank)
+    return fresh(self.sizes, _sum_dtype(self, dtype), self)
+
+
+@shape_rules.on(*aten("logcumsumexp"))
+def _(self: TensorMeta, dim: int) -> TensorMeta:
+    """A running total along a dimension."""
+    wrapped_dim(dim, self.rank)
+    return fresh(self.sizes, self.dtype, self, preserved_strides(self.sizes, self.strides))
+
+
+@shape_rules.on(*aten("_softmax", "_log_softmax"))
+def _(self: TensorMeta, dim: int, half_to_float: bool = False) -> TensorMeta:
+    """Numbers that add up to 1 along a dimension, or their logarithms."""
+    wrapped_dim(dim, self.rank)
+    if category(self.dtype) < 2:
+        msg = f'"softmax_lastdim_kernel_impl" not implemented for {str(self.dtype.torch)!r}'
+        raise NotImplementedError(msg)
+    return fresh(self.sizes, DType.F32 if half_to_float else self.dtype, self)
+
+
+@shape_rules.on(*aten("native_layer_norm"))
+def _(
+    input: TensorMeta,
+    normalized_shape: Sequence[int],
+    weight: TensorMeta | None,
+    bias: TensorMeta | None,
+    eps: float,
+) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
+    """The normalised tensor, the mean and the reciprocal deviation of each row."""
+    count = len(normalized_shape)
+    outer, inner = input.sizes[: input.rank - count], input.sizes[input.rank - count :]
+    if tuple(size.value for size in inner) != tuple(normalized_shape) or not count:
+        msg = (
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, normalized_shape))}], but got input of size{[s.value for s in input.sizes]}"
+        )
+        raise RuntimeError(msg)
+    for name, item in (("weight", weight), ("bias", bias)):
+        if item is not None and item.sizes != inner:
+            msg = f"Expected {name} to be of same shape as normalized_shape, but got {item}"
+            raise RuntimeError(msg)
+    given = weight if weight is not None else bias
+    dtype = given.dtype if given is not None and input.dtype.is_low_precision else input.dtype
+    stat = fresh((*outer, *(ONE,) * count), dtype, input)
+    return fresh(input.sizes, input.dtype, input), stat, stat
+
+
+@shape_rules.on(*aten("native_group_norm"))
+def _(
+    input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *numbers: int
+) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
+    """The normalised tensor, the mean and the reciprocal deviation of each group."""
+    batch, channels, _, group = numbers[:4]
+    if channels % group:
+        msg = (
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{[s.value for s in input.sizes]} and num_groups={group}"
+        )
+        raise RuntimeError(msg)
+    dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
+    stat = fresh((batch, group), dtype, input)
+    return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
+
+
+def suggested_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
+    """Return channels-last strides for a channels-last tensor, None (row-major) for any other."""
+    if is_contiguous(tensor.sizes, tensor.strides) or not is_channels_last(tensor.sizes, tensor.strides):
+        return None
+    return channels_last_strides(tensor.sizes)
+
+
+@shape_rules.on(*aten("native_batch_norm"))
+def _(
+    input: TensorMeta,
+    weight: TensorMeta | None,
+    bias: TensorMeta | None,
+    *rest: object,
+) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
+    """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors."""
+    count = input.sizes[1] if rest[2] else ZERO
+    stat = fresh((count,), DType.F32 if input.dtype.is_low_precision else input.dtype, input)
+    return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
+
+
+@shape_rules.on(*aten("_native_batch_norm_legit_no_training"))
+def _(
+    input: TensorMeta,
+    weight: TensorMeta | None,
+    bias: TensorMeta | None,
+    *_rest: object,
+) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
+    """As native_batch_norm outside training."""
+    stat = fresh((0,), DType.F32 if input.dtype.is_low_precision else input.dtype, input)
+    return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
+
+
+@shape_rules.on(*aten("nll_loss_forward"))
+def _(
+    self: TensorMeta, target: TensorMeta, weight: TensorMeta | None, reduction: int, ignore_index: int
+) -> tuple[TensorMeta, TensorMeta]:
+    """The loss (one per row for reduction 0) and the total weight."""
+    if self.rank not in (1, 2):
+        msg = "input tensor should be 1D or 2D"
+        raise RuntimeError(msg)
+    if target.rank > 1 or (self.rank == 2 and target.sizes != self.sizes[:1]):
+        msg = f"size mismatch (got input: {self}, target: {target})"
+        raise RuntimeError(msg)
+    shape = self.sizes[:1] if reduction == 0 and self.rank == 2 else ()
+    return fresh(shape, self.dtype, self), fresh((), self.dtype, self)
