@@ -65,8 +65,8 @@ get_tracing_state: Final = torch._C._get_tracing_state
 log_api_usage_once: Final = torch._C._log_api_usage_once
 
 # What `module(...)` runs, hooks included: the wrapper and the work.
-module_call: Final = torch.nn.Module._call_impl
-module_call_wrapper: Final = torch.nn.Module._wrapped_call_impl
+module_call: Final = cast("Callable[..., object]", torch.nn.Module._call_impl)
+module_call_wrapper: Final = cast("Callable[..., object]", torch.nn.Module._wrapped_call_impl)
 
 # Hooks that apply to all modules.
 GLOBAL_MODULE_HOOKS: Final = (

@@ -106,13 +106,30 @@ class EntryDropped(Event):
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class StageTimed(Event):
+    """A stage of one compilation ended after this many seconds."""
+
+    stage: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class KernelsPlanned(Event):
+    """A graph became these kernels, each with the names of the graph nodes it computes, and library calls."""
+
+    kernels: tuple[tuple[str, tuple[str, ...]], ...]
+    externs: tuple[str, ...]
+
+
 Listener = Callable[[Event], object]
 _LISTENERS: Final[list[Listener]] = []
+_READERS: Final[list[Listener]] = []
 
 
 def listening() -> bool:
-    """Tell whether anybody listens: texts that are costly to make may be skipped when not."""
-    return bool(_LISTENERS)
+    """Tell whether anybody reads texts: those that are costly to make may be left empty when not."""
+    return bool(_READERS)
 
 
 def emit(event: Event) -> None:
@@ -121,12 +138,18 @@ def emit(event: Event) -> None:
         listener(event)
 
 
-def listen(listener: Listener) -> Callable[[], None]:
-    """Add a listener; the returned function removes it (once; a second call does nothing)."""
+def listen(listener: Listener, *, reads_texts: bool = True) -> Callable[[], None]:
+    """Add a listener; the returned function removes it (once; a second call does nothing).
+
+    One that does not read texts (it counts) leaves `listening` as it is.
+    """
     _LISTENERS.append(listener)
+    if reads_texts:
+        _READERS.append(listener)
 
     def stop() -> None:
-        if listener in _LISTENERS:
-            _LISTENERS.remove(listener)
+        for listeners in (_LISTENERS, _READERS):
+            if listener in listeners:
+                listeners.remove(listener)
 
     return stop

@@ -42,7 +42,7 @@ def with_mapping(base: Options, given: Mapping[str, object]) -> Options:
     Raises:
         OptionsError: for an unknown name or a value of the wrong type; lists what is known.
     """
-    kinds = {field.name: type(field.default) for field in fields(Options)}
+    kinds: dict[str, type] = {field.name: type(field.default) for field in fields(Options)}
     for name, value in given.items():
         if name not in _SETTABLE:
             msg = f"unknown option {name!r}; known options are {', '.join(_SETTABLE)}"

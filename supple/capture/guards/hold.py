@@ -63,7 +63,7 @@ def watched(
 ) -> tuple[tuple[object, ...], tuple[object, ...]]:
     """Return the objects that guards know by id alone, as they are found from the arguments of this call.
 
-    An entry must be dropped when one of the first dies, and must hold the second: they take no weak reference,
+    An entry must be dropped when one of the first dies, and holds the second: they take no weak reference,
     and their ids must not be used again.
     """
     reader = Reader(values)

@@ -1,0 +1,19 @@
+"""Functions that mean something to capture, and the marks that it looks for. Plain calls do nothing."""
+
+from typing import Final
+
+#: A function with this attribute set is never captured: the call that contains it runs eager.
+DISABLED: Final = "__supple_disabled__"
+
+
+#: What `supple.compile` returns names its original here; capture goes through it.
+ORIGINAL: Final = "__supple_original__"
+
+
+def is_compiling() -> bool:
+    """Tell whether the caller runs as captured code; a plain call is not, capture answers True."""
+    return False
+
+
+def graph_break() -> None:
+    """End the graph here; outside of captured code nothing happens."""

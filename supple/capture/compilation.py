@@ -1,0 +1,167 @@
+"""One compilation: a call that found no entry -> capture, guards, a checked entry; with events and times."""
+
+import time
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+
+from supple.base import events
+from supple.base.errors import InternalError, Unsupported, Where
+from supple.base.options import Options
+from supple.capture.frame import Captured, CompileGraph, capture
+from supple.capture.guards.emit import Checker, checker
+from supple.capture.guards.explain import why
+from supple.capture.guards.hold import watched, weakened
+from supple.capture.guards.kinds import Guard, Kind, TensorExpectation
+from supple.capture.guards.tree import text as tree_text
+from supple.capture.source import local
+from supple.ir.graph.nodes import Graph
+from supple.runtime.entries import Entry
+from supple.torch_private import dispatch_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """What compiles graphs, and how."""
+
+    compile_graph: CompileGraph
+    options: Options
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a Python function: its arguments as passed, and as its parameters are bound."""
+
+    target: object
+    args: tuple[object, ...]
+    kwargs: Mapping[str, object]
+    values: Mapping[str, object]
+
+    @property
+    def function(self) -> types.FunctionType:
+        """The function."""
+        return cast("types.FunctionType", self.target)
+
+    @property
+    def where(self) -> Where:
+        """Where the function stands."""
+        return place_of(self.function)
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What explains an entry: its guards, and objects whose ids they name and that must not die."""
+
+    guards: tuple[Guard, ...]
+    kept: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A new entry; `reason` says why it runs eager; it must go when one of the `watched` objects dies."""
+
+    entry: Entry
+    watched: tuple[object, ...]
+    reason: Unsupported | None = None
+
+
+def place_of(function: types.FunctionType) -> Where:
+    """Return where a function is defined."""
+    code = function.__code__
+    return Where(code.co_filename, code.co_firstlineno, code.co_qualname)
+
+
+def compile_call(call: Call, compiler: Compiler, compile_id: str) -> Made:
+    """Capture a call and return its entry; where capture gives up, one that runs the function itself.
+
+    Raises:
+        InternalError: the guards do not hold for the very call that they were made from.
+        Exception: whatever a bug in the compiler, or a backend, raises.
+    """
+    started = time.perf_counter()
+    backend_seconds = [0.0]
+
+    def compile_graph(graph: Graph, examples: Sequence[torch.Tensor]) -> Callable[..., tuple[object, ...]]:
+        text = graph_text(graph) if events.listening() else ""
+        events.emit(events.GraphCaptured(compile_id, text, len(graph.nodes)))
+        begun = time.perf_counter()
+        try:
+            return compiler.compile_graph(graph, examples)
+        finally:
+            backend_seconds[0] += time.perf_counter() - begun
+
+    captured = capture(call.function, call.args, call.kwargs, compile_graph, compiler.options)
+    captured_at = time.perf_counter()
+    made = entry_of(call, captured, compile_id)
+    ended = time.perf_counter()
+    seconds = {"capture": captured_at - started - backend_seconds[0], "guards": ended - captured_at}
+    for stage, value in seconds.items():
+        events.emit(events.StageTimed(stage, value))
+    events.emit(events.CompileFinished(compile_id, (("total", ended - started), *seconds.items())))
+    return made
+
+
+def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
+    """Return the entry of what was captured."""
+    guards = weakened(sorted(captured.guards, key=_is_state, reverse=True))
+    made = checked(call, guards)
+    weak, kept = watched(guards, call.values)
+    if events.listening():
+        events.emit(events.GuardsInstalled(compile_id, tree_text(guards), made.text, len(guards)))
+    if captured.reason is not None:
+        events.emit(_broken(compile_id, captured.reason))
+    run = captured.run or call.function
+    return Made(Entry(made.check, run, About(guards, kept)), weak, captured.reason)
+
+
+def _is_state(guard: Guard) -> bool:
+    return guard.kind is Kind.STATE
+
+
+def _broken(compile_id: str, reason: Unsupported) -> events.GraphBroken:
+    return events.GraphBroken(compile_id, reason.reason.code, str(reason), reason.stack)
+
+
+def checked(call: Call, guards: tuple[Guard, ...]) -> Checker:
+    """Return the check of guards, which must hold for the call that they were made from."""
+    made = checker(guards, call.function)
+    failed: int | None = made.check(*call.args, **call.kwargs)
+    if failed is not None:
+        msg = f"a guard does not hold for the captured call itself: {why(guards[failed], call.values)}"
+        raise InternalError(msg)
+    return made
+
+
+def argument_guards(call: Call) -> tuple[Guard, ...]:
+    """Return guards on the arguments alone: their types and, of tensors, the metadata."""
+    return tuple(_argument_guard(name, value) for name, value in call.values.items())
+
+
+def _argument_guard(name: str, value: object) -> Guard:
+    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+        return Guard(local(name), Kind.TYPE, type(value))
+    assert isinstance(value, torch.Tensor), value
+    if value.layout is not torch.strided:
+        return Guard(local(name), Kind.TYPE, type(value))
+    expected = TensorExpectation(
+        type(value),
+        value.dtype,
+        value.device,
+        tuple(value.shape),
+        tuple(value.stride()),
+        value.requires_grad,
+        dispatch_keys(value),
+    )
+    return Guard(local(name), Kind.TENSOR, expected)
+
+
+def graph_text(graph: Graph) -> str:
+    """Return a graph as readable lines: inputs, one line per node, outputs."""
+    lines = [f"input {item.name}: {item.meta}  # {item.source}" for item in graph.inputs]
+    for node in graph.nodes:
+        args = [str(arg) for arg in node.args] + [f"{name}={value}" for name, value in node.kwargs.items()]
+        lines.append(f"{node.name} = {node.op.name}({', '.join(args)})")
+    return "\n".join((*lines, f"return {', '.join(map(str, graph.outputs))}"))
