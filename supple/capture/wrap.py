@@ -222,9 +222,9 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     if isinstance(obj, types.BuiltinFunctionType | types.MethodWrapperType) and not _is_free(owner):
         kind = type(owner)
         function = getattr(kind, obj.__name__, None)
-        if function is not None and source is not None:
+        if function is not None:
             engine.guard(source, Kind.TYPE, type(obj))
-            wrapped = wrap(engine, owner, attribute(source, "__self__"))
+            wrapped = wrap(engine, owner, attribute(source, "__self__") if source else None)
             return BoundMethodValue(wrapped, LeafValue(function), source)
     engine.guard(source, Kind.IS, obj)
     return LeafValue(obj, source)

@@ -20,7 +20,7 @@ from supple.capture.interp.binding import bind
 from supple.capture.interp.frame import Frame
 from supple.capture.interp.globals import GlobalsValue
 from supple.capture.library import operators
-from supple.capture.library.calls import call_leaf, call_rule, construct, is_left_alone, is_leaf_function
+from supple.capture.library.calls import call_leaf, call_rule, construct, folded, is_left_alone, is_leaf_function
 from supple.capture.recorder import Recorder
 from supple.capture.source import Source, context_value, global_variable, pinned
 from supple.capture.values.base import Raised, Value
@@ -114,6 +114,9 @@ class Engine:
                 self.unsupported(breaks.DISABLED, name=function.code.co_qualname)
             if is_leaf_function(function.fn):
                 return call_leaf(self, function.fn, args, kwargs)
+            constant = folded(self, function.fn, args, kwargs)
+            if constant is not None:
+                return constant
         return self._interpret(function, args, kwargs)
 
     def inline_anyway(

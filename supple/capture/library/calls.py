@@ -70,14 +70,10 @@ def call_leaf(machine: Machine, function: object, args: Sequence[Value], kwargs:
         op = torch_op(function)
         if op is not None:
             return emit(machine, op, args, kwargs)
-    elif is_foldable(function):
-        try:
-            plain = [plain_value(value) for value in args]
-            named = {name: plain_value(value) for name, value in kwargs.items()}
-        except NotConstant:
-            pass
-        else:
-            return fold(machine, function, *plain, **named)
+    else:
+        result = folded(machine, function, args, kwargs)
+        if result is not None:
+            return result
     machine.unsupported(breaks.CALL, name=name_of(function))
 
 
@@ -232,3 +228,23 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
 def is_interpreted(value: Value) -> bool:
     """Tell whether a call of the value is interpreted rather than a leaf."""
     return isinstance(value, FunctionValue)
+
+
+@call.on(object.__new__, dict.__new__, list.__new__, tuple.__new__, set.__new__, BaseException.__new__)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """cls.__new__(cls, ...) of a builtin base."""
+    kind = args[0].as_python()
+    assert isinstance(kind, type), args[0].describe()
+    return bare_instance(machine, kind, args[1:])
+
+
+def folded(machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
+    """Return the folded result of a pure Python function on constants, None when an argument is not constant."""
+    if not is_foldable(function):
+        return None
+    try:
+        plain = [plain_value(value) for value in args]
+        named = {name: plain_value(value) for name, value in kwargs.items()}
+    except NotConstant:
+        return None
+    return fold(machine, function, *plain, **named)

@@ -196,6 +196,13 @@ class BoundMethodValue(Value):
     def describe(self) -> str:
         return f"method {self.function.describe()} of {self.owner.describe()}"
 
+    def as_python(self) -> object:
+        owner = getattr(self.owner, "obj", None)
+        function = self.function.as_python()
+        if owner is None or not callable(function):
+            raise NotConstant
+        return types.MethodType(function, owner)
+
     def identity(self) -> object:
         return ("method", self.owner.identity(), self.function.identity())
 
