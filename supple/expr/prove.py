@@ -161,7 +161,7 @@ def _all(known: Known, parts: Iterable[Expr], answer: Answer) -> Verdict:
     reasons, is_open = NO_REASON, False
     for part in parts:
         found, why = _decided(known, part)
-        if found is OPPOSITE[answer] and found is not Answer.UNKNOWN:
+        if found is OPPOSITE[answer]:
             return found, why
         is_open |= found is Answer.UNKNOWN
         reasons |= why

@@ -109,6 +109,21 @@ def test_proof_names_the_facts_that_it_used() -> None:
     assert {facts[0], facts[3]} <= set(known.prove(divisible(a, 4)).used)
 
 
+def test_proof_of_an_equality_uses_both_inequalities() -> None:
+    facts = less_equal(u, v), less_equal(v, w), less_equal(w, u)
+    assert assuming(*facts).prove(equal(u, v)).used == facts
+
+
+def test_proof_of_a_conjunction_uses_the_facts_of_all_parts() -> None:
+    facts = equal(a, b), less(t, n), divisible(c, 4)
+    assert assuming(*facts).prove(both(equal(b, a), less(t, n + 1), divisible(c, 2))).used == facts
+
+
+def test_proof_over_a_chain_of_equalities_uses_all_of_them() -> None:
+    facts = equal(c, b), equal(b, a)
+    assert assuming(*facts).prove(equal(c, a)).used == facts
+
+
 def test_proof_without_facts_uses_none() -> None:
     proof = assuming(equal(a, b)).prove(less(1, c))
     assert proof.answer is Answer.YES
