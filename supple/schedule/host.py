@@ -22,12 +22,17 @@ class Steps:
 
     def launch(self, nest: Nest, buffers: Sequence[str]) -> None:
         """Add a kernel: its outputs are allocated just before. `buffers` are value names, without scratch."""
-        for buffer, name in zip(nest.buffers, buffers, strict=False):
-            if buffer.access is not Access.READ and name not in self.known:
-                self.steps.append(Alloc(name, self.lowered.metas[name]))
-                self.known.add(name)
+        written = {buffer.name: buffer.access is not Access.READ for buffer in nest.buffers}
+        self.allocate([name for name, is_out in zip(buffers, written.values(), strict=False) if is_out])
         sizes: tuple[Expr, ...] = nest.sizes
         self.steps.append(Launch(nest.name, tuple(buffers), sizes))
+
+    def allocate(self, names: Sequence[str]) -> None:
+        """Add allocations of values that are not in memory yet."""
+        for name in names:
+            if name not in self.known:
+                self.steps.append(Alloc(name, self.lowered.metas[name]))
+                self.known.add(name)
 
     def call(self, call: Call) -> None:
         """Add a library call; views among its operands are made first."""

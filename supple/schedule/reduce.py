@@ -10,7 +10,7 @@ from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Node
 from supple.ir.loops.nodes import Axis, Scalar
 from supple.ir.meta import TensorMeta, contiguous
-from supple.schedule.define import Body, coordinates
+from supple.schedule.define import Body, coordinates, number
 from supple.schedule.lower import Lowering, NotLowered, lowerings
 from supple.schedule.views import argument, dimension, listed
 
@@ -82,6 +82,7 @@ _PLAIN: Final = {
     "aten.argmax.default": "argmax",
     "aten.argmin.default": "argmin",
 }
+_NEUTRAL: Final = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
 def _reduction(state: Lowering, node: Node, keepdim_at: int = 2) -> Reduction:
@@ -96,9 +97,12 @@ def _(state: Lowering, node: Node) -> None:
     op = _PLAIN[node.op.name]
     meta = state.result(node)
     reduction = _reduction(state, node)
-    if op in ("max", "min", "argmax", "argmin") and _may_be_empty(reduction):
-        msg = f"{op} of nothing raises in eager"
-        raise NotLowered(msg)
+    if _is_empty(reduction):
+        if op not in _NEUTRAL:
+            msg = f"{op} of nothing raises in eager"
+            raise NotLowered(msg)
+        state.define(Body(meta).definition(node.name, meta, number(_NEUTRAL[op], meta.dtype)))
+        return
     if op in ("argmax", "argmin"):
         _argument(state, node, node.name, meta, reduction, op)
         return
@@ -117,5 +121,5 @@ def _argument(
     state.define(body.definition(name, meta, x, reduce=op, domain=reduction.domain))
 
 
-def _may_be_empty(reduction: Reduction) -> bool:
+def _is_empty(reduction: Reduction) -> bool:
     return any(axis.extent is const(0) for axis in reduction.inner)

@@ -1,6 +1,7 @@
 """The front door of this stage: a functional ATen graph -> kernels and a host program."""
 
 from supple.base import events
+from supple.expr import const
 from supple.ir.graph.nodes import Graph
 from supple.ir.host.nodes import Host
 from supple.ir.loops.nodes import Access, Nest, Role
@@ -29,6 +30,9 @@ def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
     steps = Steps(lowered)
     for unit in fused.units:
         if isinstance(unit, Kernel):
+            if any(axis.extent is const(0) for axis in unit.axes):
+                steps.allocate(sorted(unit.stored))
+                continue
             nest = _nest(unit, lowered, fused.sources, target)
             named = names.named(nest)
             _announce(named, nest)

@@ -17,7 +17,7 @@ from supple.ir.loops import interp as loops_interp
 from supple.ir.loops import spec as loops_spec
 from supple.ir.loops.nodes import Access
 from supple.ir.meta import TensorMeta
-from supple.ir.ops import op_named
+from supple.ir.ops import Op, op_named
 from supple.ir.program import Scheduled, Target
 from supple.runtime.load import load
 from supple.schedule import schedule
@@ -34,6 +34,16 @@ def meta_of(value: object) -> Meta:
     sizes, strides = tuple(map(const, value.shape)), tuple(map(const, value.stride()))
     offset = const(value.storage_offset())
     return TensorMeta(sizes, strides, from_torch(value.dtype), "cpu", offset)
+
+
+def called(op: Op, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    """The result of an operator; a number in the place of a tensor means the same as in `torch.<op>`."""
+    tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+    numbers = [arg for arg in args if isinstance(arg, (int, float))]
+    takes_tensors = op.name.split(".")[2] in ("Tensor", "Tensor_mode", "Tensor_Tensor", "self")
+    if takes_tensors and tensors and numbers and op.name not in ("aten.where.self", "aten.slice.Tensor"):
+        return getattr(torch, op.name.split(".")[1])(*args, **kwargs)
+    return op.call(*args, **kwargs)
 
 
 class Program:
@@ -59,7 +69,7 @@ class Program:
 
     def __call__(self, op: str, *args: object, **kwargs: object) -> Var:
         found = op_named(f"aten.{op}")
-        result = found.call(*map_arg(self.value, args), **map_arg(self.value, kwargs))
+        result = called(found, map_arg(self.value, args), map_arg(self.value, kwargs))
         name = f"{op.split('.')[0]}_{len(self.nodes)}"
         self.nodes.append(Node(name, found, args, kwargs, meta_of(result)))
         self.values[name] = result
