@@ -227,6 +227,13 @@ TAKEN: Final[dict[str, Effect]] = {
 
 
 def effect(op: str, arg: object) -> Effect:
-    """Return how many values `op` pops and pushes when control goes on to the next instruction."""
-    entry = EFFECTS[op]
+    """Return how many values `op` pops and pushes when control goes on to the next instruction.
+
+    Raises:
+        ValueError: for what is no normal op.
+    """
+    entry = EFFECTS.get(op)
+    if entry is None:
+        msg = f"there is no op {op}"
+        raise ValueError(msg)
     return entry(arg) if callable(entry) else entry
