@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from supple.capture.bytecode import decode, encode
+from supple.capture.bytecode.analysis import reachable
 
 DIRECTIONS = ("FORWARD_", "BACKWARD_")
 # The normal form has no place for where a function is entered, nor for keyword names apart from their call.
@@ -163,6 +164,8 @@ def check(code: CodeType) -> int:
     assert second.docstring == first.docstring
     for name in HEADER:
         assert getattr(again, name) == getattr(code, name), name
-    assert again.co_stacksize >= code.co_stacksize
+    # CPython also makes room for handlers that nothing can reach.
+    is_whole = len(reachable(first)) == len(first.instructions)
+    assert again.co_stacksize >= code.co_stacksize or not is_whole
     assert listing(again) == listing(code)
     return len(first.instructions)
