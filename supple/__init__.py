@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from supple import errors, testing
     from supple.api import compile as compile
-    from supple.api import disable, is_compiling, list_backends, register_backend, reset, stats
+    from supple.api import (
+        disable,
+        graph_break,
+        is_compiling,
+        list_backends,
+        register_backend,
+        reset,
+        set_logs,
+        stats,
+    )
 
 __version__: Final = "0.1.0"
 
@@ -17,10 +26,12 @@ __all__ = [
     "compile",
     "disable",
     "errors",
+    "graph_break",
     "is_compiling",
     "list_backends",
     "register_backend",
     "reset",
+    "set_logs",
     "stats",
     "testing",
 ]

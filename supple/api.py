@@ -1,0 +1,227 @@
+"""What users call: compile, disable, backends, reset, stats, logs. Checks arguments; decides nothing else."""
+
+import functools
+import os
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar, cast, overload
+
+import torch
+
+from supple.base.errors import OptionsError
+from supple.base.marks import DISABLED, ORIGINAL, graph_break, is_compiling
+from supple.base.options import MODES, Options, with_mapping
+from supple.capture import dispatch
+from supple.capture.compilation import Compiler
+from supple.diagnose.log import set_logs, set_logs_from_environment
+from supple.diagnose.stats import COUNTER
+from supple.driver import BACKENDS, LOADED, NATIVE, Backend
+from supple.runtime.compiled import CompiledModule, original_of
+
+__all__ = [
+    "CompiledModule",
+    "compile",
+    "disable",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "register_backend",
+    "reset",
+    "set_logs",
+    "stats",
+]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+OFF: Final = ("SUPPLE_DISABLE", "TORCH_COMPILE_DISABLE")
+"""Environment variables that turn `compile` into a no-op when one of them is 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `compile` was asked for: enough to compile another object in the same way."""
+
+    backend: str | Backend
+    options: Options
+
+    def compiler(self) -> Compiler:
+        """Return the compiler with these settings."""
+        return Compiler(BACKENDS.resolve(self.backend, self.options), self.options)
+
+
+@overload
+def compile(
+    model: F,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Backend = NATIVE,
+    mode: str | None = None,
+    options: Mapping[str, object] | None = None,
+    disable: bool = False,
+) -> F: ...
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Backend = NATIVE,
+    mode: str | None = None,
+    options: Mapping[str, object] | None = None,
+    disable: bool = False,
+) -> Callable[[F], F]: ...
+def compile(  # noqa: PLR0913  # the arguments of torch.compile
+    model: Callable[..., object] | None = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Backend = NATIVE,
+    mode: str | None = None,
+    options: Mapping[str, object] | None = None,
+    disable: bool = False,
+) -> object:
+    """Return a compiled form of a function, method, `nn.Module` or callable object; without one, a decorator.
+
+    The result behaves as the original does. `.orig` names the original. A compiled module is a module: its
+    attributes, state and modes are the original's.
+
+    Args:
+        model: what to compile.
+        fullgraph: raise `supple.errors.Unsupported` where the call cannot be one graph.
+        dynamic: None, True or False, as in `torch.compile`.
+        backend: "native", "eager", a registered name, or a callable
+            (torch.fx.GraphModule, example inputs) -> callable.
+        mode: a preset name of torch; all mean the same on the CPU.
+        options: see `supple.base.options.Options`; not together with `mode`.
+        disable: return `model` as it is.
+
+    Raises:
+        OptionsError: (a RuntimeError) unknown mode or option, or both mode and options.
+        InvalidBackendError: no backend has this name.
+        TypeError: `model` is not callable, or is a class.
+    """
+    settings = Settings(backend, checked_options(fullgraph, dynamic, mode, options))
+    compiler = settings.compiler()
+    is_off = disable or any(os.environ.get(name) == "1" for name in OFF)
+    if model is None:
+        return functools.partial(_compile, settings=settings, compiler=compiler, is_off=is_off)
+    return _compile(model, settings=settings, compiler=compiler, is_off=is_off)
+
+
+def checked_options(
+    fullgraph: bool, dynamic: bool | None, mode: str | None, given: Mapping[str, object] | None
+) -> Options:
+    """Return the options that the arguments of `compile` mean.
+
+    Raises:
+        OptionsError: unknown mode or option, or both mode and options.
+    """
+    if mode is not None and given is not None:
+        msg = "`mode` and `options` exclude each other: a mode is a preset of options"
+        raise OptionsError(msg)
+    if mode is not None and mode not in MODES:
+        msg = f"unknown mode {mode!r}; known modes are {', '.join(MODES)}"
+        raise OptionsError(msg)
+    base = Options(fullgraph=fullgraph, dynamic=dynamic, mode=mode or "default")
+    return with_mapping(base, given or {})
+
+
+def _compile(model: object, *, settings: Settings, compiler: Compiler, is_off: bool) -> object:
+    if isinstance(model, type):
+        msg = f"{model.__qualname__} is a class: compile an instance of it, or decorate its `forward`"
+        raise TypeError(msg)
+    if not callable(model):
+        msg = f"only something that can be called is compiled, not {model!r}"
+        raise TypeError(msg)
+    if is_off or getattr(model, DISABLED, False):
+        return model
+    if isinstance(model, CompiledModule):
+        model = original_of(model)
+    if isinstance(model, torch.nn.Module):
+        return _compile_module(model, settings, compiler)
+    model = getattr(model, ORIGINAL, model)
+    if isinstance(model, types.FunctionType):
+        return dispatch.compile_function(model, compiler)
+    if isinstance(model, types.BuiltinFunctionType):
+        return model
+    return dispatch.compile_callable(cast("Callable[..., object]", model), compiler)
+
+
+def _compile_module(module: torch.nn.Module, settings: Settings, compiler: Compiler) -> CompiledModule:
+    call = dispatch.compile_module_call(module, compiler)
+    return CompiledModule(module, call, functools.partial(_recompile, settings=settings))
+
+
+def _recompile(module: torch.nn.Module, settings: Settings) -> CompiledModule:
+    return _compile_module(module, settings, settings.compiler())
+
+
+def disable(
+    fn: Callable[..., object] | None = None, *, recursive: bool = True, reason: str | None = None
+) -> object:
+    """Return a function that is never captured: a compiled function that calls it runs eager.
+
+    Without `fn`, return a decorator. Of a module, `forward` is disabled and the module is returned.
+
+    Args:
+        recursive: accepted as in torch; what an uncaptured function calls is not captured either way.
+        reason: for people who read the code.
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    if isinstance(fn, torch.nn.Module):
+        fn.forward = _disabled(fn.forward)
+        return fn
+    return _disabled(fn)
+
+
+def _disabled(function: Callable[..., object]) -> Callable[..., object]:
+    @functools.wraps(function)
+    def disabled(*args: object, **kwargs: object) -> object:
+        return function(*args, **kwargs)
+
+    setattr(disabled, DISABLED, True)
+    return disabled
+
+
+def reset() -> None:
+    """Forget everything that was compiled, and the counts."""
+    dispatch.reset()
+    LOADED.clear()
+    COUNTER.reset()
+
+
+def stats() -> dict[str, object]:
+    """Return what the compiler did since the last reset.
+
+    Keys: graphs, ops, breaks, reasons (their texts), recompiles, recompile_reasons, fallbacks,
+    fallback_reasons, compilations, entries (alive now), dropped, kernels, externs (library calls), fused
+    (kernel -> graph nodes), times (seconds by stage).
+    """
+    return COUNTER.report(dispatch.entry_count())
+
+
+def list_backends() -> list[str]:
+    """Return the names that `backend=` accepts: ours and the registered ones. Names of torch work too."""
+    return BACKENDS.names()
+
+
+def register_backend(name: str, backend: Backend | None = None) -> object:
+    """Give a backend a name; without `backend`, return a decorator that does.
+
+    Raises:
+        InvalidBackendError: the name is built in, or the backend is not callable.
+    """
+    if backend is None:
+        return functools.partial(_register, name)
+    return _register(name, backend)
+
+
+def _register(name: str, backend: Backend) -> Backend:
+    BACKENDS.register(name, backend)
+    return backend
+
+
+set_logs_from_environment()

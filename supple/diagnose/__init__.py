@@ -1,0 +1,1 @@
+"""Listens to events: counts, logs. Nothing below imports it."""
