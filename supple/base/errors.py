@@ -70,6 +70,10 @@ class InvalidBackendError(OptionsError):
     """The name of a backend is not known."""
 
 
+class SpecError(SuppleError):
+    """A program breaks a rule of its language; the text names the part of it and the rule."""
+
+
 class InternalError(SuppleError):
     """A failure inside the compiler. Never reaches the user's program unless `fullgraph=True`."""
 

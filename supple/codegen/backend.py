@@ -7,10 +7,20 @@ from supple.base import events
 from supple.codegen.cpu.emit import emit as emit_nest
 from supple.codegen.cpu.jit import Compiled, Compiler
 from supple.codegen.cpu.target import Features, host_cpu
+from supple.codegen.host_python import host_source
 from supple.ir.loops.nodes import Access, Nest
-from supple.ir.program import Target
+from supple.ir.program import Scheduled, Target
 from supple.runtime.artifact import Artifact, Kernel
 from supple.runtime.link import external
+
+
+def emit(scheduled: Scheduled, target: Target) -> Artifact:
+    """Return the machine code and the host text of a scheduled graph.
+
+    Raises:
+        CodegenError: a nest asks for something that the CPU backend has no code for.
+    """
+    return kernel_artifact(scheduled.nests, target, host_source(scheduled.host))
 
 
 @cache

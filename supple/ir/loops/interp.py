@@ -26,7 +26,7 @@ from supple.ir.loops.nodes import (
     Store,
 )
 from supple.ir.loops.numbers import Number, greatest, least, rounded
-from supple.ir.loops.types import definitions, operand_dtypes
+from supple.ir.loops.types import operand_dtypes
 
 
 def run(nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, int]) -> None:
@@ -43,7 +43,7 @@ def run(nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, int
         length = evaluate(buffer.size, sizes)
         tensor = buffers.get(buffer.name)
         memory[buffer.name] = [0] * length if tensor is None else _numbers(_flat(tensor, length))
-    machine = Machine(memory, {buffer.name: buffer for buffer in nest.buffers}, dict(definitions(nest.body)))
+    machine = Machine(memory, {buffer.name: buffer for buffer in nest.buffers}, {})
     for point in _points(nest.axes, env):
         machine.run(nest.body, {**env, **point})
     for buffer in nest.buffers:
@@ -63,19 +63,18 @@ def _numbers(tensor: torch.Tensor) -> list[Number]:
 
 def _points(axes: Sequence[Axis], env: Mapping[str, Number]) -> "list[dict[str, Number]]":
     """Return the values of the axes at each of their points, the last axis running fastest."""
-    numbers = {name: int(value) for name, value in env.items() if not isinstance(value, float)}
-    ranges = [range(evaluate(axis.extent, numbers)) for axis in axes]
+    ranges = [range(evaluate(axis.extent, _integers(env))) for axis in axes]
     names = [axis.symbol.name for axis in axes]
     return [dict(zip(names, point, strict=True)) for point in product(*ranges)]
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The memory that statements read and write."""
+    """The memory that statements read and write, and the dtypes of the scalars defined so far."""
 
     memory: Mapping[str, list[Number]]
     buffers: Mapping[str, Buffer]
-    dtypes: Mapping[str, DType]
+    dtypes: dict[str, DType]
 
     def run(self, statements: Sequence[Statement], env: dict[str, Number]) -> None:
         """Run statements in order; the names they define are added to `env`."""
@@ -95,8 +94,9 @@ class Machine:
         return offset
 
 
-def _integers(env: Mapping[str, Number]) -> dict[str, int]:
-    return {name: int(value) for name, value in env.items() if not isinstance(value, float)}
+def _integers(env: Mapping[str, Number]) -> Mapping[str, int]:
+    """Return the environment of index expressions: the spec lets them name integers only."""
+    return cast("Mapping[str, int]", env)
 
 
 Runner = Callable[[Machine, Statement, dict[str, Number]], None]
@@ -107,6 +107,7 @@ runners: Final[Rules[Runner]] = Rules("run statement")
 def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
     """A load that is masked out reads nothing."""
     assert isinstance(statement, Load)
+    machine.dtypes[statement.name] = statement.dtype
     if statement.mask is not None and not env[statement.mask]:
         env[statement.name] = rounded(statement.dtype, statement.other)
         return
@@ -123,6 +124,7 @@ def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
         env[arg] if isinstance(arg, str) else rounded(dtype, arg)
         for arg, dtype in zip(statement.args, dtypes, strict=True)
     ]
+    machine.dtypes[statement.name] = statement.dtype
     env[statement.name] = rounded(statement.dtype, meanings[statement.op](statement.dtype, *operands))
 
 
@@ -130,6 +132,7 @@ def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
 def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
     """An index expression wraps to its dtype."""
     assert isinstance(statement, IndexValue)
+    machine.dtypes[statement.name] = statement.dtype
     env[statement.name] = rounded(statement.dtype, evaluate(statement.value, _integers(env)))
 
 
@@ -155,6 +158,7 @@ def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
         for reduce in statement.reduces:
             seen[reduce.name].append(inside[reduce.value])
     for reduce in statement.reduces:
+        machine.dtypes[reduce.name] = reduce.dtype
         env[reduce.name] = rounded(reduce.dtype, reductions[reduce.op](reduce, seen[reduce.name]))
 
 

@@ -71,7 +71,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """name = buffer[index], or `other` (memory untouched) where the scalar `mask`, the name of a b1, is false.
+    """name = buffer[index], or `other` where the b1 named `mask` is false; the memory is not touched then.
 
     `dtype` is the buffer's; b1 is one byte in memory, 0 or 1.
     """
