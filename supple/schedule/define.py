@@ -126,6 +126,7 @@ class Body:
     """Writes the scalar body of a definition; every scalar it names has a known dtype."""
 
     def __init__(self, meta: TensorMeta, inner: Sequence[Axis] = ()) -> None:
+        self.meta = meta
         self.axes = coordinates(meta.sizes)
         self.inner = tuple(inner)
         self.statements: list[BodyStatement] = []

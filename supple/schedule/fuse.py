@@ -52,25 +52,10 @@ def in_memory(lowered: Lowered) -> frozenset[str]:
     return frozenset(name for name in needed if name in lowered.definitions)
 
 
-def _live(lowered: Lowered, roots: Iterable[str]) -> frozenset[str]:
-    """Return the definitions that the roots need."""
-    live: set[str] = set()
-    todo = list(roots)
-    while todo:
-        name = todo.pop()
-        definition = lowered.definitions.get(name)
-        if definition is None or name in live:
-            continue
-        live.add(name)
-        todo.extend(load.buffer for load in definition.loads)
-    return frozenset(live)
-
-
-def _readers(lowered: Lowered, live: frozenset[str]) -> Mapping[str, tuple[Definition, ...]]:
+def _readers(lowered: Lowered) -> Mapping[str, tuple[Definition, ...]]:
     """Return, by value, the definitions that read it, directly or through views."""
     readers: dict[str, dict[str, Definition]] = {}
-    for name in live:
-        definition = lowered.definitions[name]
+    for name, definition in lowered.definitions.items():
         if definition.is_map and definition.body:
             continue
         for load in definition.loads:
@@ -89,14 +74,11 @@ def numel(axes: Iterable[Axis]) -> Expr:
 def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
     """Return the values that get a kernel, operands before users; without `fusion` all that are computed."""
     memory = in_memory(lowered)
-    live = _live(lowered, memory)
-    readers = _readers(lowered, live)
+    readers = _readers(lowered)
     costs: dict[str, int] = {}
     streams: dict[str, int] = {}
     seeds: set[str] = set()
     for name, definition in lowered.definitions.items():
-        if name not in live:
-            continue
         costs[name] = definition.cost + sum(costs.get(load.buffer, 0) for load in definition.loads)
         streams[name] = sum(_streams(load, definition, lowered, streams) for load in definition.loads)
         if name in memory or definition.reduce is not None:
@@ -150,6 +132,7 @@ class Fusion:
         self.kernels: dict[int, Kernel] = {}
         self.unit_of: dict[str, int] = {}
         self.call_units: dict[int, int] = {}
+        self.effects: dict[int, tuple[str, ...]] = {}
         self._add_units()
 
     def _add_units(self) -> None:
@@ -163,6 +146,8 @@ class Fusion:
         for unit, (_, _, item) in enumerate(sorted(entries, key=lambda entry: entry[:2])):
             if isinstance(item, int):
                 self.call_units[unit] = item
+                if not self.lowered.calls[item].op.is_pure:
+                    self.effects[unit] = self.lowered.calls[item].writes
                 for name in self.lowered.calls[item].names:
                     if name is not None:
                         self.unit_of[name] = unit
@@ -185,7 +170,18 @@ class Fusion:
     def needs(self, unit: int) -> set[int]:
         """Return the units whose results a unit reads, and those that a call's writes must follow."""
         found = {self.unit_of[name] for name in self.reads(unit) if name in self.unit_of}
+        if unit in self.effects:
+            found |= self._before(unit)
         found.discard(unit)
+        return found
+
+    def _before(self, unit: int) -> set[int]:
+        """Return what a call with effects must follow: earlier ones, and readers of what it writes."""
+        writes = {base_of(name, self.lowered.definitions) for name in self.effects[unit]}
+        found = {other for other in self.effects if other < unit}
+        for other in (*self.kernels, *self.call_units):
+            if other != unit and other not in self.effects and not writes.isdisjoint(self.reads(other)):
+                found.add(other)
         return found
 
     def is_between(self, first: int, last: int) -> bool:

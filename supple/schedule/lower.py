@@ -5,13 +5,13 @@ A rule that cannot serve a case raises `NotLowered`, and the node becomes a libr
 of kernels.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from supple.base.rules import Rules
 from supple.expr import Expr
-from supple.ir.graph.nodes import Constant, Graph, Input, Meta, Node, Var, map_arg, uses_of
+from supple.ir.graph.nodes import Constant, Graph, Input, Meta, Node, Var, map_arg, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.schedule.define import Call, Definition
 
@@ -131,9 +131,33 @@ def lower(graph: Graph) -> Lowered:
         state.record(node.name, node.meta)
         _lower_node(state, node)
     metas = {name: meta for name, meta in state.values.items() if isinstance(meta, TensorMeta)}
-    return Lowered(
-        graph.inputs, state.definitions, tuple(state.calls), metas, graph.outputs, state.order, state.values
-    )
+    live = _live(state, graph)
+    definitions = {name: found for name, found in state.definitions.items() if name in live}
+    calls = tuple(call for call in state.calls if _is_live(call, live))
+    return Lowered(graph.inputs, definitions, calls, metas, graph.outputs, state.order, state.values)
+
+
+def _is_live(call: Call, live: Container[str]) -> bool:
+    return not call.op.is_pure or any(name in live for name in call.names)
+
+
+def _live(state: Lowering, graph: Graph) -> set[str]:
+    """Return the values that the outputs and the library calls with effects need."""
+    producers = {name: call for call in state.calls for name in call.names if name is not None}
+    todo = [str(var) for var in vars_of(graph.outputs)]
+    todo += [name for call in state.calls if not call.op.is_pure for name in call.reads]
+    live: set[str] = set()
+    while todo:
+        name = todo.pop()
+        if name in live:
+            continue
+        live.add(name)
+        definition, call = state.definitions.get(name), producers.get(name)
+        if definition is not None:
+            todo.extend(load.buffer for load in definition.loads)
+        elif call is not None:
+            todo.extend(call.reads)
+    return live
 
 
 def _lower_node(state: Lowering, node: Node) -> None:

@@ -126,18 +126,13 @@ def _freed(steps: Sequence[Step], inputs: frozenset[str]) -> tuple[Step, ...]:
             last[name] = place
     result: list[Step] = []
     for place, step in enumerate(steps):
-        result.append(_without_unused(step, last, place))
+        named = _without_unused(step, last, place)
+        result.append(named)
         if isinstance(step, Return):
             continue
-        for name in dict.fromkeys((*used(step), *defined(step))):
-            if last[name] == place and name not in inputs and name in defined_names(result[-1], used(step)):
-                result.append(Free(name))
+        ended = dict.fromkeys(name for name in (*used(step), *defined(named)) if last[name] == place)
+        result.extend(Free(name) for name in ended if name not in inputs)
     return tuple(result)
-
-
-def defined_names(step: Step, uses: Sequence[str]) -> frozenset[str]:
-    """Return the names that exist after a step because it defines or uses them."""
-    return frozenset((*defined(step), *uses))
 
 
 def _without_unused(step: Step, last: Mapping[str, int], place: int) -> Step:

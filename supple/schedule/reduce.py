@@ -3,14 +3,16 @@
 Sums of bf16 and f16 accumulate in f32 and are rounded once, as in eager.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from supple.expr import Expr, Symbol, const
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Node
-from supple.ir.loops.nodes import Axis, Scalar
+from supple.ir.loops.nodes import Axis, Load, Scalar
 from supple.ir.meta import TensorMeta, contiguous
-from supple.schedule.define import Body, coordinates, number
+from supple.schedule.define import Body, Definition, coordinates, number
+from supple.schedule.deps import at
 from supple.schedule.lower import Lowering, NotLowered, lowerings
 from supple.schedule.views import argument, dimension, listed
 
@@ -34,6 +36,7 @@ class Reduction:
         self.sizes = tuple(kept)
         self.index = tuple(position)
         self.inner = tuple(Axis(inner[dim], operand.sizes[dim]) for dim in sorted(chosen))
+        self.is_single = all(axis.extent is const(1) for axis in self.inner)
         self.domain = tuple(
             Axis(inner[dim] if dim in chosen else position_symbol(position[dim]), operand.sizes[dim])
             for dim in range(operand.rank)
@@ -60,8 +63,20 @@ def _accumulate(state: Lowering, node: Node, reduction: Reduction, op: str, dtyp
     x: Scalar = body.load(str(node.args[0]), operand.dtype, reduction.index)
     x = body.named(body.cast(x, operand.dtype.compute), dtype)
     name = f"{node.name}.acc"
-    state.define(body.definition(name, meta, x, reduce=op, domain=reduction.domain))
+    state.define(_reduced(body, name, x, op, reduction))
     return name
+
+
+def _reduced(body: Body, name: str, operand: Scalar, op: str, reduction: Reduction) -> Definition:
+    """Return the definition of a reduction; one of single elements is the element, at place 0."""
+    if not reduction.is_single:
+        return body.definition(name, body.meta, operand, reduce=op, domain=reduction.domain)
+    single = Body(body.meta)
+    place = {axis.symbol: const(0) for axis in reduction.inner}
+    single.statements = [
+        replace(s, index=at(s.index, place)) if isinstance(s, Load) else s for s in body.statements
+    ]
+    return single.definition(name, body.meta, 0 if op in _PLACES else operand)
 
 
 def _finish(state: Lowering, name: str, meta: TensorMeta, source: str) -> None:
@@ -82,6 +97,7 @@ _PLAIN: Final = {
     "aten.argmax.default": "argmax",
     "aten.argmin.default": "argmin",
 }
+_PLACES: Final = ("argmax", "argmin")
 _NEUTRAL: Final = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
@@ -103,7 +119,7 @@ def _(state: Lowering, node: Node) -> None:
             raise NotLowered(msg)
         state.define(Body(meta).definition(node.name, meta, number(_NEUTRAL[op], meta.dtype)))
         return
-    if op in ("argmax", "argmin"):
+    if op in _PLACES:
         _argument(state, node, node.name, meta, reduction, op)
         return
     dtype = DType.BOOL if op in ("any", "all") else meta.dtype.compute
@@ -118,7 +134,7 @@ def _argument(
     body = Body(meta, reduction.inner)
     loaded = body.load(str(node.args[0]), operand.dtype, reduction.index)
     x = body.cast(loaded, DType.U8 if operand.dtype is DType.BOOL else operand.dtype.compute)
-    state.define(body.definition(name, meta, x, reduce=op, domain=reduction.domain))
+    state.define(_reduced(body, name, x, op, reduction))
 
 
 def _is_empty(reduction: Reduction) -> bool:

@@ -104,7 +104,12 @@ def compiled(scheduled: Scheduled, arguments: Sequence[object]) -> tuple[object,
 
 
 def checked(
-    program: Program, *outputs: Var, fusion: bool = True, interpret: bool = True, rtol: float | None = None
+    program: Program,
+    *outputs: Var,
+    fusion: bool = True,
+    interpret: bool = True,
+    compile: bool = True,
+    rtol: float | None = None,
 ) -> Scheduled:
     """Return the schedule of a program after checking it: specs, text, both interpreters and machine code."""
     graph = program.graph(*outputs)
@@ -114,7 +119,7 @@ def checked(
         loops_spec.check(nest)
     assert host_text.parse(host_text.text(scheduled.host)) == scheduled.host
     expected = [program.value(output) for output in outputs]
-    runs = [interpreted, compiled] if interpret else [compiled]
+    runs = [interpreted] * interpret + [compiled] * compile
     for run in runs:
         results = run(scheduled, program.arguments())
         for result, wanted in zip(results, expected, strict=True):
