@@ -64,6 +64,10 @@ class Builder:
         self.metas[fresh] = found
         return Var(fresh)
 
+    def drop_last(self) -> None:
+        """Take back the node made last; nothing may use it."""
+        del self.metas[self.nodes.pop().name]
+
     def inferred(self, op: Op, args: Sequence[Arg], kwargs: Mapping[str, Arg]) -> Meta:
         """Return the metadata of a call with Vars among its arguments."""
         described = cast("tuple[object, ...]", map_arg(self.meta_arg, tuple(args)))

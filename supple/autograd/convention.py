@@ -166,5 +166,5 @@ def _view(base: object, meta: TensorMeta) -> torch.Tensor:
 
 def shares_memory(convention: Convention, inputs: Sequence[object]) -> bool:
     """Tell whether a written input shares its storage with another input."""
-    homes = [item.untyped_storage()._cdata if isinstance(item, torch.Tensor) else 0 for item in inputs]  # noqa: SLF001
+    homes = [item.untyped_storage()._cdata if isinstance(item, torch.Tensor) else 0 for item in inputs]
     return any(homes.count(homes[mutation.input]) > 1 for mutation in convention.mutations)

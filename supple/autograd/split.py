@@ -1,6 +1,7 @@
 """The front door of the stage: a captured graph in, functional graphs and their convention out."""
 
 from supple.autograd.convention import Split
+from supple.autograd.decompose import decompose
 from supple.autograd.trace import trace
 from supple.base.options import Options
 from supple.ir.graph.nodes import Graph
@@ -15,4 +16,4 @@ def split(graph: Graph, options: Options) -> Split:
         Exception: whatever eager raises when it runs this graph.
     """
     traced = trace(graph)
-    return Split(graph, traced.graph, None, traced.convention)
+    return Split(graph, decompose(traced.graph), None, traced.convention)

@@ -102,13 +102,27 @@ class Recorder(Faking):
         if is_composite(func):
             return result
         op = aten_op(func)
-        if is_writer(func):
+        if op.name == "aten.lift_fresh.default" and not isinstance(args[0], FakeTensor):
+            self._record_literal(cast("torch.Tensor", args[0]), cast("torch.Tensor", result))
+        elif is_writer(func):
             self._record_write(func, args, named)
         elif op.is_view and args and isinstance(args[0], torch.Tensor):
             self._record_view(op, args, named, result)
         else:
             self._record_pure(op, args, named, result)
         return result
+
+    def _record_literal(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
+        """Record what `torch.tensor` makes: a fresh tensor on each call, with the numbers that it has now."""
+        meta = meta_of(tensor)
+        if tensor.numel() == 1 and not tensor.is_complex():
+            sizes = [1] * tensor.dim()
+            options = {"dtype": tensor.dtype, "device": tensor.device}
+            var = self.builder.emit("aten.full.default", (sizes, tensor.item()), options)
+        else:
+            constant = read(self.builder, self.cell(tensor)).var
+            var = self.builder.emit("aten.clone.default", (constant,))
+        self._adopt(result, var, meta)
 
     def _arg(self, arg: object) -> Arg:
         """Return an argument with tensors replaced by their values now."""

@@ -1,0 +1,149 @@
+"""Rewrite a functional ATen graph with the operators of `ir.core_ops` only, and clean it up.
+
+before:  y = aten.silu.default(x)
+after:   n = aten.neg.default(x); e = aten.exp.default(n); a = aten.add.Tensor(e, 1.0); y = aten.div.Tensor(x, a)
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from supple.autograd import decompose_activation as _activation
+from supple.autograd import decompose_creation as _creation
+from supple.autograd import decompose_norm as _norm
+from supple.autograd import decompose_pointwise as _pointwise
+from supple.autograd import decompose_reduce as _reduce
+from supple.autograd import decompose_view as _view
+from supple.autograd.lowering import Lowering, decompositions
+from supple.ir.core_ops import Kind, kind_of
+from supple.ir.dtypes import DType
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, map_arg, meta_of, uses_of
+from supple.ir.graph.rewrite import without_dead, without_repeats
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import Op
+
+#: The files that fill the table.
+RULE_FILES = (_activation, _creation, _norm, _pointwise, _reduce, _view)
+
+
+def decompose(graph: Graph) -> Graph:
+    """Return an equal graph of core operators, without dead or repeated nodes.
+
+    Outputs have the strides of the given graph's; no two outputs, and no output and input, share memory.
+    """
+    core = _rewritten(without_dead(graph))
+    return separated(without_dead(without_copies(without_repeats(core))), graph)
+
+
+def _rewritten(graph: Graph) -> Graph:
+    lowering = Lowering(graph.inputs)
+    values: dict[str, Arg] = {item.name: Var(item.name) for item in graph.inputs}
+
+    def look_up(var: Var) -> Arg:
+        value = values[var.name]
+        for place, index in enumerate(var.path):
+            if isinstance(value, Var):
+                return Var(value.name, (*value.path, *var.path[place:]))
+            value = cast("Sequence[Arg]", value)[index]
+        return value
+
+    before = graph.metas()
+    for node in graph.nodes:
+        lowering.where = node.where
+        args = cast("tuple[Arg, ...]", map_arg(look_up, node.args))
+        kwargs = cast("dict[str, Arg]", map_arg(look_up, dict(node.kwargs)))
+        values[node.name] = _lowered(lowering, node, args, kwargs, before)
+    lowering.where = ()
+    return lowering.graph(cast("list[Arg]", map_arg(look_up, list(graph.outputs))))
+
+
+def _lowered(
+    lowering: Lowering, node: Node, args: tuple[Arg, ...], kwargs: dict[str, Arg], before: Mapping[str, Meta]
+) -> Arg:
+    """Return the value of one node in the new graph."""
+    if _is_complex(node, before):
+        return lowering.emit(node.op, args, kwargs, name=node.name)
+    if node.op.name == "aten.as_strided.default":
+        # Its sizes and strides are about the memory of the operand, which must lie as it did.
+        old = cast("TensorMeta", meta_of(cast("Var", node.args[0]), before))
+        args = (lowering.restrided(cast("Var", args[0]), old), *args[1:])
+    rule = decompositions.find(node.op.name)
+    result = None if rule is None else rule(lowering, *args, **kwargs)
+    return lowering.emit(node.op, args, kwargs, name=node.name) if result is None else result
+
+
+def _is_complex(node: Node, before: Mapping[str, Meta]) -> bool:
+    """Tell whether a node reads or makes complex numbers; such nodes stay library calls."""
+    metas = [node.meta, *(meta_of(var, before) for var in uses_of(node))]
+    return any(isinstance(meta, TensorMeta) and meta.dtype in (DType.C64, DType.C128) for meta in metas)
+
+
+def without_copies(graph: Graph) -> Graph:
+    """Return the graph with each clone that changes no strides replaced by what it copies."""
+    metas = graph.metas()
+    renamed: dict[str, Var] = {}
+    kept: list[Node] = []
+
+    def follow(var: Var) -> Var:
+        return renamed.get(var.name, var) if not var.path else var
+
+    for node in graph.nodes:
+        args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
+        source = args[0] if node.op.name == "aten.clone.default" else None
+        if isinstance(source, Var) and _same_strides(meta_of(source, metas), node.meta):
+            renamed[node.name] = source
+            continue
+        kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
+        kept.append(Node(node.name, node.op, args, kwargs, node.meta, node.where))
+    outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
+    return Graph(graph.inputs, tuple(kept), outputs)
+
+
+def _same_strides(left: Meta, right: Meta) -> bool:
+    return isinstance(left, TensorMeta) and isinstance(right, TensorMeta) and left.strides == right.strides
+
+
+def separated(graph: Graph, wanted: Graph) -> Graph:
+    """Return the graph with every tensor output in memory of its own and in the layout of `wanted`'s output."""
+    metas = wanted.metas()
+    lowering = Lowering(graph.inputs)
+    lowering.nodes += graph.nodes
+    lowering.metas.update((node.name, node.meta) for node in graph.nodes)
+    makers = {node.name: node for node in graph.nodes}
+    taken = {item.name for item in graph.inputs}
+    outputs: list[Arg] = []
+    for now, was in zip(graph.outputs, wanted.outputs, strict=True):
+        if not isinstance(now, Var):
+            outputs.append(now)
+            continue
+        layout = cast("TensorMeta", meta_of(cast("Var", was), metas))
+        value = _laid_out(lowering, now, layout)
+        root = root_of(value, makers)
+        if root in taken and value is now:
+            value = _fresh_copy(lowering, value, layout)
+        taken.add(root)
+        outputs.append(value)
+    return lowering.graph(outputs)
+
+
+def _laid_out(lowering: Lowering, value: Var, layout: TensorMeta) -> Var:
+    if lowering.tensor_meta(value).strides == layout.strides:
+        return value
+    return lowering.restrided(value, layout)
+
+
+def _fresh_copy(lowering: Lowering, value: Var, layout: TensorMeta) -> Var:
+    return lowering.emit("aten.clone.default", (value,))
+
+
+def root_of(var: Var, makers: Mapping[str, Node]) -> str:
+    """Return the name of the value whose memory a value is seen in: views are followed to what they show."""
+    node = makers.get(var.name)
+    while node is not None and is_view(node.op):
+        var = cast("Var", node.args[0])
+        node = makers.get(var.name)
+    return str(var)
+
+
+def is_view(op: Op) -> bool:
+    """Tell whether an op's result shows its first argument's memory."""
+    return op.is_view or kind_of(op.name) is Kind.VIEW

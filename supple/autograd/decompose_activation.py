@@ -1,0 +1,131 @@
+"""Decompositions of activation functions. bf16 and f16 are computed in f32 and rounded at the end, as in eager."""
+
+import math
+from collections.abc import Callable
+
+from supple.autograd.lowering import Lowering, decompositions
+from supple.ir.graph.nodes import Var
+from supple.shapes.promote import Number, category, default_dtype
+
+Body = Callable[..., Var]
+
+
+def _activation(*names: str) -> Callable[[Body], Body]:
+    """Return a decorator that registers a body working in the compute type; its result is cast back."""
+
+    def register(body: Body) -> Body:
+        def rule(b: Lowering, x: Var, *args: object, **kwargs: object) -> Var:
+            dtype = b.tensor_meta(x).dtype
+            kind = default_dtype() if category(dtype) < 2 else dtype
+            return b.cast(body(b, b.cast(x, kind.compute), *args, **kwargs), kind)
+
+        decompositions.on(*(f"aten.{name}.default" for name in names))(rule)
+        return body
+
+    return register
+
+
+@decompositions.on("aten.relu.default")
+def _(b: Lowering, x: Var) -> Var:
+    """max(x, 0)."""
+    return b.point("maximum.default", x, 0)
+
+
+@_activation("sigmoid")
+def sigmoid(b: Lowering, x: Var) -> Var:
+    """1 / (1 + exp(-x))."""
+    return b.unary("reciprocal", b.add(b.unary("exp", b.unary("neg", x)), 1.0))
+
+
+@_activation("silu")
+def silu(b: Lowering, x: Var) -> Var:
+    """x / (1 + exp(-x))."""
+    return b.div(x, b.add(b.unary("exp", b.unary("neg", x)), 1.0))
+
+
+@_activation("gelu")
+def gelu(b: Lowering, x: Var, *, approximate: str = "none") -> Var:
+    """x times the normal distribution function, exact or by tanh."""
+    if approximate == "tanh":
+        cube = b.mul(b.mul(x, x), x)
+        inner = b.mul(b.add(x, b.mul(cube, 0.044715)), math.sqrt(2 / math.pi))
+        return b.mul(b.mul(x, 0.5), b.add(b.unary("tanh", inner), 1.0))
+    return b.mul(b.mul(x, 0.5), b.add(b.unary("erf", b.mul(x, math.sqrt(0.5))), 1.0))
+
+
+@_activation("mish")
+def mish(b: Lowering, x: Var) -> Var:
+    """x * tanh(log(1 + exp(x)))."""
+    return b.mul(x, b.unary("tanh", b.unary("log1p", b.unary("exp", x))))
+
+
+@_activation("softplus")
+def softplus(b: Lowering, x: Var, beta: Number = 1, threshold: Number = 20) -> Var:
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
+    scaled = x if beta == 1 else b.mul(x, beta)
+    soft = b.unary("log1p", b.unary("exp", scaled))
+    return b.where(b.point("gt.Tensor", scaled, threshold), x, soft if beta == 1 else b.div(soft, beta))
+
+
+@_activation("elu")
+def elu(b: Lowering, x: Var, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Var:
+    """scale * x above 0, alpha * scale * (exp(input_scale * x) - 1) elsewhere."""
+    low = b.unary("expm1", x if input_scale == 1 else b.mul(x, input_scale))
+    factor = alpha * scale
+    low = low if factor == 1 else b.mul(low, factor)
+    return b.where(b.point("gt.Tensor", x, 0), x if scale == 1 else b.mul(x, scale), low)
+
+
+@_activation("celu")
+def celu(b: Lowering, x: Var, alpha: Number = 1.0) -> Var:
+    """x above 0, alpha * (exp(x / alpha) - 1) elsewhere."""
+    return elu(b, x, alpha, 1, 1.0 / alpha)
+
+
+@_activation("leaky_relu")
+def leaky_relu(b: Lowering, x: Var, negative_slope: Number = 0.01) -> Var:
+    """x above 0, slope * x elsewhere."""
+    return b.where(b.point("gt.Tensor", x, 0), x, b.mul(x, negative_slope))
+
+
+@_activation("hardsigmoid")
+def hardsigmoid(b: Lowering, x: Var) -> Var:
+    """min(max(x + 3, 0), 6) / 6."""
+    return b.div(_ramp(b, x), 6.0)
+
+
+@_activation("hardswish")
+def hardswish(b: Lowering, x: Var) -> Var:
+    """x * min(max(x + 3, 0), 6) / 6."""
+    return b.div(b.mul(x, _ramp(b, x)), 6.0)
+
+
+def _ramp(b: Lowering, x: Var) -> Var:
+    shifted = b.point("maximum.default", b.add(x, 3.0), 0.0)
+    return b.point("minimum.default", shifted, 6.0)
+
+
+@decompositions.on("aten.hardtanh.default")
+def _(b: Lowering, x: Var, low: Number = -1, high: Number = 1) -> object:
+    """Clamped between two numbers."""
+    dtype = b.tensor_meta(x).dtype
+    bounds = (low, high) if dtype.is_float else (int(low.real), int(high.real))
+    return b.call("aten.clamp.default", x, *bounds)
+
+
+@decompositions.on("aten.threshold.default")
+def _(b: Lowering, x: Var, threshold: Number, value: Number) -> Var:
+    """The value where x is at most the threshold."""
+    return b.where(b.point("le.Tensor", x, threshold), value, x, b.tensor_meta(x).dtype)
+
+
+@decompositions.on("aten.glu.default")
+def _(b: Lowering, x: Var, dim: int = -1) -> Var:
+    """The first half times the sigmoid of the second."""
+    meta = b.tensor_meta(x)
+    place = dim % meta.rank
+    half = meta.sizes[place].value // 2
+    first = b.emit("aten.slice.Tensor", (x, place, 0, half, 1))
+    second = b.emit("aten.slice.Tensor", (x, place, half, 2 * half, 1))
+    gate = sigmoid(b, b.wide(second))
+    return b.cast(b.mul(b.wide(first), gate), meta.dtype)

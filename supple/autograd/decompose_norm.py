@@ -1,0 +1,197 @@
+"""Decompositions of softmax, normalisations and losses: computed in f32 for bf16 and f16, rounded at the end."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from supple.autograd.decompose_reduce import count_of, moments
+from supple.autograd.lowering import Lowering, decompositions, plain
+from supple.expr import Expr
+from supple.ir.dtypes import DType
+from supple.ir.graph.nodes import Arg, Var
+from supple.ir.meta import TensorMeta
+
+
+@decompositions.on("aten._softmax.default")
+def _(b: Lowering, x: Var, dim: int, half_to_float: bool = False) -> Var:
+    """exp(x - max) divided by its sum."""
+    meta = b.tensor_meta(x)
+    wide = b.wide(x)
+    dims = [dim % meta.rank] if meta.rank else []
+    shifted = b.unary("exp", b.sub(wide, _top(b, wide, dims)))
+    total = b.sum(shifted, dims) if dims else shifted
+    return b.cast(b.div(shifted, total), DType.F32 if half_to_float else meta.dtype)
+
+
+@decompositions.on("aten._log_softmax.default")
+def _(b: Lowering, x: Var, dim: int, half_to_float: bool = False) -> Var:
+    """x - max - log(sum(exp(x - max)))."""
+    meta = b.tensor_meta(x)
+    wide = b.wide(x)
+    dims = [dim % meta.rank] if meta.rank else []
+    shifted = b.sub(wide, _top(b, wide, dims))
+    powers = b.unary("exp", shifted)
+    total = b.unary("log", b.sum(powers, dims) if dims else powers)
+    return b.cast(b.sub(shifted, total), DType.F32 if half_to_float else meta.dtype)
+
+
+def _top(b: Lowering, x: Var, dims: Sequence[int]) -> Var:
+    return b.emit("aten.amax.default", (x, list(dims), True)) if dims else x
+
+
+def _normalised(b: Lowering, x: Var, dims: Sequence[int], eps: float) -> tuple[Var, Var, Var]:
+    """Return (x - mean) / sqrt(variance + eps), the mean and the reciprocal deviation, all in the compute type."""
+    variance, mean = moments(b, x, dims)
+    deviation = b.unary("rsqrt", b.add(variance, eps))
+    return b.mul(b.sub(x, mean), deviation), mean, deviation
+
+
+def _scaled(b: Lowering, x: Var, weight: Var | None, bias: Var | None) -> Var:
+    """Return x * weight + bias in x's type, which is the compute type."""
+    dtype = b.tensor_meta(x).dtype
+    if weight is not None:
+        x = b.mul(x, b.cast(weight, dtype))
+    return x if bias is None else b.add(x, b.cast(bias, dtype))
+
+
+@decompositions.on("aten.native_layer_norm.default")
+def _(b: Lowering, x: Var, shape: Sequence[int], weight: Var | None, bias: Var | None, eps: float) -> Arg:
+    """Rows over the last dimensions, normalised, scaled and shifted."""
+    meta = b.tensor_meta(x)
+    dims = list(range(meta.rank - len(shape), meta.rank))
+    row, mean, deviation = _normalised(b, b.wide(x), dims, eps)
+    result = b.cast(_scaled(b, row, weight, bias), meta.dtype)
+    given = weight if weight is not None else bias
+    stat = meta.dtype if given is None or not meta.dtype.is_low_precision else b.tensor_meta(given).dtype
+    return result, b.cast(mean, stat), b.cast(deviation, stat)
+
+
+@decompositions.on("aten._fused_rms_norm.default")
+def _(b: Lowering, x: Var, shape: Sequence[int], weight: Var | None, eps: float | None) -> Arg:
+    """x / sqrt(mean(x * x) + eps), scaled."""
+    meta = b.tensor_meta(x)
+    dims = list(range(meta.rank - len(shape), meta.rank))
+    wide = b.wide(x)
+    square = b.div(b.sum(b.mul(wide, wide), dims), cast("int", count_of(meta, dims)))
+    step = DTYPE_STEPS[meta.dtype] if eps is None else eps
+    deviation = b.unary("rsqrt", b.add(square, step))
+    return b.cast(_scaled(b, b.mul(wide, deviation), weight, None), meta.dtype), deviation
+
+
+DTYPE_STEPS = {DType.F64: 2.0**-52, DType.F32: 2.0**-23, DType.BF16: 2.0**-7, DType.F16: 2.0**-10}
+
+
+@decompositions.on("aten.native_group_norm.default")
+def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *numbers: float) -> Arg:
+    """Groups of channels of each batch element, normalised; each channel scaled and shifted."""
+    meta = b.tensor_meta(x)
+    count, groups, eps = int(numbers[1]), int(numbers[3]), numbers[4]
+    rest = plain(meta.sizes[2:])
+    split = b.view(b.wide(x), [*plain(meta.sizes[:1]), groups, count // groups, *rest])
+    dims = list(range(2, 3 + len(rest)))
+    normal, mean, deviation = _normalised(b, split, dims, eps)
+    flat = b.view(normal, plain(meta.sizes))
+    scaled = _scaled(b, flat, _per_channel(b, weight, meta), _per_channel(b, bias, meta))
+    given = weight if weight is not None and meta.dtype.is_low_precision else None
+    stat = meta.dtype if given is None else b.tensor_meta(given).dtype
+    shape = [*plain(meta.sizes[:1]), groups]
+    stats = (b.cast(b.view(item, shape), stat) for item in (mean, deviation))
+    return (b.cast(scaled, meta.dtype), *stats)
+
+
+def _per_channel(b: Lowering, x: Var | None, meta: TensorMeta) -> Var | None:
+    """Return a vector over channels as it broadcasts over a (batch, channels, ...) tensor."""
+    if x is None:
+        return None
+    ones: list[int | Expr] = [1] * (meta.rank - 2)
+    return b.view(x, [*plain(b.tensor_meta(x).sizes), *ones])
+
+
+@decompositions.on("aten.native_batch_norm.default")
+def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) -> Arg:
+    """Outside training only: x * alpha + beta with alpha and beta per channel; in training a library call."""
+    mean, variance, is_training, _, eps = rest
+    if is_training or mean is None or variance is None:
+        return None
+    result = _inference_norm(
+        b, x, (weight, bias), (cast("Var", mean), cast("Var", variance)), cast("float", eps)
+    )
+    meta = b.tensor_meta(x)
+    empty = b.full((0,), 0, DType.F32 if meta.dtype.is_low_precision else meta.dtype, meta.device)
+    return result, empty, empty
+
+
+@decompositions.on("aten._native_batch_norm_legit_no_training.default")
+def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) -> Arg:
+    """As native_batch_norm outside training."""
+    return b.call("aten.native_batch_norm.default", x, weight, bias, *rest[:2], False, *rest[2:])
+
+
+def _inference_norm(
+    b: Lowering,
+    x: Var,
+    affine: tuple[Var | None, Var | None],
+    running: tuple[Var, Var],
+    eps: float,
+) -> Var:
+    meta = b.tensor_meta(x)
+    compute = meta.dtype.compute
+    mean, variance = (b.cast(item, compute) for item in running)
+    alpha = b.unary("rsqrt", b.add(variance, eps))
+    weight, bias = affine
+    if weight is not None:
+        alpha = b.mul(alpha, b.cast(weight, compute))
+    shift = b.mul(mean, alpha)
+    beta = b.unary("neg", shift) if bias is None else b.sub(b.cast(bias, compute), shift)
+    scaled = b.mul(b.wide(x), cast("Var", _per_channel(b, alpha, meta)))
+    return b.cast(b.add(scaled, cast("Var", _per_channel(b, beta, meta))), meta.dtype)
+
+
+@decompositions.on("aten.mse_loss.default")
+def _(b: Lowering, x: Var, target: Var, reduction: int = 1) -> Var:
+    """The square difference: of each element, its mean (1) or its sum (2)."""
+    difference = b.sub(x, target)
+    return _collected(b, b.mul(difference, difference), reduction)
+
+
+def _collected(b: Lowering, loss: Var, reduction: int) -> Var:
+    if reduction == 0:
+        return loss
+    return cast("Var", b.call("aten.mean.default" if reduction == 1 else "aten.sum.default", loss))
+
+
+@decompositions.on("aten.smooth_l1_loss.default")
+def _(b: Lowering, x: Var, target: Var, reduction: int = 1, beta: float = 1.0) -> Var:
+    """0.5 * d * d / beta below beta, d - 0.5 * beta above, for the distance d."""
+    distance = b.unary("abs", b.sub(x, target))
+    if beta == 0:
+        return _collected(b, distance, reduction)
+    near = b.div(b.mul(b.mul(distance, distance), 0.5), beta)
+    is_near = b.point("lt.Tensor", distance, beta)
+    return _collected(b, b.where(is_near, near, b.sub(distance, 0.5 * beta)), reduction)
+
+
+@decompositions.on("aten.nll_loss_forward.default")
+def _(b: Lowering, x: Var, target: Var, weight: Var | None, reduction: int, ignore_index: int) -> Arg:
+    """-x at the target, times its weight, 0 where the target is ignored; the mean divides by the total weight."""
+    meta = b.tensor_meta(x)
+    rows = b.tensor_meta(target).sizes
+    is_kept = b.point("ne.Tensor", target, ignore_index)
+    place = b.where(is_kept, target, 0, b.tensor_meta(target).dtype)
+    column = b.view(place, [*plain(rows), 1])
+    picked = b.view(b.emit("aten.gather.default", (x, meta.rank - 1, column)), plain(rows))
+    loss = b.unary("neg", b.wide(picked))
+    wide = b.tensor_meta(loss).dtype
+    if weight is None:
+        share = b.cast(is_kept, wide)
+    else:
+        chosen = b.emit("aten.index_select.default", (weight, 0, b.view(place, plain(rows) or [1])))
+        share = b.where(is_kept, b.view(b.wide(chosen), plain(rows)), 0.0, wide)
+        loss = b.mul(loss, share)
+    loss = b.where(is_kept, loss, 0.0, wide)
+    if reduction == 0:
+        return b.cast(loss, meta.dtype), b.full((), 0.0, meta.dtype, meta.device)
+    dims = list(range(len(rows)))
+    total = b.sum(share, dims, keepdim=False) if dims else share
+    summed = b.sum(loss, dims, keepdim=False) if dims else loss
+    result = b.div(summed, total) if reduction == 1 else summed
+    return b.cast(result, meta.dtype), b.cast(total, meta.dtype)

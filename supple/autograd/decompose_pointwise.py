@@ -1,0 +1,341 @@
+"""Decompositions of element-by-element operators to the pointwise core."""
+
+import math
+from typing import Final, cast
+
+from supple.autograd.lowering import Lowering, Operand, Rule, decompositions, rounded
+from supple.ir.dtypes import DType
+from supple.ir.graph.nodes import Var
+from supple.shapes.promote import Number, category, default_dtype
+
+FLOAT_UNARY: Final = (
+    "sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
+    "erf erfc lgamma reciprocal"
+).split()
+ROUNDINGS: Final = ("floor", "ceil", "round", "trunc")
+
+
+def _float_unary(name: str) -> Rule:
+    def rule(b: Lowering, x: Var) -> Var:
+        """Integers are converted to the default type first."""
+        meta = b.tensor_meta(x)
+        return b.unary(name, b.cast(x, default_dtype()) if category(meta.dtype) < 2 else x)
+
+    return rule
+
+
+def _rounding(name: str) -> Rule:
+    def rule(b: Lowering, x: Var) -> Var:
+        """Integers stay as they are."""
+        return b.unary(name, x) if b.tensor_meta(x).dtype.is_float else b.copy(x)
+
+    return rule
+
+
+for _name in FLOAT_UNARY:
+    decompositions.on(f"aten.{_name}.default")(_float_unary(_name))
+for _name in ROUNDINGS:
+    decompositions.on(f"aten.{_name}.default")(_rounding(_name))
+
+#: Binary ops whose core form is the Tensor overload of operands cast to their promoted type.
+_BINARY: Final = {
+    "aten.mul.Tensor": "mul.Tensor",
+    "aten.mul.Scalar": "mul.Tensor",
+    "aten.remainder.Tensor": "remainder.Tensor",
+    "aten.remainder.Scalar": "remainder.Tensor",
+    "aten.remainder.Scalar_Tensor": "remainder.Tensor",
+    "aten.fmod.Tensor": "fmod.Tensor",
+    "aten.fmod.Scalar": "fmod.Tensor",
+    "aten.maximum.default": "maximum.default",
+    "aten.minimum.default": "minimum.default",
+    "aten.clamp_min.Tensor": "maximum.default",
+    "aten.clamp_max.Tensor": "minimum.default",
+    "aten.hypot.default": "hypot.default",
+    "aten.pow.Tensor_Tensor": "pow.Tensor_Tensor",
+    "aten.pow.Scalar": "pow.Tensor_Tensor",
+    "aten.bitwise_and.Tensor": "bitwise_and.Tensor",
+    "aten.bitwise_and.Scalar": "bitwise_and.Tensor",
+    "aten.bitwise_or.Tensor": "bitwise_or.Tensor",
+    "aten.bitwise_or.Scalar": "bitwise_or.Tensor",
+    "aten.bitwise_xor.Tensor": "bitwise_xor.Tensor",
+    "aten.bitwise_xor.Scalar": "bitwise_xor.Tensor",
+    "aten.bitwise_left_shift.Tensor": "bitwise_left_shift.Tensor",
+    "aten.bitwise_left_shift.Tensor_Scalar": "bitwise_left_shift.Tensor",
+    "aten.bitwise_right_shift.Tensor": "bitwise_right_shift.Tensor",
+    "aten.bitwise_right_shift.Tensor_Scalar": "bitwise_right_shift.Tensor",
+}
+_COMPARE: Final = {
+    f"aten.{name}.{kind}": f"{name}.Tensor"
+    for name in ("eq", "ne", "lt", "le", "gt", "ge")
+    for kind in ("Tensor", "Scalar")
+}
+_FLOAT_BINARY: Final = {
+    "aten.div.Tensor": "div.Tensor",
+    "aten.div.Scalar": "div.Tensor",
+    "aten.true_divide.Tensor": "div.Tensor",
+    "aten.atan2.default": "atan2.default",
+    "aten.copysign.Tensor": "copysign.Tensor",
+}
+
+
+def _binary(core: str) -> Rule:
+    def rule(b: Lowering, left: Operand, right: Operand) -> Var:
+        """Both in the promoted type."""
+        return b.point(core, left, right)
+
+    return rule
+
+
+def _float_binary(core: str) -> Rule:
+    def rule(b: Lowering, left: Operand, right: Operand) -> Var:
+        """Both in the promoted type; integers in the default floating type."""
+        dtype = b.common(left, right)
+        return b.point(core, left, right, dtype=default_dtype() if category(dtype) < 2 else dtype)
+
+    return rule
+
+
+def _compare(core: str) -> Rule:
+    def rule(b: Lowering, left: Operand, right: Operand) -> Var:
+        """Both in the promoted type; a number is rounded to it as eager does."""
+        dtype = b.common(left, right)
+        numbers = [o if isinstance(o, Var) else rounded(o, dtype) for o in (left, right)]
+        return b.point(core, *numbers, dtype=dtype)
+
+    return rule
+
+
+for _given, _core in _BINARY.items():
+    decompositions.on(_given)(_binary(_core))
+for _given, _core in _FLOAT_BINARY.items():
+    decompositions.on(_given)(_float_binary(_core))
+for _given, _core in _COMPARE.items():
+    decompositions.on(_given)(_compare(_core))
+
+
+def _scaled(b: Lowering, core: str, left: Operand, right: Operand, alpha: Number) -> Var:
+    """left (+ or -) alpha * right, rounded once."""
+    if alpha == 1:
+        return b.point(core, left, right)
+    dtype = b.common(left, right)
+    first = b.wide(b.cast(left, dtype))
+    second = b.mul(b.wide(b.cast(right, dtype)), alpha)
+    return b.cast(b.point(core, first, second, dtype=dtype.compute), dtype)
+
+
+@decompositions.on("aten.add.Tensor", "aten.add.Scalar")
+def _(b: Lowering, left: Operand, right: Operand, alpha: Number = 1) -> Var:
+    """left + alpha * right."""
+    return _scaled(b, "add.Tensor", left, right, alpha)
+
+
+@decompositions.on("aten.sub.Tensor", "aten.sub.Scalar")
+def _(b: Lowering, left: Operand, right: Operand, alpha: Number = 1) -> Var:
+    """left - alpha * right."""
+    return _scaled(b, "sub.Tensor", left, right, alpha)
+
+
+@decompositions.on("aten.rsub.Tensor", "aten.rsub.Scalar")
+def _(b: Lowering, left: Operand, right: Operand, alpha: Number = 1) -> Var:
+    """right - alpha * left."""
+    return _scaled(b, "sub.Tensor", right, left, alpha)
+
+
+@decompositions.on("aten.div.Tensor_mode", "aten.div.Scalar_mode")
+def _(b: Lowering, left: Operand, right: Operand, *, rounding_mode: str | None = None) -> Var:
+    """True division without a mode, else rounded towards minus infinity or zero."""
+    if rounding_mode is None:
+        return cast("Var", b.call("aten.div.Tensor", left, right))
+    dtype = b.common(left, right)
+    args = tuple(b.cast(o, dtype) if isinstance(o, Var) else o for o in (left, right))
+    return b.emit("aten.div.Tensor_mode", args, {"rounding_mode": rounding_mode})
+
+
+@decompositions.on("aten.floor_divide.default", "aten.floor_divide.Scalar")
+def _(b: Lowering, left: Operand, right: Operand) -> Var:
+    """Rounded towards minus infinity."""
+    return cast("Var", b.call("aten.div.Tensor_mode", left, right, rounding_mode="floor"))
+
+
+@decompositions.on("aten.pow.Tensor_Scalar")
+def _(b: Lowering, x: Var, exponent: Number) -> Var:
+    """Small powers as products, roots and reciprocals."""
+    dtype = b.common(x, exponent)
+    base = b.cast(x, dtype)
+    if exponent == 0:
+        meta = b.tensor_meta(x)
+        return b.full(meta.sizes, 1, dtype, meta.device)
+    if exponent == 1:
+        return b.copy(base)
+    if exponent == 2:
+        return b.mul(base, base)
+    if dtype.is_float and exponent in (3, -2, -1, 0.5, -0.5):
+        return _float_power(b, base, exponent, dtype)
+    return b.point("pow.Tensor_Tensor", base, exponent, dtype=dtype)
+
+
+def _float_power(b: Lowering, base: Var, exponent: Number, dtype: DType) -> Var:
+    if exponent in (0.5, -0.5, -1):
+        return b.unary({0.5: "sqrt", -0.5: "rsqrt", -1: "reciprocal"}[cast("float", exponent)], base)
+    wide = b.wide(base)
+    square = b.mul(wide, wide)
+    result = b.mul(square, wide) if exponent == 3 else b.unary("reciprocal", square)
+    return b.cast(result, dtype)
+
+
+@decompositions.on("aten.square.default")
+def _(b: Lowering, x: Var) -> Var:
+    """x * x."""
+    return b.mul(x, x)
+
+
+@decompositions.on("aten.positive.default")
+def _(b: Lowering, x: Var) -> Var:
+    """x."""
+    return x
+
+
+@decompositions.on("aten.sgn.default")
+def _(b: Lowering, x: Var) -> Var:
+    """The sign of a real number."""
+    return b.unary("sign", x)
+
+
+@decompositions.on("aten.frac.default")
+def _(b: Lowering, x: Var) -> Var:
+    """x - trunc(x)."""
+    return b.sub(x, b.unary("trunc", x))
+
+
+@decompositions.on("aten.isnan.default", "aten.isinf.default")
+def _(b: Lowering, x: Var) -> Var | None:
+    """No integer is."""
+    meta = b.tensor_meta(x)
+    return None if category(meta.dtype) > 1 else b.full(meta.sizes, False, DType.BOOL, meta.device)
+
+
+@decompositions.on("aten.isfinite.default")
+def _(b: Lowering, x: Var) -> Var:
+    """Neither infinite nor NaN."""
+    meta = b.tensor_meta(x)
+    if category(meta.dtype) < 2:
+        return b.full(meta.sizes, True, DType.BOOL, meta.device)
+    return b.point("lt.Tensor", b.unary("abs", x), math.inf)
+
+
+def _logical(core: str) -> Rule:
+    def rule(b: Lowering, left: Var, right: Var) -> Var:
+        """Of the truth values of both."""
+        return b.point(core, _truth(b, left), _truth(b, right))
+
+    return rule
+
+
+def _truth(b: Lowering, x: Var) -> Var:
+    return x if b.tensor_meta(x).dtype is DType.BOOL else b.point("ne.Tensor", x, 0)
+
+
+for _name in ("and", "or", "xor"):
+    decompositions.on(f"aten.logical_{_name}.default")(_logical(f"bitwise_{_name}.Tensor"))
+
+
+@decompositions.on("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
+def _(b: Lowering, condition: Var, yes: Operand, no: Operand) -> Var:
+    """One type; the condition a bool."""
+    return b.where(_truth(b, condition), yes, no)
+
+
+@decompositions.on("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
+def _(b: Lowering, x: Var, mask: Var, value: Operand) -> Var:
+    """The value, in the tensor's type, where the mask holds."""
+    dtype = b.tensor_meta(x).dtype
+    number = b.cast(value, dtype) if isinstance(value, Var) else rounded(value, dtype)
+    return b.where(mask, number, x, dtype)
+
+
+@decompositions.on("aten.clamp.default", "aten.clamp.Tensor")
+def _(b: Lowering, x: Var, low: Operand | None = None, high: Operand | None = None) -> Var:
+    """max with the lower bound, then min with the upper; a NaN stays."""
+    bounds = [bound for bound in (low, high) if bound is not None]
+    dtype = b.common(x, *bounds)
+    result = b.cast(x, dtype)
+    if low is not None:
+        result = b.point("maximum.default", result, _bound(low, dtype), dtype=dtype)
+    if high is not None:
+        result = b.point("minimum.default", result, _bound(high, dtype), dtype=dtype)
+    return result
+
+
+def _bound(bound: Operand, dtype: DType) -> Operand:
+    return bound if isinstance(bound, Var) else rounded(bound, dtype)
+
+
+@decompositions.on("aten.clamp_min.default")
+def _(b: Lowering, x: Var, low: Number) -> Var:
+    """max with a bound."""
+    return cast("Var", b.call("aten.clamp.default", x, low))
+
+
+@decompositions.on("aten.clamp_max.default")
+def _(b: Lowering, x: Var, high: Number) -> Var:
+    """min with a bound."""
+    return cast("Var", b.call("aten.clamp.default", x, None, high))
+
+
+@decompositions.on("aten.fmax.default", "aten.fmin.default")
+def _(b: Lowering, left: Var, right: Var) -> Var | None:
+    """Integers have no NaN; floats stay a library call."""
+    return None if b.common(left, right).is_float else b.point("maximum.default", left, right)
+
+
+@decompositions.on("aten.lerp.Scalar", "aten.lerp.Tensor")
+def _(b: Lowering, start: Var, end: Var, weight: Operand) -> Var:
+    """From the nearer end: start + w * (end - start) for |w| < 0.5, else end - (1 - w) * (end - start)."""
+    dtype = b.tensor_meta(start).dtype
+    first, last = b.wide(start), b.wide(end)
+    span = b.sub(last, first)
+    if not isinstance(weight, Var):
+        near = abs(cast("float", weight)) < 0.5
+        result = b.add(first, b.mul(span, weight)) if near else b.sub(last, b.mul(span, 1 - weight))
+        return b.cast(result, dtype)
+    share = b.wide(weight)
+    near_start = b.add(first, b.mul(share, span))
+    near_end = b.sub(last, b.mul(b.sub(1, share), span))
+    is_near = b.point("lt.Tensor", b.unary("abs", share), 0.5)
+    return b.cast(b.where(is_near, near_start, near_end), dtype)
+
+
+@decompositions.on("aten.addcmul.default")
+def _(b: Lowering, x: Var, left: Var, right: Var, *, value: Number = 1) -> Var:
+    """x + value * left * right, rounded once."""
+    dtype = b.common(x, left, right)
+    base, first, second = (b.wide(b.cast(item, dtype)) for item in (x, left, right))
+    scaled = first if value == 1 else b.mul(first, value)
+    return b.cast(b.add(base, b.mul(scaled, second)), dtype)
+
+
+@decompositions.on("aten.addcdiv.default")
+def _(b: Lowering, x: Var, left: Var, right: Var, *, value: Number = 1) -> Var:
+    """x + value * left / right, rounded once."""
+    dtype = b.common(x, left, right)
+    base, first, second = (b.wide(b.cast(item, dtype)) for item in (x, left, right))
+    scaled = first if value == 1 else b.mul(first, value)
+    return b.cast(b.add(base, b.div(scaled, second)), dtype)
+
+
+@decompositions.on("aten._to_copy.default")
+def _(b: Lowering, x: Var, **options: object) -> Var | None:
+    """A cast; a copy in another layout is a clone after it; another device stays a library call."""
+    meta = b.tensor_meta(x)
+    device = options.get("device")
+    if device is not None and str(device) != meta.device:
+        return None
+    dtype = options.get("dtype")
+    result = x if dtype is None else b.cast(x, DTYPES[dtype])
+    format_ = options.get("memory_format")
+    if format_ is not None:
+        return cast("Var", b.call("aten.clone.default", result, memory_format=format_))
+    return b.copy(result) if result is x else result
+
+
+DTYPES: Final = {dtype.torch: dtype for dtype in DType}

@@ -1,0 +1,152 @@
+"""What a decomposition rule works with: a graph under construction that promotes, casts and reshapes.
+
+`decompositions` maps an ATen op to a rule (lowering, *args, **kwargs) -> value, or a tuple of values for an op with
+several results. A rule that returns None leaves the op as it is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import torch
+
+from supple.autograd.builder import Builder
+from supple.base.rules import Rules
+from supple.expr import Expr
+from supple.ir.dtypes import DType
+from supple.ir.graph.nodes import Arg, Var
+from supple.ir.meta import TensorMeta, contiguous
+from supple.ir.ops import op_named
+from supple.shapes.layout import view_strides
+from supple.shapes.promote import Number, result_dtype
+
+Operand = Var | Number
+Size = Expr | int
+Rule = Callable[..., Arg]
+
+decompositions: Rules[Rule] = Rules("decompositions")
+
+
+class Lowering(Builder):
+    """A builder of core graphs. Every method returns the value of a node, or its argument where nothing is to do."""
+
+    def meta(self, operand: Operand) -> TensorMeta | Number:
+        """Return the metadata of a tensor; a number is its own."""
+        return self.tensor_meta(operand) if isinstance(operand, Var) else operand
+
+    def call(self, name: str, *args: Arg, **kwargs: Arg) -> Arg:
+        """Return the result of an ATen op, decomposed when it has a rule."""
+        rule = decompositions.find(name)
+        result = None if rule is None else rule(self, *args, **kwargs)
+        return self.emit(name, args, kwargs) if result is None else result
+
+    def cast(self, operand: Operand, dtype: DType) -> Var:
+        """Return a tensor converted to a type; a number becomes a tensor of rank 0."""
+        if not isinstance(operand, Var):
+            return self.full((), operand, dtype)
+        if self.tensor_meta(operand).dtype is dtype:
+            return operand
+        return self.emit("aten._to_copy.default", (operand,), {"dtype": dtype.torch})
+
+    def wide(self, var: Var) -> Var:
+        """Return a tensor in the type that arithmetic on it is done in: f32 for bf16 and f16."""
+        return self.cast(var, self.tensor_meta(var).dtype.compute)
+
+    def common(self, *operands: Operand) -> DType:
+        """Return the promoted type of operands."""
+        return result_dtype([self.meta(operand) for operand in operands])
+
+    def point(self, name: str, *operands: Operand, dtype: DType | None = None) -> Var:
+        """Return a pointwise core op of operands, tensors cast to `dtype` or their promoted type."""
+        kind = self.common(*operands) if dtype is None else dtype
+        args = tuple(self.cast(o, kind) if isinstance(o, Var) else o for o in operands)
+        return self.emit(f"aten.{name}", args)
+
+    def add(self, left: Operand, right: Operand) -> Var:
+        """left + right."""
+        return self.point("add.Tensor", left, right)
+
+    def sub(self, left: Operand, right: Operand) -> Var:
+        """left - right."""
+        return self.point("sub.Tensor", left, right)
+
+    def mul(self, left: Operand, right: Operand) -> Var:
+        """left * right."""
+        return self.point("mul.Tensor", left, right)
+
+    def div(self, left: Operand, right: Operand) -> Var:
+        """left / right of floats."""
+        return self.point("div.Tensor", left, right)
+
+    def unary(self, name: str, operand: Var) -> Var:
+        """A pointwise core op of one tensor."""
+        return self.emit(f"aten.{name}.default", (operand,))
+
+    def where(self, condition: Var, yes: Operand, no: Operand, dtype: DType | None = None) -> Var:
+        """Return yes where the condition holds, else no."""
+        kind = self.common(yes, no) if dtype is None else dtype
+        if not isinstance(yes, Var) and not isinstance(no, Var):
+            yes = self.cast(yes, kind)
+        args = tuple(self.cast(o, kind) if isinstance(o, Var) else o for o in (yes, no))
+        return self.emit("aten.where.self", (condition, *args))
+
+    def sum(self, var: Var, dims: Sequence[int], keepdim: bool = True) -> Var:
+        """Return the sum over dimensions (not none), of the operand's type."""
+        return self.emit("aten.sum.dim_IntList", (var, list(dims), keepdim))
+
+    def view(self, var: Var, sizes: Sequence[Size]) -> Var:
+        """Return the same elements with other sizes; copied first where the strides do not allow a view."""
+        meta = self.tensor_meta(var)
+        wanted = contiguous(sizes, meta.dtype).sizes
+        if wanted == meta.sizes:
+            return var
+        source = var
+        if view_strides(meta.sizes, meta.strides, wanted) is None:
+            source = self.restrided(var, contiguous(meta.sizes, meta.dtype, meta.device))
+        return self.emit("aten.view.default", (source, plain(wanted)))
+
+    def expand(self, var: Var, sizes: Sequence[Size]) -> Var:
+        """Return a tensor repeated to sizes."""
+        meta = self.tensor_meta(var)
+        wanted = contiguous(sizes, meta.dtype).sizes
+        return var if wanted == meta.sizes else self.emit("aten.expand.default", (var, plain(wanted)))
+
+    def full(self, sizes: Sequence[Size], value: Number, dtype: DType, device: str = "cpu") -> Var:
+        """Return a tensor with one value everywhere."""
+        options = {"dtype": dtype.torch, "device": torch.device(device)}
+        return self.emit("aten.full.default", (plain(sizes), value), options)
+
+    def iota(self, count: Size, device: str = "cpu", dtype: DType = DType.I64) -> Var:
+        """Return 0, 1, ..., count - 1."""
+        options = {"dtype": dtype.torch, "device": torch.device(device)}
+        return self.emit("aten.arange.start_step", (0, *plain((count,)), 1), options)
+
+    def copy(self, var: Var) -> Var:
+        """Return a copy: a fresh tensor where eager makes one. It goes away again where nobody can tell."""
+        return self.emit("aten.clone.default", (var,))
+
+
+def plain(sizes: Sequence[Size]) -> list[Size]:
+    """Return sizes with constants as integers: the form that eager takes."""
+    return [size.value if isinstance(size, Expr) and size.is_const else size for size in sizes]
+
+
+def dims_of(dims: object, rank: int) -> list[int]:
+    """Return dimensions counted from the front; None and an empty list name all."""
+    if dims is None:
+        return list(range(rank))
+    listed = [dims] if isinstance(dims, int) else list(cast("Sequence[int]", dims))
+    if not rank:
+        return []
+    return [dim % rank for dim in listed] or list(range(rank))
+
+
+def rounded(value: Number, dtype: DType) -> Number:
+    """Return a number as eager sees it after conversion to a tensor's type."""
+    if dtype.is_low_precision and isinstance(value, float):
+        return torch.tensor(value, dtype=dtype.torch).item()
+    return value
+
+
+def is_pure(name: str) -> bool:
+    """Tell whether the op of this name writes nothing and is not random."""
+    return op_named(name).is_pure

@@ -1,0 +1,130 @@
+"""Passes over graphs that hold for any operators: dead nodes, repeated nodes, patterns."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from supple.expr import Expr
+from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, uses_of, vars_of
+
+
+def without_dead(graph: Graph) -> Graph:
+    """Return the graph without pure nodes that no output needs.
+
+    before:  a = sin(x); b = cos(x); return b
+    after:   b = cos(x); return b
+    """
+    live = {var.name for var in vars_of(list(graph.outputs))}
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        if node.name in live or not node.op.is_pure:
+            kept.append(node)
+            live.update(var.name for var in uses_of(node))
+    return Graph(graph.inputs, tuple(reversed(kept)), graph.outputs)
+
+
+def without_repeats(graph: Graph) -> Graph:
+    """Return the graph with one node for equal pure calls.
+
+    before:  a = sin(x); b = sin(x); return a + b
+    after:   a = sin(x); return a + a
+    """
+    known: dict[Hashable, str] = {}
+    renamed: dict[str, str] = {}
+    kept: list[Node] = []
+
+    def follow(var: Var) -> Var:
+        return Var(renamed[var.name], var.path) if var.name in renamed else var
+
+    for node in graph.nodes:
+        args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
+        kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
+        made = Node(node.name, node.op, args, kwargs, node.meta, node.where)
+        if not node.op.is_pure:
+            kept.append(made)
+            continue
+        key = (node.op.name, _key(args), _key(kwargs))
+        earlier = known.setdefault(key, node.name)
+        if earlier == node.name:
+            kept.append(made)
+        else:
+            renamed[node.name] = earlier
+    outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
+    return Graph(graph.inputs, tuple(kept), outputs)
+
+
+def _key(arg: Arg) -> Hashable:
+    """Return a hashable form of an argument, in which 1, 1.0 and True differ; unknown objects by identity."""
+    match arg:
+        case Var() | Expr() | None:
+            return arg
+        case bool() | int() | float() | complex() | str():
+            return type(arg).__name__, repr(arg)
+        case list() | tuple():
+            return (type(arg).__name__, *map(_key, cast("Sequence[Arg]", arg)))
+        case dict():
+            pairs = cast("dict[str, Arg]", arg).items()
+            return ("dict", *((name, _key(item)) for name, item in pairs))
+        case slice():
+            return ("slice", *(_key(cast("Arg", part)) for part in (arg.start, arg.stop, arg.step)))
+        case _:
+            return ("object", str(arg)) if isinstance(arg, Hashable) else id(arg)
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A rewrite of single nodes.
+
+    Attributes:
+        op: name of the op it is about.
+        replace: (graph so far by name, node) -> the node to put in its place, a Var or constant that stands for
+            its value, or None where the pattern does not hold.
+    """
+
+    op: str
+    replace: Callable[[dict[str, Node], Node], Node | Arg | None]
+
+
+def rewrite(graph: Graph, patterns: Sequence[Pattern], limit: int = 100) -> Graph:
+    """Return the graph after applying patterns until none holds.
+
+    Raises:
+        RuntimeError: after `limit` rounds that all changed something.
+    """
+    by_op: dict[str, list[Pattern]] = {}
+    for pattern in patterns:
+        by_op.setdefault(pattern.op, []).append(pattern)
+    for _ in range(limit):
+        graph, changed = _round(graph, by_op)
+        if not changed:
+            return graph
+    msg = f"patterns still change the graph after {limit} rounds"
+    raise RuntimeError(msg)
+
+
+def _round(graph: Graph, by_op: dict[str, list[Pattern]]) -> tuple[Graph, bool]:
+    values: dict[str, Arg] = {}
+    made: dict[str, Node] = {}
+    changed = False
+
+    def follow(var: Var) -> Arg:
+        return values.get(var.name, var) if not var.path else var
+
+    for node in graph.nodes:
+        args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
+        kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
+        current = Node(node.name, node.op, args, kwargs, node.meta, node.where)
+        for pattern in by_op.get(node.op.name, ()):
+            found = pattern.replace(made, current)
+            if found is None:
+                continue
+            changed = True
+            if isinstance(found, Node):
+                current = Node(node.name, found.op, found.args, found.kwargs, found.meta, node.where)
+            else:
+                values[node.name] = found
+            break
+        if node.name not in values:
+            made[node.name] = current
+    outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
+    return Graph(graph.inputs, tuple(made.values()), outputs), changed
