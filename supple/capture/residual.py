@@ -23,6 +23,7 @@ class Writer:
     def __init__(self) -> None:
         self.code: list[Instruction] = []
         self._variables: list[str] = []
+        self._bases: dict[Source, str] = {}
 
     def op(self, op: str, arg: object = None) -> None:
         """Append one instruction."""
@@ -44,6 +45,19 @@ class Writer:
     def source(self, source: Source) -> None:
         """Push the object at a source."""
         load[type(source)](self, source)
+
+    def base_of(self, source: Source) -> None:
+        """Push the object that `source` is read from; a path that many sources share is walked once."""
+        base = source.base
+        assert base is not None, source.name
+        if isinstance(base, Local | Pinned):
+            self.source(base)
+            return
+        known = self._bases.get(base)
+        if known is None:
+            self.source(base)
+            self._bases[base] = known = self.store()
+        self.op("LOAD_FAST", known)
 
     def store(self) -> str:
         """Pop the top into a new variable; return its name."""
@@ -70,11 +84,6 @@ class Writer:
         return assemble(self.code, like=header)
 
 
-def _base(writer: Writer, source: Source) -> None:
-    assert source.base is not None, source.name
-    writer.source(source.base)
-
-
 @load.on(Local)
 def _(writer: Writer, source: Source) -> None:
     """A parameter."""
@@ -93,7 +102,7 @@ def _(writer: Writer, source: Source) -> None:
 def _(writer: Writer, source: Source) -> None:
     """base.attribute."""
     assert isinstance(source, Attr), source
-    _base(writer, source)
+    writer.base_of(source)
     writer.op("LOAD_ATTR", source.attribute)
 
 
@@ -101,7 +110,7 @@ def _(writer: Writer, source: Source) -> None:
 def _(writer: Writer, source: Source) -> None:
     """base.__dict__[attribute]."""
     assert isinstance(source, InstanceAttr), source
-    _base(writer, source)
+    writer.base_of(source)
     writer.op("LOAD_ATTR", "__dict__")
     writer.constant(source.attribute)
     writer.op("BINARY_SUBSCR")
@@ -112,7 +121,7 @@ def _(writer: Writer, source: Source) -> None:
     """base[key], past any `__getitem__` of a subclass."""
     assert isinstance(source, Item), source
     writer.function(source.of.__getitem__)
-    _base(writer, source)
+    writer.base_of(source)
     writer.constant(source.key)
     writer.call(2)
 
@@ -122,7 +131,7 @@ def _(writer: Writer, source: Source) -> None:
     """list(base)[position]."""
     assert isinstance(source, KeyAt), source
     writer.function(list)
-    _base(writer, source)
+    writer.base_of(source)
     writer.call(1)
     writer.constant(source.position)
     writer.op("BINARY_SUBSCR")
@@ -138,7 +147,7 @@ def _(writer: Writer, source: Source) -> None:
 def load_cell(writer: Writer, source: Source) -> None:
     """Push the cell itself whose contents `source` names."""
     assert isinstance(source, Cell), source
-    _base(writer, source)
+    writer.base_of(source)
     writer.op("LOAD_ATTR", "__closure__")
     writer.constant(source.index)
     writer.op("BINARY_SUBSCR")
@@ -147,7 +156,7 @@ def load_cell(writer: Writer, source: Source) -> None:
 @load.on(ContextValue)
 def _(writer: Writer, source: Source) -> None:
     """base.get()."""
-    _base(writer, source)
+    writer.base_of(source)
     writer.op("LOAD_METHOD", "get")
     writer.call(0)
 
@@ -156,7 +165,7 @@ def _(writer: Writer, source: Source) -> None:
 def _(writer: Writer, source: Source) -> None:
     """type(base)."""
     writer.function(type)
-    _base(writer, source)
+    writer.base_of(source)
     writer.call(1)
 
 
