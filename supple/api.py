@@ -2,10 +2,9 @@
 
 import functools
 import os
-import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, TypeVar, cast, overload
+from typing import Final, TypeVar, overload
 
 import torch
 
@@ -141,12 +140,7 @@ def _compile(model: object, *, settings: Settings, compiler: Compiler, is_off: b
         model = original_of(model)
     if isinstance(model, torch.nn.Module):
         return _compile_module(model, settings, compiler)
-    model = getattr(model, ORIGINAL, model)
-    if isinstance(model, types.FunctionType):
-        return dispatch.compile_function(model, compiler)
-    if isinstance(model, types.BuiltinFunctionType):
-        return model
-    return dispatch.compile_callable(cast("Callable[..., object]", model), compiler)
+    return dispatch.compile_callable(getattr(model, ORIGINAL, model), compiler)
 
 
 def _compile_module(module: torch.nn.Module, settings: Settings, compiler: Compiler) -> CompiledModule:

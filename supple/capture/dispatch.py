@@ -19,6 +19,7 @@ import torch
 
 from supple.base import events
 from supple.base.errors import Explained, Reason, Unsupported
+from supple.base.marks import ORIGINAL
 from supple.capture.breaks import ESCAPED
 from supple.capture.compilation import (
     About,
@@ -67,13 +68,15 @@ class Versions:
 
     Attributes:
         function: what is captured.
+        name: what people call it.
         entries: its guarded versions.
         defaults, kwdefaults: those with which the entries bind arguments.
     """
 
-    def __init__(self, function: types.FunctionType, compiler: Compiler) -> None:
+    def __init__(self, function: types.FunctionType, compiler: Compiler, name: str = "") -> None:
         self.function = function
-        self.entries = Entries(compiler.options.recompile_limit, _dropped(function.__qualname__))
+        self.name = name or function.__qualname__
+        self.entries = Entries(compiler.options.recompile_limit, _dropped(self.name))
         self.defaults = function.__defaults__
         self.kwdefaults = function.__kwdefaults__
         self._compiler = compiler
@@ -150,8 +153,7 @@ class Versions:
         if self._compilations >= COMPILATIONS_PER_ENTRY * self._compiler.options.recompile_limit:
             return self._exhausted(call, compile_id, failed)
         self._compilations += 1
-        name = self.function.__qualname__
-        events.emit(events.CompileStarted(compile_id, name, place_of(self.function), failed))
+        events.emit(events.CompileStarted(compile_id, self.name, place_of(self.function), failed))
         try:
             made = compile_call(call, self._compiler, compile_id)
         except Exception as error:  # the catch-all
@@ -167,11 +169,10 @@ class Versions:
 
     def _exhausted(self, call: Call, compile_id: str, failed: tuple[str, ...]) -> Entry:
         last = failed[0] if failed else "no entry was left"
-        name = self.function.__qualname__
         stack = (place_of(self.function),)
         self._is_exhausted = True
         self._fall_back(
-            compile_id, Unsupported(LIMIT, stack, function=name, count=self._compilations, last=last)
+            compile_id, Unsupported(LIMIT, stack, function=self.name, count=self._compilations, last=last)
         )
         return Entry(_holds, call.function)
 
@@ -194,7 +195,7 @@ class Versions:
         place = f"{reason.reason.code} {reason.stack[-1:]}"
         if place not in self._told and reason.reason is not ESCAPED:
             self._told.add(place)
-            _log.warning("%s", one_line(self.function.__qualname__, reason))
+            _log.warning("%s", one_line(self.name, reason))
 
     def _failed_guards(self, call: Call) -> tuple[str, ...]:
         """Return why each entry does not serve this call."""
@@ -332,11 +333,13 @@ class _Targets:
         if known is function and last is not None:
             return last
         target = original(function)
+        name = ""
         if not isinstance(target, types.FunctionType):
+            name = str(getattr(target, "__qualname__", type(target).__qualname__))
             target = _call
         found = self._known.get(target)
         if found is None:
-            found = self._known.setdefault(target, Versions(target, self._compiler))
+            found = self._known.setdefault(target, Versions(target, self._compiler, name))
         self._last = (function, found)
         return found
 
@@ -346,29 +349,57 @@ def _call(function: Function, /, *args: object, **kwargs: object) -> object:
     return function(*args, **kwargs)
 
 
-def compile_callable(target: Function, compiler: Compiler) -> Function:
-    """Return the compiled form of a bound method or of an object with `__call__`."""
-    if isinstance(target, types.MethodType) and isinstance(target.__func__, types.FunctionType):
-        function, owner = cast("types.FunctionType", original(target.__func__)), target.__self__
-    else:
-        function, owner = cast("types.FunctionType", _call), target
-    versions = Versions(function, compiler)
+def compile_callable(target: object, compiler: Compiler) -> Function:
+    """Return the compiled form of a function, bound method, partial, or object with `__call__`.
+
+    A function written in C is returned as it is.
+    """
+    match target:
+        case types.FunctionType():
+            return compile_function(target, compiler)
+        case types.BuiltinFunctionType():
+            return target
+        case functools.partial():
+            return _compile_partial(cast("functools.partial[object]", target), compiler)
+        case types.MethodType() if isinstance(target.__func__, types.FunctionType):
+            function = cast("types.FunctionType", original(target.__func__))
+            return _compile_bound(target, function, target.__self__, function.__qualname__, compiler)
+        case _:
+            return _compile_bound(
+                target, cast("types.FunctionType", _call), target, type(target).__qualname__, compiler
+            )
+
+
+def _compile_bound(
+    target: object, function: types.FunctionType, owner: object, name: str, compiler: Compiler
+) -> Function:
+    versions = Versions(function, compiler, name)
 
     def compiled(*args: object, **kwargs: object) -> object:
         return versions.call((owner, *args), kwargs)
 
+    functools.update_wrapper(compiled, cast("Function", target))
+    return marked(compiled, target)
+
+
+def _compile_partial(target: "functools.partial[object]", compiler: Compiler) -> Function:
+    inner = compile_callable(original(target.func), compiler)
+
+    def compiled(*args: object, **kwargs: object) -> object:
+        return inner(*target.args, *args, **{**target.keywords, **kwargs})
+
     functools.update_wrapper(compiled, target)
-    return marked(cast("types.FunctionType", compiled), target)
+    return marked(compiled, target)
 
 
 def marked(compiled: Function, target: object) -> types.FunctionType:
     """Let a compiled function name its original, for users and for capture."""
     function = cast("types.FunctionType", compiled)
-    function.orig = target  # pyright: ignore[reportFunctionMemberAccess]  # public attribute of compiled functions
-    function.__supple_original__ = target  # pyright: ignore[reportFunctionMemberAccess]  # what capture looks for
+    function.__dict__["orig"] = target
+    function.__dict__[ORIGINAL] = target
     return function
 
 
 def original(function: object) -> object:
     """Return what a compiled function was made from, other objects as they are."""
-    return getattr(function, "__supple_original__", function)
+    return getattr(function, ORIGINAL, function)

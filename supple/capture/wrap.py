@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final, cast
 
 import torch
 
+from supple.base.marks import ORIGINAL
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind, TensorExpectation
-from supple.capture.source import Source, attribute, type_of
+from supple.capture.source import Source, attribute, instance_attribute, type_of
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
 from supple.capture.values.constant import LITERALS, ConstantValue
@@ -22,6 +23,7 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
 from supple.capture.values.sequence import SliceValue, wrap_sequence
 from supple.capture.values.tensor import TensorValue
+from supple.runtime.compiled import CompiledModule
 from supple.torch_private import dispatch_keys
 
 if TYPE_CHECKING:
@@ -191,11 +193,22 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
 
 @wrap_rules.on(types.FunctionType)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A Python function; its code is guarded."""
+    """A Python function; its code is guarded. Of a compiled function, the original is captured."""
     assert isinstance(obj, types.FunctionType), obj
+    if ORIGINAL in obj.__dict__:
+        engine.guard(source, Kind.CODE, obj.__code__)
+        return wrap(engine, obj.__dict__[ORIGINAL], instance_attribute(source, ORIGINAL) if source else None)
     value = wrap_function(engine, obj, source)
     value.closure = [engine.shared_cell(cell) for cell in value.closure]
     return value
+
+
+@wrap_rules.on(CompiledModule)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A compiled module stands for its original."""
+    assert isinstance(obj, CompiledModule), obj
+    engine.guard(source, Kind.TYPE, CompiledModule)
+    return wrap(engine, obj.orig, attribute(source, "orig") if source else None)
 
 
 @wrap_rules.on(types.CellType)

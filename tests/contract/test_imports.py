@@ -28,7 +28,7 @@ model.eval()
 with torch.no_grad():
     x = torch.ones(4, 8)
     y = supple.compile(model, fullgraph=True, backend={backend!r})(x)
-    torch.testing.assert_close(y, model(x))
+    assert (y - model(x)).abs().max() < 1e-5
 assert supple.stats()["graphs"] == 1, supple.stats()
 """
 
