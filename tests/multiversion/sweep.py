@@ -24,9 +24,9 @@ def main() -> int:
             continue
         modules += 1
         for each in nested(code):
-            start = time.perf_counter()
+            start = time.process_time()
             decode(each)
-            seconds += time.perf_counter() - start
+            seconds += time.process_time() - start
             codes += 1
             try:
                 instructions += check(each)
