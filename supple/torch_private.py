@@ -13,6 +13,7 @@ from torch._C import FunctionSchema as FunctionSchema  # the signature of an ATe
 from torch._C import _disabled_torch_function_impl  # pyright: ignore[reportUnknownVariableType]  # untyped in torch
 from torch._C import _functorch as _functorch_module  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # no stub
 from torch._ops import OpOverload as OpOverload  # the class of torch.ops.aten.add.Tensor
+from torch._ops import OpOverloadPacket as OpOverloadPacket  # the class of torch.ops.aten.add
 from torch.utils._python_dispatch import TorchDispatchMode
 
 # A mode that sees every ATen operator of a thread, below autograd.
@@ -118,3 +119,8 @@ STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
     "torch.autocast_decrement_nesting": torch.autocast_decrement_nesting,
     "torch.clear_autocast_cache": torch.clear_autocast_cache,
 }
+
+
+def is_composite(overload: OpOverload) -> bool:
+    """Tell whether an ATen overload is defined by other operators for every backend, in C++."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), "CompositeImplicitAutograd")

@@ -18,13 +18,13 @@ _NO_KWARGS: Final[Mapping[str, Arg]] = MappingProxyType({})
 class Builder:
     """A graph under construction.
 
-    `where` is given to each node made. `metas` knows every value.
+    `stack` is given to each node made as its place. `metas` knows every value.
     """
 
     def __init__(self, inputs: Iterable[Input]) -> None:
         self.inputs: list[Input] = list(inputs)
         self.nodes: list[Node] = []
-        self.where: tuple[Where, ...] = ()
+        self.stack: tuple[Where, ...] = ()
         self.metas: dict[str, Meta] = {item.name: item.meta for item in self.inputs}
         self._counts: dict[str, int] = {}
 
@@ -60,7 +60,7 @@ class Builder:
         made = op_named(op) if isinstance(op, str) else op
         found = self.inferred(made, args, kwargs) if meta is None else meta
         fresh = self.fresh_name(made.name.split(".")[1].strip("_") if name is None else name)
-        self.nodes.append(Node(fresh, made, tuple(args), dict(kwargs), found, self.where))
+        self.nodes.append(Node(fresh, made, tuple(args), dict(kwargs), found, self.stack))
         self.metas[fresh] = found
         return Var(fresh)
 

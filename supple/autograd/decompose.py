@@ -48,11 +48,11 @@ def _rewritten(graph: Graph) -> Graph:
 
     before = graph.metas()
     for node in graph.nodes:
-        lowering.where = node.where
+        lowering.stack = node.where
         args = cast("tuple[Arg, ...]", map_arg(look_up, node.args))
         kwargs = cast("dict[str, Arg]", map_arg(look_up, dict(node.kwargs)))
         values[node.name] = _lowered(lowering, node, args, kwargs, before)
-    lowering.where = ()
+    lowering.stack = ()
     return lowering.graph(cast("list[Arg]", map_arg(look_up, list(graph.outputs))))
 
 

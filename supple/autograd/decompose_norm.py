@@ -1,7 +1,7 @@
 """Decompositions of softmax, normalisations and losses: computed in f32 for bf16 and f16, rounded at the end."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
 from supple.autograd.decompose_reduce import count_of, moments
 from supple.autograd.lowering import Lowering, decompositions, plain
@@ -77,7 +77,7 @@ def _(b: Lowering, x: Var, shape: Sequence[int], weight: Var | None, eps: float 
     return b.cast(_scaled(b, b.mul(wide, deviation), weight, None), meta.dtype), deviation
 
 
-DTYPE_STEPS = {DType.F64: 2.0**-52, DType.F32: 2.0**-23, DType.BF16: 2.0**-7, DType.F16: 2.0**-10}
+DTYPE_STEPS: Final = {DType.F64: 2.0**-52, DType.F32: 2.0**-23, DType.BF16: 2.0**-7, DType.F16: 2.0**-10}
 
 
 @decompositions.on("aten.native_group_norm.default")

@@ -30,9 +30,8 @@ from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, aten_op
 from supple.shapes.fake import FakeTensor, Faking, fake_from, meta_of
-from supple.shapes.meta_kernels import is_composite
 from supple.shapes.writes import is_writer, write_of
-from supple.torch_private import OpOverload
+from supple.torch_private import OpOverload, is_composite
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +218,11 @@ def trace(graph: Graph) -> Traced:
     try:
         with recorder:
             for node in graph.nodes:
-                recorder.builder.where = node.where
+                recorder.builder.stack = node.where
                 values[node.name] = run_node(node, values, {})
     finally:
         torch.set_grad_enabled(grad_enabled)
-    recorder.builder.where = ()
+    recorder.builder.stack = ()
     outputs = [value_of(arg, values, {}) for arg in graph.outputs]
     return _Ending(recorder, len(graph.inputs)).finish(outputs)
 

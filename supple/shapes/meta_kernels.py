@@ -13,7 +13,7 @@ from supple.expr import as_expr
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
-from supple.torch_private import OpOverload, schema_of
+from supple.torch_private import OpOverload, is_composite, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
 
@@ -77,11 +77,6 @@ def run(
         return value
 
     return back(result)
-
-
-def is_composite(func: OpOverload) -> bool:
-    """Tell whether an overload is defined by other operators for every backend."""
-    return func.has_kernel_for_dispatch_key(torch.DispatchKey.CompositeImplicitAutograd)
 
 
 def _meta_twin(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """Shape rules of element-by-element operators: broadcasting, promotion, and the result's layout."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 
@@ -13,23 +14,25 @@ from supple.shapes.promote import Operand, category, float_dtype, real_dtype, re
 from supple.shapes.rules import aten, broadcast, common_device, fresh, shape_rules
 
 #: One operand, result of the operand's type.
-SAME_UNARY = (
+SAME_UNARY: Final = (
     "relu neg floor ceil trunc sign sgn square positive hardtanh hardswish hardsigmoid "
     "leaky_relu elu softplus threshold celu mish gelu silu logit_same conj_physical frac"
 ).split()
-FLOAT_UNARY = (
+FLOAT_UNARY: Final = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
     "erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0"
 ).split()
-ARITHMETIC = (
+ARITHMETIC: Final = (
     "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor rsub.Scalar remainder.Tensor "
     "remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar maximum minimum fmax fmin "
     "clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar copysign.Tensor hypot "
     "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar heaviside xlogy.Tensor"
 ).split()
-FLOAT_BINARY = ("div.Tensor div.Scalar true_divide.Tensor atan2 xlogy.Scalar_Other").split()
-COMPARE = [f"{name}.{kind}" for name in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")]
-BITWISE = (
+FLOAT_BINARY: Final = ("div.Tensor div.Scalar true_divide.Tensor atan2 xlogy.Scalar_Other").split()
+COMPARE: Final = [
+    f"{name}.{kind}" for name in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")
+]
+BITWISE: Final = (
     "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
     "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_right_shift.Tensor "
     "bitwise_right_shift.Tensor_Scalar"
@@ -163,7 +166,7 @@ def _(condition: TensorMeta, self: Operand, other: Operand) -> TensorMeta:
 
 
 @shape_rules.on(*aten("clamp", "clamp.Tensor"))
-def _(self: TensorMeta, min: Operand | None = None, max: Operand | None = None) -> TensorMeta:  # noqa: A002  # schema
+def _(self: TensorMeta, min: Operand | None = None, max: Operand | None = None) -> TensorMeta:  # schema
     """The promoted type of the tensor and its bounds."""
     bounds = tuple(bound for bound in (min, max) if bound is not None)
     if not bounds:

@@ -10,6 +10,7 @@ from typing import cast
 
 from supple.expr import Expr, Symbol, evaluate
 from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, uses_of, vars_of
+from supple.ir.graph.numbers import callable_of
 from supple.ir.meta import TensorMeta
 
 Results = tuple[object, ...]
@@ -47,7 +48,7 @@ def run_node(node: Node, values: Mapping[str, object], sizes: Mapping[str, int])
     """Return what a node's op gives for the values so far."""
     args = cast("tuple[object, ...]", value_of(node.args, values, sizes))
     kwargs = cast("dict[str, object]", value_of(dict(node.kwargs), values, sizes))
-    return node.op.call(*args, **kwargs)
+    return callable_of(node.op, args)(*args, **kwargs)
 
 
 def value_of(arg: Arg, values: Mapping[str, object], sizes: Mapping[str, int]) -> object:
@@ -160,7 +161,7 @@ def compile_python(graph: Graph) -> Callable[..., Results]:
     for node, dying in zip(graph.nodes, last_uses(graph), strict=True):
         args = [printer.arg(arg) for arg in node.args]
         args += [f"**{{{name!r}: {printer.arg(arg)}}}" for name, arg in node.kwargs.items()]
-        lines.append(f"    v_{node.name} = {printer.name(node.op.call, 'f')}({', '.join(args)})")
+        lines.append(f"    v_{node.name} = {printer.name(callable_of(node.op, node.args), 'f')}({', '.join(args)})")
         if dying:
             lines.append(f"    del {', '.join('v_' + name for name in dying)}")
     lines.append(f"    return {printer.arg(tuple(graph.outputs))}")

@@ -14,7 +14,6 @@ from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 
 
-
 @dataclass(frozen=True, slots=True)
 class Constant:
     """A result that is a plain Python value (None, a bool, a float)."""
