@@ -11,6 +11,8 @@ from typing import Final, cast
 
 import torch
 
+from supple.torch_private import OpOverload, schema_of
+
 
 class OpKind(Enum):
     """What an op calls."""
@@ -57,7 +59,7 @@ def method_op(method: str, *, is_pure: bool = True) -> Op:
     return _BY_NAME.setdefault(name, Op(name, OpKind.METHOD, call, is_pure))
 
 
-def aten_op(overload: torch._ops.OpOverload) -> Op:  # noqa: SLF001  # the public type has no public name
+def aten_op(overload: OpOverload) -> Op:
     """Return the op of an ATen overload (or of any overload of another namespace)."""
     name = f"{overload.namespace}.{overload.name().split('::')[1]}"
     if overload.overloadpacket is not None and not name.count(".") > 1:
@@ -65,7 +67,7 @@ def aten_op(overload: torch._ops.OpOverload) -> Op:  # noqa: SLF001  # the publi
     known = _BY_NAME.get(name)
     if known is not None:
         return known
-    schema = overload._schema  # noqa: SLF001
+    schema = schema_of(overload)
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     shares = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
     random = torch.Tag.nondeterministic_seeded in overload.tags

@@ -23,6 +23,7 @@ MUTABLE_CALLS = frozenset(
         "list",
         "local",
         "set",
+        "split",
     }
 )
 MUTABLE_DISPLAYS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
@@ -101,8 +102,9 @@ def is_mutable(value: ast.expr) -> bool:
         return True
     if not isinstance(value, ast.Call):
         return False
-    name = dotted(value.func.value if isinstance(value.func, ast.Subscript) else value.func)
-    return name is not None and name.rpartition(".")[2] in MUTABLE_CALLS
+    function = value.func.value if isinstance(value.func, ast.Subscript) else value.func
+    name = function.attr if isinstance(function, ast.Attribute) else dotted(function)
+    return name in MUTABLE_CALLS
 
 
 def mutable_globals(tree: ast.Module) -> Iterator[tuple[int, str]]:

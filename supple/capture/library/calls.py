@@ -20,6 +20,7 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import Op, aten_op, function_op, method_op
+from supple.torch_private import OpOverload, OpOverloadPacket
 
 LEAF_MODULES: Final = (
     "torch.nn.functional",
@@ -61,7 +62,9 @@ def is_leaf_function(function: types.FunctionType) -> bool:
     return function.__module__ in LEAF_MODULES
 
 
-def call_leaf(machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def call_leaf(
+    machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
     """Return the result of calling something that is not interpreted."""
     rule = call_rule(function)
     if rule is not None:
@@ -116,9 +119,9 @@ def has_tensor(value: Value) -> bool:
 
 def torch_op(function: object) -> Op | None:
     """Return the graph op of a torch callable, None for callables of others."""
-    if isinstance(function, torch._ops.OpOverload):
+    if isinstance(function, OpOverload):
         return aten_op(function)
-    if isinstance(function, torch._ops.OpOverloadPacket):
+    if isinstance(function, OpOverloadPacket):
         return function_op(f"torch.ops.{function}", function)
     name = getattr(function, "__name__", "")
     if name and getattr(torch.Tensor, name, MISSING) is function:
@@ -131,8 +134,10 @@ def torch_op(function: object) -> Op | None:
 
 def _writes(method: str) -> bool:
     if method.startswith("__"):
-        return method.startswith("__i") and method not in ("__invert__", "__index__", "__int__") or (
-            method in ("__setitem__",)
+        return (
+            method.startswith("__i")
+            and method not in ("__invert__", "__index__", "__int__")
+            or (method in ("__setitem__",))
         )
     return method.endswith("_")
 
@@ -238,7 +243,9 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
     return bare_instance(machine, kind, args[1:])
 
 
-def folded(machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value | None:
+def folded(
+    machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value | None:
     """Return the folded result of a pure Python function on constants, None when an argument is not constant."""
     if not is_foldable(function):
         return None
