@@ -32,10 +32,11 @@ from supple.base.rules import Rules
 from supple.capture.guards.equality import same
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.guards.overlap import share_memory
-from supple.capture.guards.state import READERS, State, compared
+from supple.capture.guards.state import READERS, State, StatePart, compared
 from supple.capture.source import (
     Attr,
     Cell,
+    ContextValue,
     InstanceAttr,
     Item,
     KeyAt,
@@ -48,7 +49,9 @@ from supple.capture.source import (
 from supple.torch_private import any_autocast, dispatch_keys, functorch_level
 
 #: What reading a source raises when the program's objects are not as they were.
-FAILURES: Final = (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError)
+FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
+
+UNSET: Final = object()
 
 Load = Callable[["Emitter", Source], str]
 load_rules: Final[Rules[Load]] = Rules("guard load")
@@ -289,6 +292,12 @@ def _(emitter: Emitter, source: Source) -> str:
     return f"{closure}[{cast('Cell', source).index}].cell_contents"
 
 
+@load_rules.on(ContextValue)
+def _(emitter: Emitter, source: Source) -> str:
+    """The value of a context variable."""
+    return f"{emitter.variable(_base(source))}.get()"
+
+
 @load_rules.on(TypeOf)
 def _(emitter: Emitter, source: Source) -> str:
     """`type(x)`."""
@@ -400,6 +409,12 @@ def _(emitter: Emitter, guard: Guard) -> str:
     return f"{emitter.variable(guard.source)}.grad is not None"
 
 
+@check_rules.on(Kind.CONTEXT_UNSET)
+def _(emitter: Emitter, guard: Guard) -> str:
+    """A context variable without a value."""
+    return f"{emitter.variable(guard.source)}.get({emitter.constant(UNSET)}) is not {emitter.constant(UNSET)}"
+
+
 @check_rules.on(Kind.SAME)
 def _(emitter: Emitter, guard: Guard) -> str:
     """One object at all sources."""
@@ -465,8 +480,8 @@ def _device(emitter: Emitter, value: str, device: torch.device) -> str:
 @check_rules.on(Kind.STATE)
 def _(emitter: Emitter, guard: Guard) -> str:
     """Part by part, so that no tuple is made."""
-    parts = dict(compared(cast("State", guard.expected)))
-    if parts["function_modes"] == 0 and parts["default_device"] is None:
+    parts = dict(compared(cast("State | StatePart", guard.expected)))
+    if parts.get("function_modes") == 0 and parts["default_device"] is None:
         # A default device is itself a function mode.
         del parts["default_device"]
     return " or ".join(_state_part(emitter, name, value) for name, value in parts.items())

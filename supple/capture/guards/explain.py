@@ -5,6 +5,7 @@ import operator
 import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Final, cast
 
 import torch
@@ -12,10 +13,11 @@ import torch
 from supple.base.rules import Rules
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.guards.overlap import share_memory
-from supple.capture.guards.state import READERS, State, compared
+from supple.capture.guards.state import READERS, State, StatePart, compared
 from supple.capture.source import (
     Attr,
     Cell,
+    ContextValue,
     InstanceAttr,
     Item,
     KeyAt,
@@ -60,7 +62,7 @@ def why(guard: Guard, values: Mapping[str, object]) -> str:
     """Return why a guard fails for these argument values, in one line, with the line that asked for it."""
     try:
         text = explain_rules[guard.kind](Reader(values), guard)
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
         text = f"{guard.source}: cannot be read any more ({type(error).__name__}: {error})"
     return f"{text}{line_of(guard)}"
 
@@ -134,6 +136,12 @@ def _(reader: Reader, source: Source) -> object:
     """The contents of a closure cell."""
     closure = cast("types.FunctionType", _base(reader, source)).__closure__ or ()
     return closure[cast("Cell", source).index].cell_contents
+
+
+@read_rules.on(ContextValue)
+def _(reader: Reader, source: Source) -> object:
+    """The value of a context variable."""
+    return cast("ContextVar[object]", _base(reader, source)).get()
 
 
 @read_rules.on(TypeOf)
@@ -239,6 +247,13 @@ def _(_: Reader, guard: Guard) -> str:
     return f"{guard.source}.grad was None, is a tensor"
 
 
+@explain_rules.on(Kind.CONTEXT_UNSET)
+def _(reader: Reader, guard: Guard) -> str:
+    """A context variable was set."""
+    variable = cast("ContextVar[object]", reader.value(guard.source))
+    return f"the context variable {variable.name} had no value, has {_short(variable.get(None))}"
+
+
 @explain_rules.on(Kind.SAME)
 def _(_: Reader, guard: Guard) -> str:
     """Objects were one."""
@@ -291,6 +306,6 @@ def _difference(was: TensorExpectation, found: torch.Tensor) -> str:
 @explain_rules.on(Kind.STATE)
 def _(_: Reader, guard: Guard) -> str:
     """The parts of the state that differ."""
-    parts = compared(cast("State", guard.expected))
+    parts = compared(cast("State | StatePart", guard.expected))
     changed = [(name, was, READERS[name]()) for name, was in parts if READERS[name]() != was]
     return "; ".join(f"{name.replace('_', ' ')} was {was}, is {now}" for name, was, now in changed)

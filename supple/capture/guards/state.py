@@ -1,6 +1,7 @@
 """Process and thread state on which captured code may depend, as one tuple with named parts."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import torch
@@ -96,13 +97,23 @@ def state_now(*, threads: bool = False, matmul_precision: bool = False) -> State
     )
 
 
+@dataclass(frozen=True, slots=True)
+class StatePart:
+    """One part alone, for code that depends on it: "threads", say."""
+
+    name: str
+    value: object
+
+
 def state_guard(state: State) -> Guard:
     """Return the guard that the state is what it was."""
     return Guard(SOURCE, Kind.STATE, state)
 
 
-def compared(state: State) -> tuple[tuple[str, object], ...]:
+def compared(state: State | StatePart) -> tuple[tuple[str, object], ...]:
     """Return the (name, expected) parts that a guard on `state` compares."""
+    if isinstance(state, StatePart):
+        return ((state.name, state.value),)
     optional = ("threads", "matmul_precision")
     parts = zip(State._fields, state, strict=True)
     return tuple((name, value) for name, value in parts if not (name in optional and value is None))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from supple.capture.guards.explain import line_of
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
-from supple.capture.guards.state import State, compared
+from supple.capture.guards.state import State, StatePart, compared
 from supple.capture.source import Source
 
 
@@ -52,7 +52,7 @@ def describe(guard: Guard) -> str:
                 f"requires_grad={expected.requires_grad}, size={list(expected.sizes)}, "
                 f"stride={list(expected.strides)}"
             )
-        case State():
+        case State() | StatePart():
             detail = ", ".join(f"{name}={value}" for name, value in compared(expected))
         case Identity():
             detail = expected.label

@@ -1,10 +1,12 @@
-"""Call rules of this package's own marks: what `is_compiling` and `graph_break` mean in captured code."""
+"""Call rules of this package's own marks, and of process state that is guarded only where a program asks."""
 
 from collections.abc import Mapping, Sequence
 
 from supple.base import marks
 from supple.capture import breaks
-from supple.capture.library.table import call
+from supple.capture.guards.kinds import Kind
+from supple.capture.guards.state import READERS, SOURCE, StatePart
+from supple.capture.library.table import Call, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
@@ -20,3 +22,16 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
 def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """The program asks for a break."""
     machine.unsupported(breaks.USER_BREAK)
+
+
+def _asked(name: str) -> Call:
+    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        value = READERS[name]()
+        machine.guard(SOURCE, Kind.STATE, StatePart(name, value))
+        return machine.wrap(value, None)
+
+    return rule
+
+
+call.on(READERS["threads"])(_asked("threads"))
+call.on(READERS["matmul_precision"])(_asked("matmul_precision"))
