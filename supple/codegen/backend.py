@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from supple.base import events
+from supple.codegen.cpu import launcher
 from supple.codegen.cpu.emit import emit as emit_nest
-from supple.codegen.cpu.jit import Compiled, Compiler
+from supple.codegen.cpu.jit import Compiler
 from supple.codegen.cpu.target import Features, host_cpu
 from supple.codegen.host_python import host_source
 from supple.ir.loops.nodes import Access, Nest
@@ -41,16 +42,14 @@ def kernel_artifact(nests: Sequence[Nest], target: Target, host_source: str = ""
     kernels: list[Kernel] = []
     objects: dict[str, tuple[int, bytes]] = {}
     for nest in nests:
-        made = _compiled(compiler, nest, target, features)
+        emitted = emit_nest(nest, target, features)
+        if events.listening():
+            events.emit(events.CodeEmitted("llvm", nest.name, emitted.text))
+        made = compiler(emitted.text)
         number, _ = objects.setdefault(made.symbol, (len(objects), made.object))
-        buffers = sum(buffer.access is not Access.SCRATCH for buffer in nest.buffers)
-        kernels.append(Kernel(nest.name, made.symbol, number, buffers + len(nest.sizes)))
-    blobs = tuple(data for _, data in objects.values())
-    return Artifact(tuple(kernels), blobs, host_source, str(compiler.cpu) if blobs else "")
-
-
-def _compiled(compiler: Compiler, nest: Nest, target: Target, features: Features) -> Compiled:
-    text = emit_nest(nest, target, features)
-    if events.listening():
-        events.emit(events.CodeEmitted("llvm", nest.name, text))
-    return compiler(text)
+        parameters = sum(buffer.access is not Access.SCRATCH for buffer in nest.buffers) + len(nest.sizes)
+        kernels.append(Kernel(nest.name, made.symbol, number, parameters, emitted.units, emitted.chunk))
+    if not kernels:
+        return Artifact((), (), host_source)
+    blobs = (*(data for _, data in objects.values()), compiler(launcher.TEXT).object)
+    return Artifact(tuple(kernels), blobs, host_source, launcher.SYMBOL, str(compiler.cpu))

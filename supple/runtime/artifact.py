@@ -25,12 +25,17 @@ class Kernel:
         symbol: its name in the object file.
         object: which of the artifact's objects holds it.
         parameters: how many 64-bit integers it takes: addresses, then sizes.
+        units: independent parts of its work, negative where they stay on one thread; None where the function
+            `<symbol>_units` of the integers says it.
+        chunk: threads take multiples of so many units.
     """
 
     name: str
     symbol: str
     object: int
     parameters: int
+    units: int | None = None
+    chunk: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class Artifact:
 
     Attributes:
         kernels: the functions that the host program may call.
+        launcher: the symbol of the function that runs kernels; its object is the last; empty without kernels.
         objects: ELF object files; several kernels may share one.
         host_source: Python text that defines `run(inputs) -> tuple`; see `runtime.load`.
         target: "<triple> <cpu> <features>" of the machine code, empty when there is none.
@@ -47,15 +53,17 @@ class Artifact:
     kernels: tuple[Kernel, ...]
     objects: tuple[bytes, ...]
     host_source: str
+    launcher: str = ""
     target: str = ""
 
 
 def to_bytes(artifact: Artifact) -> bytes:
     """Return the artifact as bytes."""
     header = {
-        "kernels": [[k.name, k.symbol, k.object, k.parameters] for k in artifact.kernels],
+        "kernels": [[k.name, k.symbol, k.object, k.parameters, k.units, k.chunk] for k in artifact.kernels],
         "objects": [len(data) for data in artifact.objects],
         "host_source": artifact.host_source,
+        "launcher": artifact.launcher,
         "target": artifact.target,
     }
     text = json.dumps(header, separators=(",", ":")).encode()
@@ -87,4 +95,4 @@ def from_bytes(data: bytes) -> Artifact:
         objects.append(data[end : end + length])
         end += length
     kernels = tuple(Kernel(*fields) for fields in header["kernels"])
-    return Artifact(kernels, tuple(objects), header["host_source"], header["target"])
+    return Artifact(kernels, tuple(objects), header["host_source"], header["launcher"], header["target"])

@@ -10,13 +10,14 @@ The convention between host text and kernels (the host text is what `codegen.hos
   It releases the GIL while it runs. It keeps no reference: the caller keeps the tensors alive meanwhile.
 * Sizes are at least 0 and below 2**63. Nothing is checked here: the host text owns that.
 
-A call costs about 0.8 us for 6 arguments: ctypes with `c_void_p` parameters is its fastest form (`c_int64`
-parameters cost 1.5 us, packing the integers into one array 0.85 us).
+A kernel is a built-in function over the artifact's launcher: a call costs about 0.2 us besides its work,
+where ctypes takes 0.8 us for six arguments.
 """
 
 import ctypes
+import struct
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import ClassVar, Final, cast
 
 import torch
 
@@ -38,11 +39,40 @@ def load(artifact: Artifact) -> Run:
 
 
 def kernels(artifact: Artifact) -> Mapping[str, Callable[..., None]]:
-    """Return each kernel of the artifact, by name, as a function of integers (see the module's text)."""
+    """Return each kernel of the artifact, by name, as a function of integers (see the module's text).
+
+    Raises:
+        LinkError: a symbol that the machine code needs is not in this process.
+    """
     found = addresses(artifact)
-    return {kernel.name: _function(kernel, found[kernel.symbol]) for kernel in artifact.kernels}
+    return {kernel.name: _function(kernel, found, found[artifact.launcher]) for kernel in artifact.kernels}
 
 
-def _function(kernel: Kernel, address: int) -> Callable[..., None]:
-    prototype = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * kernel.parameters)
-    return cast("Callable[..., None]", prototype(address))
+class MethodDef(ctypes.Structure):
+    """PyMethodDef of the C API. Python keeps a pointer to it for as long as the function lives."""
+
+    _fields_: ClassVar = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+METH_FASTCALL: Final = 0x80
+_METHODS: Final[list[MethodDef]] = []
+"""The definitions of all kernels' functions, which are never freed, like their code."""
+
+
+def _function(kernel: Kernel, found: Mapping[str, int], launcher: int) -> Callable[..., None]:
+    """Return the built-in function that hands its integers to the launcher with the kernel's descriptor."""
+    units = 0 if kernel.units is not None else found[f"{kernel.symbol}_units"]
+    descriptor = struct.pack(
+        "=5q", found[kernel.symbol], units, kernel.units or 0, kernel.chunk, kernel.parameters
+    )
+    method = MethodDef(kernel.name.encode(), launcher, METH_FASTCALL, None)
+    _METHODS.append(method)
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    return cast("Callable[..., None]", make(ctypes.addressof(method), descriptor, None))

@@ -167,9 +167,9 @@ class Code:
                 loop.results = region.results
 
     def finish(self) -> str:
-        """Return the text of the body; nothing may be open."""
+        """Return the text of the body without its `ret`; nothing may be open."""
         assert len(self.scopes) == 1, f"{self.level} scopes are open"
-        return "\n".join(["entry:", *self.scopes[0].lines, "  ret void"])
+        return "\n".join(["entry:", *self.scopes[0].lines])
 
     def op(self, name: str, *operands: Reg) -> Reg:
         """Return `name` applied to operands of one type, a result of that type: add, fmul, xor."""

@@ -1,7 +1,7 @@
-"""Nest -> the text of an LLVM module with one public function.
+"""Nest -> the text of an LLVM module: `void KERNEL(integers, begin, end)`, and how its work is divided.
 
-The public function takes addresses and sizes. It runs `@range` over all of the parallel iterations itself, or
-through GOMP_parallel where there is enough work; then each thread runs a part of them.
+The kernel takes its addresses and sizes from an array of 64-bit integers and runs units `begin` to `end` of
+its work. Units are independent of each other; the launcher hands them to threads.
 """
 
 from collections.abc import Sequence
@@ -24,11 +24,20 @@ SYMBOL: Final = "KERNEL"
 """Stands for the public function's name in the text, so that equal kernels have equal text."""
 
 
-THREADS: Final = (
-    "declare void @GOMP_parallel(ptr, ptr, i32, i32)",
-    "declare i32 @omp_get_thread_num()",
-    "declare i32 @omp_get_num_threads()",
-)
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A kernel as text.
+
+    Attributes:
+        text: the module; the kernel is called SYMBOL in it.
+        units: how many units of work there are, negative where they are too few for threads. None: the module
+            has a function SYMBOL_units of the array of integers, which says it.
+        chunk: threads take multiples of so many units.
+    """
+
+    text: str
+    units: int | None
+    chunk: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +67,40 @@ def shape(nest: Nest) -> Shape:
     return Shape(parallel, inner, not parallel and len(inner) == 1 and inner[0].role is Role.VECTOR)
 
 
-def emit(nest: Nest, target: Target, features: Features) -> str:
-    """Return the module's text.
+def emit(nest: Nest, target: Target, features: Features) -> Emitted:
+    """Return the kernel of a nest.
 
     Raises:
-        CodegenError: scratch of unknown or too large a size, or a complex dtype.
+        CodegenError: scratch of unknown or too large a size.
     """
     code = Code()
     form = shape(nest)
-    _write_range(code, nest, target, features, form)
-    ranges = _function("internal void @range", [*_parameters(nest), "i64 %begin", "i64 %end"], code)
-    work = form.total * operations(() if form.is_line else form.inner, nest.body)
-    parts = [*sorted(code.declarations.values()), ranges]
-    is_small = work.is_const and work.value < target.parallel_work
-    if not is_small:
-        parts += [*THREADS, _thread(nest, form, features)]
-    parts.append(_entry(nest, form, None if is_small else (work, target.parallel_work)))
-    return "\n\n".join(parts) + "\n"
+    _write_kernel(code, nest, target, features, form)
+    kernel = _function(f"void @{SYMBOL}(ptr %integers, i64 %begin, i64 %end)", code, "ret void")
+    parts = [*sorted(code.declarations.values()), kernel]
+    units = form.total
+    work = units * operations(() if form.is_line else form.inner, nest.body)
+    chunk = features.lanes * 4 if form.is_line else 1
+    if units.is_const and work.is_const:
+        count = max(units.value, 0)
+        signed = count if work.value >= target.parallel_work else -count
+        return Emitted("\n\n".join(parts) + "\n", signed, chunk)
+    parts.append(_units(nest, units, work, target.parallel_work))
+    return Emitted("\n\n".join(parts) + "\n", None, chunk)
 
 
-def _function(head: str, parameters: Sequence[str], code: Code) -> str:
-    return f"define {head}({', '.join(parameters)}) nounwind {{\n{code.finish()}\n}}"
+def _function(head: str, code: Code, last: str) -> str:
+    return f"define {head} nounwind {{\n{code.finish()}\n  {last}\n}}"
+
+
+def _units(nest: Nest, units: Expr, work: Expr, limit: int) -> str:
+    """Return the function of units: their number, negative where the operations are fewer than the limit."""
+    code = Code()
+    index = Index(code, _sizes(code, nest).__getitem__)
+    count = code.intrinsic("smax", index(units), constant(DType.I64, 0))
+    is_small = code.compare("icmp slt", index(work), constant(DType.I64, limit))
+    signed = code.select(is_small, code.op("sub", constant(DType.I64, 0), count), count)
+    return _function(f"i64 @{SYMBOL}_units(ptr %integers)", code, f"ret {signed.typed}")
 
 
 def operations(axes: Sequence[Axis], body: Sequence[Statement]) -> Expr:
@@ -89,28 +111,32 @@ def operations(axes: Sequence[Axis], body: Sequence[Statement]) -> Expr:
     return total * product(axis.extent for axis in axes)
 
 
-def _parameters(nest: Nest) -> list[str]:
-    buffers = [f"ptr noalias %p{n}" for n in range(len(_passed(nest)))]
-    return [*buffers, *[f"i64 %s{n}" for n in range(len(nest.sizes))]]
-
-
-def _arguments(nest: Nest) -> list[str]:
-    return [parameter.replace("noalias ", "") for parameter in _parameters(nest)]
-
-
-def _sizes(nest: Nest) -> dict[str, Reg]:
-    return {size.name: Reg(f"%s{n}", DType.I64) for n, size in enumerate(nest.sizes)}
-
-
 def _passed(nest: Nest) -> list[Buffer]:
     """Return the buffers that are parameters."""
     return [buffer for buffer in nest.buffers if buffer.access is not Access.SCRATCH]
 
 
-def _write_range(code: Code, nest: Nest, target: Target, features: Features, form: Shape) -> None:
-    """Write the body of `@range`: units %begin to %end of the work."""
+def _parameter(code: Code, number: int, kind: str) -> str:
+    """Return the name of an integer of the kernel's array, read as an LLVM type."""
+    place, name = code.fresh(), code.fresh()
+    code.line(f"{place} = getelementptr i64, ptr %integers, i64 {number}")
+    code.line(f"{name} = load {kind}, ptr {place}, align 8")
+    return name
+
+
+def _sizes(code: Code, nest: Nest) -> dict[str, Reg]:
+    """Return the sizes, which follow the addresses in the array."""
+    first = len(_passed(nest))
+    return {
+        size.name: Reg(_parameter(code, first + number, "i64"), DType.I64)
+        for number, size in enumerate(nest.sizes)
+    }
+
+
+def _write_kernel(code: Code, nest: Nest, target: Target, features: Features, form: Shape) -> None:
+    """Write the kernel's body: units %begin to %end of the work."""
     code.line(SLOT_LINE)
-    block = Block(code, features, _addresses(code, nest, target), _sizes(nest))
+    block = Block(code, features, _addresses(code, nest, target), _sizes(code, nest))
     begin, end = Reg("%begin", DType.I64), Reg("%end", DType.I64)
     work = Loop(form.inner, nest.body)
     if form.is_line:
@@ -129,7 +155,8 @@ def _addresses(code: Code, nest: Nest, target: Target) -> dict[str, tuple[Buffer
     """Return each buffer with its address: a parameter, or scratch on the stack."""
     found: dict[str, tuple[Buffer, Reg]] = {}
     for number, buffer in enumerate(_passed(nest)):
-        found[buffer.name] = buffer, Reg(f"%p{number}", stored(buffer.dtype), is_address=True)
+        name = _parameter(code, number, "ptr")
+        found[buffer.name] = buffer, Reg(name, stored(buffer.dtype), is_address=True)
     reserved = 0
     for buffer in nest.buffers:
         if buffer.access is Access.SCRATCH:
@@ -157,54 +184,3 @@ def _coordinates(block: Block, axes: tuple[Axis, ...], unit: Reg) -> dict[str, R
     if axes:
         values[axes[0].symbol.name] = unit
     return values
-
-
-def _entry(nest: Nest, form: Shape, limit: tuple[Expr, int] | None) -> str:
-    """Return the public function; limit[0] operations take one thread where they are fewer than limit[1]."""
-    code = Code()
-    index = Index(code, _sizes(nest).__getitem__)
-    total = index(form.total)
-    direct = f"call void @range({', '.join([*_arguments(nest), 'i64 0', total.typed])})"
-    with code.guard(code.compare("icmp sgt", total, constant(DType.I64, 0))):
-        if limit is None:
-            code.line(direct)
-        else:
-            is_small = code.compare("icmp slt", index(limit[0]), constant(DType.I64, limit[1]))
-            with code.guard(is_small):
-                code.line(direct)
-            with code.guard(code.op("xor", is_small, constant(DType.BOOL, 1))):
-                _fork(code, nest, total)
-    return _function(f"void @{SYMBOL}", _parameters(nest), code)
-
-
-def _fork(code: Code, nest: Nest, total: Reg) -> None:
-    """Write the arguments and the total to memory and run `@thread` on every thread of the pool."""
-    values = [*_arguments(nest), total.typed]
-    code.line(f"%shared = alloca [{len(values)} x i64], align 8")
-    for number, value in enumerate(values):
-        code.line(f"%a{number} = getelementptr i64, ptr %shared, i64 {number}")
-        code.line(f"store {value}, ptr %a{number}, align 8")
-    # 0 threads: as many as torch.set_num_threads asked for.
-    code.line("call void @GOMP_parallel(ptr @thread, ptr %shared, i32 0, i32 0)")
-
-
-def _thread(nest: Nest, form: Shape, features: Features) -> str:
-    """Return what each thread runs: its part of the units, in chunks of whole vectors for a line."""
-    code = Code()
-    arguments = _arguments(nest)
-    for number, argument in enumerate([*arguments, "i64 %total"]):
-        kind, name = argument.split()
-        code.line(f"%a{number} = getelementptr i64, ptr %shared, i64 {number}")
-        code.line(f"{name} = load {kind}, ptr %a{number}, align 8")
-    total, unit = Reg("%total", DType.I64), features.lanes * 4 if form.is_line else 1
-    number = code.convert("zext", code.here("call i32 @omp_get_thread_num()", DType.I32), DType.I64)
-    threads = code.convert("zext", code.here("call i32 @omp_get_num_threads()", DType.I32), DType.I64)
-    share = code.op("add", total, code.op("mul", threads, constant(DType.I64, unit)))
-    share = code.op("sub", share, constant(DType.I64, 1))
-    share = code.op("udiv", share, code.op("mul", threads, constant(DType.I64, unit)))
-    share = code.op("mul", share, constant(DType.I64, unit))
-    begin = code.op("mul", number, share)
-    end = code.intrinsic("smin", code.op("add", begin, share), total)
-    with code.guard(code.compare("icmp slt", begin, end)):
-        code.line(f"call void @range({', '.join([*arguments, begin.typed, end.typed])})")
-    return _function("internal void @thread", ["ptr %shared"], code)

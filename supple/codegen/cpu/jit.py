@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import llvmlite.binding as llvm
 
@@ -18,7 +19,7 @@ class Compiled:
     object: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compiler:
     """Compiles module texts for one processor and remembers them by their hash. Safe under threads."""
 
@@ -32,18 +33,21 @@ class Compiler:
         with self._lock:
             found = self._known.get(symbol)
             if found is None:
-                found = Compiled(symbol, object_code(text.replace(SYMBOL, symbol), self.cpu))
+                found = Compiled(symbol, self.object_code(text.replace(SYMBOL, symbol)))
                 self._known[symbol] = found
             return found
 
+    @cached_property
+    def _machine(self) -> llvm.TargetMachine:
+        return machine(self.cpu)
 
-def object_code(text: str, cpu: Cpu) -> bytes:
-    """Return the ELF object of a module.
+    def object_code(self, text: str) -> bytes:
+        """Return the ELF object of a module.
 
-    No optimiser runs over the text: what it would find is written that way already.
-    """
-    with llvm.parse_assembly(text) as module:
-        return machine(cpu).emit_object(module)
+        No optimiser runs over the text: what it would find is written that way already.
+        """
+        with llvm.parse_assembly(text) as module:
+            return self._machine.emit_object(module)
 
 
 def assembly(text: str, cpu: Cpu) -> str:

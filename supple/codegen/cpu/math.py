@@ -1,8 +1,9 @@
 """Mathematical functions of vectors: SLEEF from libtorch_cpu; lane by lane through libm where it has none."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from supple.codegen.cpu import inline
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.scalars import Emit, Scalars, scalars
@@ -129,7 +130,20 @@ def _libm(function: str) -> Emit:
     return emit
 
 
-for _name in ACCURACY.keys() - {"pow"}:
+def _inline(function: str, written: Callable[[Code, Features, Reg], Reg]) -> Emit:
+    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+        if inline.has_code(s.features, dtype):
+            return written(s.code, s.features, *args)
+        return call(s.code, s.features, function, args)
+
+    return emit
+
+
+INLINE: Final = {"exp": inline.exp, "tanh": inline.tanh, "erf": inline.erf}
+
+for _name in ACCURACY.keys() - INLINE.keys() - {"pow"}:
     scalars.on(_name)(_library(_name))
+for _name, _written in INLINE.items():
+    scalars.on(_name)(_inline(_name, _written))
 for _name in BY_LANE:
     scalars.on(_name)(_libm(_name))

@@ -25,10 +25,13 @@ LIGHT: Final = 8
 BLOCK: Final = 64
 """Chunks that one accumulator of a float sum takes before it is added to the total."""
 
-EXPENSIVE: Final = frozenset(
-    "pow atan2 fmod hypot exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
-    "asinh acosh atanh erf erfc lgamma floordiv mod div".split()
+CALLS: Final = frozenset(
+    "pow atan2 fmod hypot exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh "
+    "asinh acosh atanh erfc lgamma floordiv mod".split()
 )
+"""Operators that call functions: those are long enough to keep the processor busy."""
+LONG: Final = frozenset(("exp", "tanh", "erf", "div", "sqrt", "rsqrt"))
+"""Operators that are many or slow instructions."""
 
 Steps = Folding | ExtremePosition
 
@@ -90,8 +93,8 @@ def copies_for(loop: Loop, count: int) -> int:
     """Return how many chunks of `count` iterations to have in flight: a power of two."""
     if any(isinstance(statement, Loop) for statement in loop.body):
         return 1
-    heavy = sum(isinstance(s, Compute) and s.op in EXPENSIVE for s in loop.body)
-    copies = 1 if heavy else 4 if len(loop.body) <= LIGHT else 2
+    ops = {statement.op for statement in loop.body if isinstance(statement, Compute)}
+    copies = 1 if ops & CALLS else 4 if len(loop.body) <= LIGHT and not ops & LONG else 2
     extent = loop.axes[-1].extent
     while extent.is_const and copies > 1 and copies * count > extent.value:
         copies //= 2
