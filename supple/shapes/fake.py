@@ -8,7 +8,7 @@ Run programs on fakes inside `with faking():`. Then operators without tensor arg
 and torch's own dispatch of tensor subclasses stays out (it loads torch.distributed on first use).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn, cast
 
 import torch
@@ -17,8 +17,10 @@ from supple.expr import Expr, as_expr
 from supple.ir.dtypes import from_torch, is_represented
 from supple.ir.meta import TensorMeta
 from supple.shapes import meta_kernels
-from supple.shapes.errors import DataDependent, NoMeta
-from supple.shapes.table import mutable_rules, shape_rules
+from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
+from supple.shapes.rules import ShapeRule
+from supple.shapes.table import shape_rules
+from supple.shapes.writes import Write, is_writer, write_of
 from supple.torch_private import DispatchMode, OpOverload, make_wrapper_subclass, no_torch_function
 
 
@@ -164,11 +166,39 @@ def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, ob
     if rule is not None:
         found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
         return _to_fake(found)
-    writer = mutable_rules.find(func)
-    if writer is not None:
-        writer(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
-        return args[0]
+    write = write_of(func) if is_writer(func) else None
+    pure = None if write is None else shape_rules.find(write.pure)
+    if write is not None and pure is not None:
+        return _written(func, write, pure, args, kwargs)
     return meta_kernels.run(func, args, kwargs, fake_from, Faking)
+
+
+def _written(
+    func: OpOverload,
+    write: Write,
+    rule: ShapeRule,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> object:
+    """Return the argument that an overload writes, after checking that the result fits it."""
+    named = dict(kwargs)
+    target = args[write.written] if isinstance(write.written, int) else named.pop(write.written)
+    assert isinstance(target, torch.Tensor), f"{func} writes {target}"
+    found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in named.items()})
+    mine = meta_of(target)
+    if not isinstance(found, TensorMeta) or torch.Tag.inplace_view in func.tags:
+        why = "it changes the sizes or strides of an argument"
+        raise NoShapeRule(str(func), why)
+    if found.sizes != mine.sizes:
+        if isinstance(write.written, str):
+            why = "the out argument would be resized"
+            raise NoShapeRule(str(func), why)
+        msg = f"output with shape {list(target.shape)} doesn't match the broadcast shape {found}"
+        raise RuntimeError(msg)
+    if not torch.can_cast(found.dtype.torch, target.dtype):
+        msg = f"result type {found.dtype.torch} can't be cast to the desired output type {target.dtype}"
+        raise RuntimeError(msg)
+    return target
 
 
 def _to_meta(arg: object) -> object:
@@ -190,5 +220,3 @@ def _to_fake(result: object) -> object:
         return tuple(_to_fake(item) for item in cast("tuple[object, ...]", result))
     return result
 
-
-Make = Callable[[TensorMeta], torch.Tensor]

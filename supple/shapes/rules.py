@@ -20,7 +20,6 @@ Size = Expr | int
 ShapeRule = Callable[..., object]
 
 shape_rules: Rules[ShapeRule] = Rules("shape rules")
-mutable_rules: Rules[ShapeRule] = Rules("rules of operators that write their first argument")
 
 
 def aten(*names: str) -> list[object]:

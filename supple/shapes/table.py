@@ -1,6 +1,6 @@
-"""The shape rules, all of them: importing this module fills the tables.
+"""The shape rules, all of them: importing this module fills the table.
 
-`shape_rules` holds operators that make results; `mutable_rules` those that write their first argument and return it.
+Operators that write an argument have no rule: `shapes.writes` finds the one of their pure form.
 """
 
 from supple.shapes import rules_creation as _creation
@@ -9,8 +9,8 @@ from supple.shapes import rules_library as _library
 from supple.shapes import rules_pointwise as _pointwise
 from supple.shapes import rules_reduce as _reduce
 from supple.shapes import rules_view as _view
-from supple.shapes.rules import mutable_rules, shape_rules
+from supple.shapes.rules import shape_rules
 
 RULE_FILES = (_creation, _index, _library, _pointwise, _reduce, _view)
 
-__all__ = ["RULE_FILES", "mutable_rules", "shape_rules"]
+__all__ = ["RULE_FILES", "shape_rules"]
