@@ -25,7 +25,7 @@ CHEAP: Final = 4
 BROADCAST_CHEAP: Final = 6
 RECOMPUTE_CHEAP: Final = 16
 MOST_SOURCES: Final = 24
-MOST_STORES: Final = 12
+SMALL_POINTS: Final = 65536
 COLUMN_LIMIT: Final = 1024
 
 
@@ -79,7 +79,8 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
     streams: dict[str, int] = {}
     seeds: set[str] = set()
     for name, definition in lowered.definitions.items():
-        costs[name] = definition.cost + sum(costs.get(load.buffer, 0) for load in definition.loads)
+        own = 0 if definition.is_map and definition.body else definition.cost
+        costs[name] = own + sum(costs.get(load.buffer, 0) for load in definition.loads)
         streams[name] = sum(_streams(load, definition, lowered, streams) for load in definition.loads)
         if name in memory or definition.reduce is not None:
             seeds.add(name)
@@ -305,19 +306,24 @@ class Fusion:
                     break
 
     def horizontal(self) -> None:
-        """Merge kernels over the same points that share a read."""
+        """Merge kernels over the same points that share a read or are small."""
         shapes: dict[object, list[int]] = {}
         for unit in sorted(self.kernels):
             kernel = self.kernels[unit]
             key = tuple((axis.extent, axis.symbol in kernel.inner) for axis in kernel.axes)
             for other in shapes.setdefault(key, []):
-                if other in self.kernels and self._shares(other, unit) and self._is_free(other, unit):
+                if other in self.kernels and self._is_sibling(other, unit) and self._is_free(other, unit):
                     if self.try_merge(other, unit):
                         shapes[key].remove(other)
                         break
             shapes[key].append(unit)
 
-    def _shares(self, first: int, last: int) -> bool:
+    def _is_sibling(self, first: int, last: int) -> bool:
+        """Tell whether two kernels read a value in common, or are pointwise and not worth two launches."""
+        axes = self.kernels[first].axes
+        points = numel(axes)
+        if not self.kernels[first].inner and points.is_const and points.value <= SMALL_POINTS:
+            return True
         inputs = set(self.reads(first)) - set(self.kernels[first].members)
         return not inputs.isdisjoint(self.reads(last))
 

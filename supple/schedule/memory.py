@@ -1,12 +1,14 @@
 """Memory: when values die, and which later value takes over a dead buffer.
 
-A temporary that a kernel writes takes over the buffer of a dead one of the same metadata. Inputs, outputs and
-results of library calls are never taken over; neither is a buffer that a live view or a result may share.
+A buffer that is only looked at through one view is allocated in the view's sizes and strides. A temporary that
+a kernel writes takes over the buffer of a dead one of the same metadata. Inputs, outputs and results of library
+calls are never taken over; neither is a buffer that a live view or a result may share.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from supple.expr import const
 from supple.ir.host.nodes import Alloc, Extern, Free, Launch, Return, Step, Value, View, map_leaves, values_in
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
@@ -66,9 +68,64 @@ def _last_uses(
 
 def planned(steps: Sequence[Step], inputs: Sequence[str]) -> tuple[Step, ...]:
     """Return the steps with dead buffers taken over and every name freed after its last use."""
-    shares = _sharing(steps)
-    renamed = _taken_over(steps, shares)
+    steps = _shaped(steps)
+    renamed = _taken_over(steps, _sharing(steps))
     return _freed(renamed, frozenset(inputs))
+
+
+def _shaped(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return the steps with buffers that only kernels and one view use allocated as that view.
+
+    A kernel takes an address, so its buffer may have any sizes and strides over the same elements.
+    """
+    allocs = {step.name: step for step in steps if isinstance(step, Alloc)}
+    views: dict[str, set[TensorMeta]] = {}
+    for step in steps:
+        if isinstance(step, View):
+            views.setdefault(step.base, set()).add(step.meta)
+        elif isinstance(step, (Extern, Return)):
+            for name in used(step):
+                allocs.pop(name, None)
+    shaped: dict[str, TensorMeta] = {}
+    for name, alloc in allocs.items():
+        metas = views.get(name, set())
+        if len(metas) == 1 and is_same_storage(alloc.meta, *metas):
+            shaped[name] = next(iter(metas))
+    names = {step.name: step.base for step in steps if isinstance(step, View) and step.base in shaped}
+    result: list[Step] = []
+    for step in steps:
+        if isinstance(step, Alloc) and step.name in shaped:
+            result.append(Alloc(step.name, shaped[step.name]))
+        elif not (isinstance(step, View) and step.name in names):
+            result.append(renamed_step(step, names))
+    return tuple(result)
+
+
+def is_same_storage(fresh: TensorMeta, view: TensorMeta) -> bool:
+    """Tell whether a view covers all of a fresh tensor without gaps or repeats."""
+    return (
+        view.offset is const(0)
+        and view.dtype is fresh.dtype
+        and view.device == fresh.device
+        and view.numel is fresh.numel
+        and is_dense(view)
+        and is_dense(fresh)
+    )
+
+
+def is_dense(meta: TensorMeta) -> bool:
+    """Tell whether a tensor of fixed sizes fills its storage, in some order of its dimensions."""
+    pairs = [
+        (stride, size) for stride, size in zip(meta.strides, meta.sizes, strict=True) if size is not const(1)
+    ]
+    if not all(stride.is_const for stride, _ in pairs):
+        return False
+    expected = const(1)
+    for stride, size in sorted(pairs, key=lambda pair: pair[0].value):
+        if stride is not expected:
+            return False
+        expected = expected * size
+    return True
 
 
 def _taken_over(steps: Sequence[Step], shares: Mapping[str, tuple[str, ...]]) -> tuple[Step, ...]:
