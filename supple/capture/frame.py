@@ -10,12 +10,13 @@ import torch
 from supple.base.errors import Unsupported
 from supple.base.options import Options
 from supple.capture import breaks
-from supple.capture.effects import Builder, parts_of, replay
+from supple.capture.effects import replay
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.state import SOURCE, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine
 from supple.capture.interp.frame import Frame
+from supple.capture.rebuild import Builder, parts_of
 from supple.capture.residual import Writer, call_graph
 from supple.capture.source import Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value

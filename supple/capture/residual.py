@@ -1,8 +1,9 @@
 """Residual code: bytecode with the captured function's parameters that loads the graph's inputs, calls it,
 makes the objects that leave the call, replays side effects, and returns.
 
-It has three parts in this order: *prepare* loads and makes every object that is needed, into variables, so that
-no later write can change what is loaded; *effects* writes to objects that existed before; *finish* returns.
+It has three parts in this order: *prepare* loads and makes every object that is needed, into variables, so
+that no later write can change what is loaded; *effects* writes to objects that existed before; *finish*
+returns.
 """
 
 import types
@@ -11,7 +12,18 @@ from typing import Final
 
 from supple.base.rules import Rules
 from supple.capture.bytecode import Header, Instruction, assemble
-from supple.capture.source import Attr, Cell, ContextValue, InstanceAttr, Item, KeyAt, Local, Pinned, Source, TypeOf
+from supple.capture.source import (
+    Attr,
+    Cell,
+    ContextValue,
+    InstanceAttr,
+    Item,
+    KeyAt,
+    Local,
+    Pinned,
+    Source,
+    TypeOf,
+)
 
 Emit = Callable[["Writer", Source], None]
 load: Final[Rules[Emit]] = Rules("load")

@@ -1,4 +1,4 @@
-"""Python object -> Value: one table by class, then by base class; guarded as far as the kind needs at once."""
+"""Python object -> Value: one table by class, then by base; guarded as far as the kind needs at once."""
 
 import collections
 import enum
@@ -18,7 +18,8 @@ from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue, wrap_cell, wrap_function
-from supple.capture.values.instance import ClassValue, InstanceValue
+from supple.capture.values.instance import EnumValue, InstanceValue
+from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
 from supple.capture.values.sequence import SliceValue, wrap_sequence
@@ -28,6 +29,9 @@ from supple.torch_private import dispatch_keys
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
+
+#: Classes of tensors that a graph takes.
+PLAIN_TENSORS: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 Wrap = Callable[["Engine", object, Source | None], Value]
 wrap_rules: Final[Rules[Wrap]] = Rules("wrap")
@@ -73,23 +77,11 @@ def _rule(kind: type) -> Wrap:
     raise AssertionError(kind)
 
 
-class EnumValue(ConstantValue):
-    """A member of an enumeration: constant, with attributes of its class."""
-
-    __slots__ = ()
-
-    def get_attr(self, machine: "Engine", name: str) -> Value:  # pyright: ignore[reportIncompatibleMethodOverride]  # Engine is the one Machine
-        if name in ("value", "name", "_value_", "_name_"):
-            return machine.wrap(getattr(self.value, name), None)
-        instance = InstanceValue(type(self.value), None, self.value)
-        return instance.get_attr(machine, name)
-
-
 @wrap_rules.on(torch.Tensor)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A tensor becomes a graph input; plain tensors and parameters only."""
     assert isinstance(obj, torch.Tensor), obj
-    if type(obj) not in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer) and not engine.recorder.knows(obj):
+    if type(obj) not in PLAIN_TENSORS and not engine.recorder.knows(obj):
         engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="it is a subclass of torch.Tensor")
     if engine.recorder.knows(obj):
         return engine.tensors[id(obj)]

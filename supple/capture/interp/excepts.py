@@ -6,7 +6,8 @@ from supple.capture.interp.frame import Frame, opcode
 from supple.capture.values.attributes import MISSING, lookup, type_attr
 from supple.capture.values.base import Raised, Value
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.instance import ClassValue, InstanceValue
+from supple.capture.values.instance import InstanceValue
+from supple.capture.values.klass import ClassValue
 from supple.capture.values.sequence import SequenceValue
 
 _NONE = ConstantValue(None)

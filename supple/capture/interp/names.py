@@ -8,7 +8,7 @@ from supple.capture.interp.frame import NULL, Frame, opcode
 from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue
-from supple.capture.values.instance import SuperValue
+from supple.capture.values.klass import SuperValue
 
 
 @opcode.on("NOP", "COPY_FREE_VARS", "SETUP_ANNOTATIONS")

@@ -15,7 +15,8 @@ from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.function import CellValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
-from supple.capture.values.instance import InstanceDict, InstanceValue, SuperValue, container
+from supple.capture.values.instance import InstanceDict, InstanceValue, container
+from supple.capture.values.klass import SuperValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 from supple.capture.values.tensor import TensorValue, emit

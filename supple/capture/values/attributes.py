@@ -1,4 +1,4 @@
-"""Attribute lookup on types: the method resolution order, descriptors, binding; guarded where a class could change."""
+"""Attribute lookup on types: the MRO, descriptors, binding; guarded where a class could change."""
 
 import types
 from typing import Final
@@ -15,6 +15,10 @@ MISSING: Final = object()
 _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, so its dict may change
 _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
+#: Descriptors of slots and of fields of C structs.
+SLOT_KINDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+#: Types of callables without Python code.
 C_CALLABLES: Final = (
     types.BuiltinFunctionType,
     types.MethodDescriptorType,
@@ -35,6 +39,13 @@ def lookup(cls: type, name: str) -> object:
         if name in owner.__dict__:
             return owner.__dict__[name]
     return MISSING
+
+
+def is_data_descriptor(found: object) -> bool:
+    """Tell whether a class attribute comes before the instance's own."""
+    return isinstance(found, property | types.MemberDescriptorType | types.GetSetDescriptorType) or (
+        lookup(type(found), "__set__") is not MISSING
+    )
 
 
 def class_source(cls: type) -> Source:
@@ -82,7 +93,9 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
 def _bind_other(machine: Machine, value: Value, cls: type, found: object, source: Source | None) -> Value:
     getter = lookup(type(found), "__get__")
     if isinstance(getter, types.FunctionType):
-        return machine.call(machine.wrap(getter, None), [machine.wrap(found, source), value, machine.wrap(cls, None)])
+        return machine.call(
+            machine.wrap(getter, None), [machine.wrap(found, source), value, machine.wrap(cls, None)]
+        )
     return machine.wrap(found, source)
 
 

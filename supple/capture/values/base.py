@@ -1,7 +1,7 @@
 """Value: the protocol of everything on the symbolic stack, with its defaults.
 
-A default refuses: it raises the exception that Python raises for an unsupported operation, or gives up capture
-where that cannot be known. Kinds override what they support.
+A default refuses: it raises the exception that Python raises for an unsupported operation, or gives up
+capture where that cannot be known. Kinds override what they support.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +14,11 @@ from supple.capture.source import Source
 V = TypeVar("V")
 
 
-class NotConstant(Exception):  # noqa: N818  # control flow inside capture, never shown
+class NotConstant(Exception):  # control flow inside capture, never shown
     """The value has no Python object that is known now."""
 
 
-class Raised(Exception):  # noqa: N818  # an exception of the captured program, as a value
+class Raised(Exception):  # an exception of the captured program, as a value
     """An exception flies in the captured program."""
 
     def __init__(self, value: "Value") -> None:
@@ -60,7 +60,7 @@ class Value:
         return self
 
     def key(self, machine: Machine) -> object:
-        """Return a hashable that is equal for equal dict keys. Raises TypeError in the program if unhashable."""
+        """Return a hashable that is equal for equal dict keys; TypeError in the program if unhashable."""
         machine.throw(TypeError, f"unhashable type: {self.python_type().__name__!r}")
 
     def truth(self, machine: Machine) -> bool:
@@ -135,12 +135,3 @@ def drain(machine: Machine, iterator: Value) -> Iterator[Value]:
     """Yield what an iterator gives until it ends."""
     while (item := iterator.advance(machine)) is not None:
         yield item
-
-
-def is_constant(value: Value) -> bool:
-    """Tell whether `as_python` gives an object."""
-    try:
-        value.as_python()
-    except NotConstant:
-        return False
-    return True

@@ -86,7 +86,7 @@ def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object
     assert callable(function)
     try:
         return function(*args, **kwargs)
-    except Exception as error:  # noqa: BLE001  # whatever the constant operation raises, the program raises
+    except Exception as error:  # whatever the constant operation raises, the program raises
         machine.throw(type(error), *error.args)
 
 

@@ -1,4 +1,4 @@
-"""Python functions (existing or made during capture), cells, bound methods, and callables without Python code."""
+"""Python functions, existing or made during capture; cells; bound methods; callables without Python code."""
 
 import types
 from collections.abc import Mapping, Sequence
@@ -163,7 +163,9 @@ class FunctionValue(Value):
 def wrap_function(machine: Machine, fn: types.FunctionType, source: Source | None) -> FunctionValue:
     """Return the value of an existing function; its code is guarded, the rest when it is read."""
     machine.guard(source, Kind.CODE, fn.__code__)
-    cells = [wrap_cell(one, cell(source, i) if source else None) for i, one in enumerate(fn.__closure__ or ())]
+    cells = [
+        wrap_cell(one, cell(source, i) if source else None) for i, one in enumerate(fn.__closure__ or ())
+    ]
     made = FunctionValue(fn.__code__, fn.__globals__, cells, source, fn)
     if fn.__defaults__:
         base = attribute(source, "__defaults__") if source else None

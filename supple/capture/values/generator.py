@@ -76,5 +76,18 @@ class GeneratorValue(Value):
             self.is_finished = True
             raise
 
+    def close(self, machine: Machine) -> None:
+        """Raise GeneratorExit at the suspended yield, as CPython does."""
+        if self.is_finished:
+            return
+        error = machine.construct(GeneratorExit, None, [], {})
+        try:
+            self.throw(machine, error)
+        except Raised as raised:
+            if not issubclass(raised.value.python_type(), GeneratorExit | StopIteration):
+                raise
+            return
+        machine.throw(RuntimeError, "generator ignored GeneratorExit")
+
     def get_attr(self, machine: Machine, name: str) -> Value:
         return type_attr(machine, self, types.GeneratorType, name)

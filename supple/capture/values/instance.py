@@ -12,15 +12,26 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, instance_attribute
-from supple.capture.values.attributes import MISSING, bind, class_source, guard_lookup, lookup, may_change, type_attr
+from supple.capture.values.attributes import (
+    MISSING,
+    SLOT_KINDS,
+    bind,
+    guard_lookup,
+    is_data_descriptor,
+    lookup,
+    type_attr,
+)
 from supple.capture.values.base import LazyValue, NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_list
 
 DELETED: Final = Value()
-_SLOT_KINDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
+_EXCEPTION_DEFAULTS: Final[dict[str, object]] = {
+    "__cause__": None,
+    "__context__": None,
+    "__suppress_context__": False,
+}
 
 
 class InstanceValue(Value):
@@ -47,7 +58,12 @@ class InstanceValue(Value):
         return self.cls
 
     def as_python(self) -> object:
-        if self.payload is not None and self.cls.__hash__ is not None and not self.attrs and self.obj is not None:
+        if (
+            self.payload is not None
+            and self.cls.__hash__ is not None
+            and not self.attrs
+            and self.obj is not None
+        ):
             return self.obj if isinstance(self.obj, str | int | float | tuple) else super().as_python()
         raise NotConstant
 
@@ -141,7 +157,7 @@ class InstanceValue(Value):
             return InstanceDict(self)
         found = lookup(self.cls, name)
         if found is not MISSING and is_data_descriptor(found):
-            if isinstance(found, _SLOT_KINDS):
+            if isinstance(found, SLOT_KINDS):
                 return self._slot(machine, name)
             return bind(machine, self, self.cls, name, found)
         own = self.own(machine, name)
@@ -153,6 +169,10 @@ class InstanceValue(Value):
         return bind(machine, self, self.cls, name, found)
 
     def _slot(self, machine: Machine, name: str) -> Value:
+        if issubclass(self.cls, BaseException):
+            found = self._exception_field(machine, name)
+            if found is not None:
+                return found
         if name not in self.attrs and self.obj is not None:
             found = getattr(self.obj, name, MISSING)
             if found is not MISSING:
@@ -161,6 +181,18 @@ class InstanceValue(Value):
         if value is DELETED:
             machine.throw(AttributeError, name)
         return value
+
+    def _exception_field(self, machine: Machine, name: str) -> Value | None:
+        if name == "args":
+            return self.payload
+        if name in self.attrs or self.obj is not None:
+            return None
+        if name == "value" and issubclass(self.cls, StopIteration):
+            assert isinstance(self.payload, SequenceValue), self.describe()
+            return self.payload.at(machine, 0) if self.payload.items else ConstantValue(None)
+        if name in _EXCEPTION_DEFAULTS:
+            return ConstantValue(_EXCEPTION_DEFAULTS[name])
+        machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
 
     def own(self, machine: Machine, name: str) -> Value | None:
         """Return the instance's own attribute, None when it has none (guarded)."""
@@ -193,7 +225,9 @@ class InstanceValue(Value):
         found = lookup(self.cls, name)
         if isinstance(found, property):
             if found.fset is None:
-                machine.throw(AttributeError, f"property {name!r} of {self.cls.__name__!r} object has no setter")
+                machine.throw(
+                    AttributeError, f"property {name!r} of {self.cls.__name__!r} object has no setter"
+                )
             source = guard_lookup(machine, self.cls, name, found)
             machine.call(machine.wrap(found.fset, attribute(source, "fset") if source else None), [self, new])
             return
@@ -203,7 +237,7 @@ class InstanceValue(Value):
             return
         if name == "__class__":
             machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
-        if not self.cls.__dictoffset__ and not isinstance(found, _SLOT_KINDS):
+        if not self.cls.__dictoffset__ and not isinstance(found, SLOT_KINDS):
             machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
         self.write(machine, name, new)
 
@@ -236,21 +270,25 @@ class InstanceValue(Value):
                 machine.guard(attribute(self.source, "__dict__"), Kind.KEYS, tuple(existing))
             names.update(dict.fromkeys(existing))
         names.update(dict.fromkeys(self.attrs))
-        slots = {name for name in names if isinstance(lookup(self.cls, name), _SLOT_KINDS)}
+        slots = {name for name in names if isinstance(lookup(self.cls, name), SLOT_KINDS)}
         return [name for name in names if name not in slots and self.attrs.get(name) is not DELETED]
+
+
+class EnumValue(ConstantValue):
+    """A member of an enumeration: constant, with attributes of its class."""
+
+    __slots__ = ()
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        if name in ("value", "name", "_value_", "_name_"):
+            return machine.wrap(getattr(self.value, name), None)
+        return InstanceValue(type(self.value), None, self.value).get_attr(machine, name)
 
 
 def instance_dict(obj: object) -> dict[str, object]:
     """Return the object's own dict, empty for one without."""
     found = getattr(obj, "__dict__", None)
     return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]  # names to objects
-
-
-def is_data_descriptor(found: object) -> bool:
-    """Tell whether a class attribute comes before the instance's own."""
-    return isinstance(found, property | types.MemberDescriptorType | types.GetSetDescriptorType) or (
-        lookup(type(found), "__set__") is not MISSING
-    )
 
 
 def _items(machine: Machine, value: Value) -> list[Value]:
@@ -330,127 +368,6 @@ class InstanceDict(Value):
         return type_attr(machine, self, dict, name)
 
 
-class SuperValue(Value):
-    """`super(cls, owner)`: attributes of `owner` looked up after `cls` in the MRO."""
-
-    __slots__ = ("after", "owner", "start")
-
-    def __init__(self, after: type, owner: Value) -> None:
-        super().__init__()
-        self.after = after
-        self.owner = owner
-        owner_object = owner.as_python() if isinstance(owner, ClassValue) else None
-        self.start = owner_object if isinstance(owner_object, type) else owner.python_type()
-
-    def python_type(self) -> type:
-        return super
-
-    def get_attr(self, machine: Machine, name: str) -> Value:
-        mro = self.start.__mro__
-        for cls in mro[mro.index(self.after) + 1 :]:
-            if name in cls.__dict__:
-                return self._bind(machine, cls, name, cls.__dict__[name])
-        machine.throw(AttributeError, f"'super' object has no attribute {name!r}")
-
-    def _bind(self, machine: Machine, cls: type, name: str, found: object) -> Value:
-        if isinstance(self.owner, ClassValue) and isinstance(found, types.FunctionType):
-            return machine.wrap(found, attribute(class_source(cls), name) if may_change(cls) else None)
-        if isinstance(found, classmethod):
-            inner = machine.wrap(found.__func__, None)  # pyright: ignore[reportUnknownMemberType]  # open
-            owner = self.owner if isinstance(self.owner, ClassValue) else machine.wrap(self.start, None)
-            return BoundMethodValue(owner, inner)
-        if isinstance(found, _SLOT_KINDS) and isinstance(self.owner, InstanceValue):
-            return self.owner.generic_get(machine, name)
-        return bind(machine, self.owner, cls, name, found)
-
-
-class ClassValue(Value):
-    """A class; known by identity."""
-
-    __slots__ = ("cls",)
-
-    def __init__(self, cls: type, source: Source | None = None) -> None:
-        super().__init__(source)
-        self.cls = cls
-
-    def python_type(self) -> type:
-        return type(self.cls)
-
-    def describe(self) -> str:
-        return f"class {self.cls.__name__}"
-
-    def identity(self) -> object:
-        return self.cls
-
-    def as_python(self) -> object:
-        return self.cls
-
-    def key(self, machine: Machine) -> object:
-        return self.cls
-
-    def truth(self, machine: Machine) -> bool:
-        return True
-
-    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        return machine.construct(self.cls, self.source, args, kwargs)
-
-    def get_item(self, machine: Machine, key: Value) -> Value:
-        return self._on_metaclass(machine, "__getitem__", key) or machine.wrap(
-            self.cls[key.as_python()],  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]  # list[int] and its kin
-            None,
-        )
-
-    def iterate(self, machine: Machine) -> Value:
-        return self._on_metaclass(machine, "__iter__") or super().iterate(machine)
-
-    def contains(self, machine: Machine, item: Value) -> Value:
-        return self._on_metaclass(machine, "__contains__", item) or super().contains(machine, item)
-
-    def length(self, machine: Machine) -> Value:
-        return self._on_metaclass(machine, "__len__") or super().length(machine)
-
-    def _on_metaclass(self, machine: Machine, name: str, *args: Value) -> Value | None:
-        found = lookup(type(self.cls), name)
-        if not isinstance(found, types.FunctionType):
-            return None
-        return machine.call(machine.wrap(found, None), [self, *args])
-
-    def get_attr(self, machine: Machine, name: str) -> Value:
-        found = lookup(self.cls, name)
-        meta = lookup(type(self.cls), name)
-        if found is MISSING or (meta is not MISSING and is_data_descriptor(meta)):
-            return self._meta_attr(machine, name, meta)
-        source = guard_lookup(machine, self.cls, name, found)
-        match found:
-            case types.FunctionType():
-                return machine.wrap(found, source)
-            case staticmethod():
-                return machine.wrap(found.__func__, source)  # pyright: ignore[reportUnknownMemberType]  # open
-            case classmethod():
-                inner = machine.wrap(found.__func__, attribute(source, "__func__") if source else None)  # pyright: ignore[reportUnknownMemberType]  # open
-                return BoundMethodValue(self, inner)
-            case types.ClassMethodDescriptorType() | types.BuiltinFunctionType():
-                return LeafValue(getattr(self.cls, name))
-            case _:
-                return machine.wrap(getattr(self.cls, name), source)
-
-    def _meta_attr(self, machine: Machine, name: str, meta: object) -> Value:
-        if isinstance(meta, types.FunctionType):
-            return BoundMethodValue(self, machine.wrap(meta, None))
-        if name == "__dict__":
-            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
-        missing = object()
-        found = getattr(self.cls, name, missing)
-        if found is missing:
-            guard_lookup(machine, self.cls, name, MISSING)
-            machine.throw(AttributeError, f"type object {self.cls.__name__!r} has no attribute {name!r}")
-        source = attribute(class_source(self.cls), name) if may_change(self.cls) else None
-        return machine.wrap(found, None if name.startswith("__") else source)
-
-    def set_attr(self, machine: Machine, name: str, new: Value) -> None:
-        machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")
-
-
 def payload_of(value: Value) -> Value:
     """Return the container that a value is or carries."""
     if isinstance(value, InstanceValue) and value.payload is not None:
@@ -462,8 +379,3 @@ def container(value: Value) -> "SequenceValue | DictValue | SetValue | InstanceD
     """Return the builtin container that a value is or carries, None for others."""
     found = payload_of(value)
     return found if isinstance(found, SequenceValue | DictValue | SetValue | InstanceDict) else None
-
-
-def is_python_function(value: Value) -> bool:
-    """Tell whether a value is a function with Python code."""
-    return isinstance(value, FunctionValue)

@@ -17,8 +17,8 @@ class DictValue(Value):
     """A dict, OrderedDict, defaultdict, or the contents of an instance of a dict subclass.
 
     Attributes:
-        items: key -> (key value, value), in order; written by the heap alone. For an existing dict that is not
-            complete these are only the entries read so far.
+        items: key -> (key value, value), in order; written by the heap alone. For an existing dict that is
+            not complete these are only the entries read so far.
         obj: the existing dict, None when capture made it.
         is_complete: the keys are all known (and guarded).
         factory: of a defaultdict.

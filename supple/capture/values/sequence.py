@@ -1,6 +1,7 @@
 """Lists, tuples, torch.Size, named tuples, deques, slices: a Python kind and a list of values.
 
-A sequence that exists already is read lazily: its length is guarded when it is wrapped, an item when it is read.
+A sequence that exists already is read lazily: its length is guarded when it is wrapped, an item when it is
+read.
 """
 
 import collections
@@ -140,7 +141,7 @@ class SequenceValue(Value):
 
 
 def _contains(items: Sequence[object], wanted: object) -> bool:
-    for item_ in items:  # noqa: SIM110  # inlined during capture: a plain loop is the shortest trace
+    for item_ in items:  # inlined during capture: a plain loop is the shortest trace
         if item_ is wanted or item_ == wanted:
             return True
     return False
@@ -176,7 +177,9 @@ def make_tuple(kind: type, items: list[object]) -> object:
     return make(items) if make is not None else kind(items)
 
 
-def wrap_sequence(machine: Machine, obj: Sequence[object], source: Source | None, kind: type) -> SequenceValue:
+def wrap_sequence(
+    machine: Machine, obj: Sequence[object], source: Source | None, kind: type
+) -> SequenceValue:
     """Return the lazy value of an existing sequence; guards its type and length."""
     machine.guard(source, Kind.TYPE, kind)
     machine.guard(source, Kind.LENGTH, len(obj))

@@ -22,8 +22,9 @@ from supple.shapes.fake import DataDependent
 
 #: Attributes that are plain metadata, read off the fake tensor.
 METADATA: Final = frozenset(
-    "shape dtype device ndim layout requires_grad is_cuda is_cpu is_meta is_sparse is_quantized is_nested itemsize "
-    "nbytes is_mkldnn is_xpu is_mps is_leaf names is_xla is_mtia is_ipu is_vulkan is_maia is_sparse_csr".split()
+    "shape dtype device ndim layout requires_grad is_cuda is_cpu is_meta is_sparse is_quantized is_nested "
+    "itemsize nbytes is_mkldnn is_xpu is_mps is_leaf names is_xla is_mtia is_ipu is_vulkan is_maia "
+    "is_sparse_csr".split()
 )
 #: Attributes that are tensors.
 TENSOR_ATTRIBUTES: Final = frozenset("T mT H mH real imag data".split())
@@ -39,7 +40,9 @@ class TensorValue(Value):
 
     __slots__ = ("fake", "obj")
 
-    def __init__(self, fake: torch.Tensor, source: Source | None = None, obj: torch.Tensor | None = None) -> None:
+    def __init__(
+        self, fake: torch.Tensor, source: Source | None = None, obj: torch.Tensor | None = None
+    ) -> None:
         super().__init__(source)
         self.fake = fake
         self.obj = obj

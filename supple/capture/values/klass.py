@@ -1,0 +1,142 @@
+"""Classes as values, known by identity, and `super()`: attributes looked up on types along an MRO."""
+
+import types
+from collections.abc import Mapping, Sequence
+
+from supple.capture import breaks
+from supple.capture.machine import Machine
+from supple.capture.source import Source, attribute
+from supple.capture.values.attributes import (
+    MISSING,
+    SLOT_KINDS,
+    bind,
+    class_source,
+    guard_lookup,
+    is_data_descriptor,
+    lookup,
+    may_change,
+)
+from supple.capture.values.base import Value
+from supple.capture.values.function import BoundMethodValue, LeafValue
+from supple.capture.values.instance import InstanceValue
+
+
+class SuperValue(Value):
+    """`super(cls, owner)`: attributes of `owner` looked up after `cls` in the MRO."""
+
+    __slots__ = ("after", "owner", "start")
+
+    def __init__(self, after: type, owner: Value) -> None:
+        super().__init__()
+        self.after = after
+        self.owner = owner
+        owner_object = owner.as_python() if isinstance(owner, ClassValue) else None
+        self.start = owner_object if isinstance(owner_object, type) else owner.python_type()
+
+    def python_type(self) -> type:
+        return super
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        mro = self.start.__mro__
+        for cls in mro[mro.index(self.after) + 1 :]:
+            if name in cls.__dict__:
+                return self._bind(machine, cls, name, cls.__dict__[name])
+        machine.throw(AttributeError, f"'super' object has no attribute {name!r}")
+
+    def _bind(self, machine: Machine, cls: type, name: str, found: object) -> Value:
+        if isinstance(self.owner, ClassValue) and isinstance(found, types.FunctionType):
+            return machine.wrap(found, attribute(class_source(cls), name) if may_change(cls) else None)
+        if isinstance(found, classmethod):
+            inner = machine.wrap(found.__func__, None)  # pyright: ignore[reportUnknownMemberType]  # open
+            owner = self.owner if isinstance(self.owner, ClassValue) else machine.wrap(self.start, None)
+            return BoundMethodValue(owner, inner)
+        if isinstance(found, SLOT_KINDS) and isinstance(self.owner, InstanceValue):
+            return self.owner.generic_get(machine, name)
+        return bind(machine, self.owner, cls, name, found)
+
+
+class ClassValue(Value):
+    """A class; known by identity."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: type, source: Source | None = None) -> None:
+        super().__init__(source)
+        self.cls = cls
+
+    def python_type(self) -> type:
+        return type(self.cls)
+
+    def describe(self) -> str:
+        return f"class {self.cls.__name__}"
+
+    def identity(self) -> object:
+        return self.cls
+
+    def as_python(self) -> object:
+        return self.cls
+
+    def key(self, machine: Machine) -> object:
+        return self.cls
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        return machine.construct(self.cls, self.source, args, kwargs)
+
+    def get_item(self, machine: Machine, key: Value) -> Value:
+        return self._on_metaclass(machine, "__getitem__", key) or machine.wrap(
+            self.cls[key.as_python()],  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]  # list[int] and its kin
+            None,
+        )
+
+    def iterate(self, machine: Machine) -> Value:
+        return self._on_metaclass(machine, "__iter__") or super().iterate(machine)
+
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return self._on_metaclass(machine, "__contains__", item) or super().contains(machine, item)
+
+    def length(self, machine: Machine) -> Value:
+        return self._on_metaclass(machine, "__len__") or super().length(machine)
+
+    def _on_metaclass(self, machine: Machine, name: str, *args: Value) -> Value | None:
+        found = lookup(type(self.cls), name)
+        if not isinstance(found, types.FunctionType):
+            return None
+        return machine.call(machine.wrap(found, None), [self, *args])
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        found = lookup(self.cls, name)
+        meta = lookup(type(self.cls), name)
+        if found is MISSING or (meta is not MISSING and is_data_descriptor(meta)):
+            return self._meta_attr(machine, name, meta)
+        source = guard_lookup(machine, self.cls, name, found)
+        match found:
+            case types.FunctionType():
+                return machine.wrap(found, source)
+            case staticmethod():
+                return machine.wrap(found.__func__, source)  # pyright: ignore[reportUnknownMemberType]  # open
+            case classmethod():
+                inner = machine.wrap(found.__func__, attribute(source, "__func__") if source else None)  # pyright: ignore[reportUnknownMemberType]  # open
+                return BoundMethodValue(self, inner)
+            case types.ClassMethodDescriptorType() | types.BuiltinFunctionType():
+                return LeafValue(getattr(self.cls, name))
+            case _:
+                return machine.wrap(getattr(self.cls, name), source)
+
+    def _meta_attr(self, machine: Machine, name: str, meta: object) -> Value:
+        if isinstance(meta, types.FunctionType):
+            return BoundMethodValue(self, machine.wrap(meta, None))
+        if name == "__dict__":
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        missing = object()
+        found = getattr(self.cls, name, missing)
+        if found is missing:
+            guard_lookup(machine, self.cls, name, MISSING)
+            machine.throw(AttributeError, f"type object {self.cls.__name__!r} has no attribute {name!r}")
+        source = attribute(class_source(self.cls), name) if may_change(self.cls) else None
+        return machine.wrap(found, None if name.startswith("__") else source)
+
+    def set_attr(self, machine: Machine, name: str, new: Value) -> None:
+        machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")
