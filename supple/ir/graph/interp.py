@@ -161,7 +161,9 @@ def compile_python(graph: Graph) -> Callable[..., Results]:
     for node, dying in zip(graph.nodes, last_uses(graph), strict=True):
         args = [printer.arg(arg) for arg in node.args]
         args += [f"**{{{name!r}: {printer.arg(arg)}}}" for name, arg in node.kwargs.items()]
-        lines.append(f"    v_{node.name} = {printer.name(callable_of(node.op, node.args), 'f')}({', '.join(args)})")
+        lines.append(
+            f"    v_{node.name} = {printer.name(callable_of(node.op, node.args), 'f')}({', '.join(args)})"
+        )
         if dying:
             lines.append(f"    del {', '.join('v_' + name for name in dying)}")
     lines.append(f"    return {printer.arg(tuple(graph.outputs))}")

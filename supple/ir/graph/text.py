@@ -1,0 +1,262 @@
+"""Graphs as Python text, and back: `parse(text(graph)) == graph` (the user's stack is not printed).
+
+    def graph(x: "f32[2,3](3,1) from L['x']", w: "f32[3](1) parameter"):
+        mul: "f32[2,3](3,1)" = aten.mul.Tensor(x, w)
+        return (mul,)
+
+A quoted text is what is known of a value. In a call, `expr('s0 + 1')` is a size, `opaque(0)` an object without literal.
+"""
+
+import ast
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, cast
+
+import torch
+
+from supple.expr import Expr, as_expr
+from supple.expr import parse as parse_expr
+from supple.ir.dtypes import DType
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import op_named
+
+_PARAMETER: Final = " parameter"
+_FROM: Final = " from "
+
+
+def text(graph: Graph) -> str:
+    """Return a graph as Python text."""
+    opaque: list[object] = []
+    inputs = ", ".join(f"{item.name}: {_quoted(_input_text(item, opaque))}" for item in graph.inputs)
+    lines = [f"def graph({inputs}):"]
+    for node in graph.nodes:
+        args = [arg_text(arg, opaque) for arg in node.args]
+        args += [f"{name}={arg_text(arg, opaque)}" for name, arg in node.kwargs.items()]
+        known = _quoted(meta_text(node.meta, opaque))
+        lines.append(f"    {node.name}: {known} = {node.op.name}({', '.join(args)})")
+    lines.append(f"    return {arg_text(tuple(graph.outputs), opaque)}")
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(content: str) -> str:
+    return '"' + content.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _input_text(item: Input, opaque: list[object]) -> str:
+    kind = _PARAMETER if item.is_parameter else ""
+    return meta_text(item.meta, opaque) + kind + (_FROM + item.source if item.source else "")
+
+
+def meta_text(meta: Meta, opaque: list[object]) -> str:
+    """Return what is known of a value as one line."""
+    if isinstance(meta, TensorMeta):
+        return str(meta)
+    if isinstance(meta, Expr):
+        return f"int {meta}"
+    if isinstance(meta, tuple):
+        return f"({'; '.join(meta_text(item, opaque) for item in meta)})"
+    return f"value {arg_text(meta.value, opaque)}"
+
+
+def arg_text(arg: Arg, opaque: list[object]) -> str:
+    """Return an argument as a Python expression; an object without literal is appended to `opaque`."""
+    if type(arg) in (bool, int, str, type(None), type(Ellipsis)):
+        return "..." if arg is Ellipsis else repr(arg)
+    if isinstance(arg, Var):
+        return str(arg)
+    if isinstance(arg, Expr):
+        return f"expr({str(arg)!r})"
+    if type(arg) is float:
+        return repr(arg) if math.isfinite(arg) else f"float({str(arg)!r})"
+    if type(arg) is complex:
+        return f"complex({arg_text(arg.real, opaque)}, {arg_text(arg.imag, opaque)})"
+    if isinstance(arg, torch.dtype | torch.memory_format | torch.layout):
+        return str(arg)
+    if isinstance(arg, torch.device):
+        return f"torch.device({str(arg)!r})"
+    return _container_text(arg, opaque)
+
+
+def _container_text(arg: Arg, opaque: list[object]) -> str:
+    if type(arg) is list:
+        return f"[{', '.join(arg_text(item, opaque) for item in cast('list[Arg]', arg))}]"
+    if type(arg) is tuple:
+        items = cast("tuple[Arg, ...]", arg)
+        return f"({', '.join(arg_text(item, opaque) for item in items)}{',' if len(items) == 1 else ''})"
+    if type(arg) is dict:
+        pairs = cast("dict[Arg, Arg]", arg).items()
+        return "{" + ", ".join(f"{arg_text(k, opaque)}: {arg_text(v, opaque)}" for k, v in pairs) + "}"
+    if isinstance(arg, slice):
+        parts = [arg_text(cast("Arg", part), opaque) for part in (arg.start, arg.stop, arg.step)]
+        return f"slice({', '.join(parts)})"
+    opaque.append(arg)
+    return f"opaque({len(opaque) - 1})"
+
+
+def parse(source: str, opaque: Sequence[object] = ()) -> Graph:
+    """Return the graph that a text shows; `opaque` are the objects that it has no literal for.
+
+    Raises:
+        ValueError: the text is not what `text` prints, or names an unknown operator or object.
+    """
+    module = ast.parse(source)
+    function = module.body[0]
+    if not isinstance(function, ast.FunctionDef):
+        msg = "a graph is printed as one function"
+        raise ValueError(msg)
+    reader = _Reader(opaque)
+    inputs = tuple(reader.input(item) for item in function.args.args)
+    nodes = tuple(reader.node(statement) for statement in function.body[:-1])
+    last = function.body[-1]
+    if not isinstance(last, ast.Return) or last.value is None:
+        msg = "the last line of a graph is its return"
+        raise ValueError(msg)
+    return Graph(inputs, nodes, cast("tuple[Arg, ...]", reader.arg(last.value)))
+
+
+class _Reader:
+    """Turns syntax trees into arguments, metadata and nodes."""
+
+    def __init__(self, opaque: Sequence[object]) -> None:
+        self._calls: dict[str, Callable[..., object]] = {
+            "expr": lambda content: parse_expr(cast("str", content)),
+            "float": float,
+            "complex": complex,
+            "slice": slice,
+            "opaque": lambda place: opaque[place],
+            "torch.device": torch.device,
+        }
+
+    def input(self, item: ast.arg) -> Input:
+        """Return an input from a parameter and its annotation."""
+        content, _, source = self._annotation(item.annotation).partition(_FROM)
+        is_parameter = content.endswith(_PARAMETER)
+        return Input(item.arg, self.meta(content.removesuffix(_PARAMETER)), source, is_parameter)
+
+    def node(self, statement: ast.stmt) -> Node:
+        """Return a node from an annotated assignment."""
+        if not (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and isinstance(statement.value, ast.Call)
+        ):
+            msg = f"not a node: {ast.unparse(statement)}"
+            raise ValueError(msg)
+        call = statement.value
+        try:
+            op = op_named(ast.unparse(call.func))
+        except (KeyError, AttributeError) as error:
+            msg = f"unknown operator {ast.unparse(call.func)}"
+            raise ValueError(msg) from error
+        kwargs = {str(item.arg): self.arg(item.value) for item in call.keywords}
+        known = self.meta(self._annotation(statement.annotation))
+        return Node(statement.target.id, op, tuple(self.arg(item) for item in call.args), kwargs, known)
+
+    def _annotation(self, tree: ast.expr | None) -> str:
+        if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+            return tree.value
+        msg = "a value has a quoted annotation"
+        raise ValueError(msg)
+
+    def arg(self, tree: ast.expr) -> Arg:
+        """Return an argument from an expression."""
+        match tree:
+            case ast.Constant():
+                return tree.value
+            case ast.Name():
+                return Var(tree.id)
+            case ast.Subscript():
+                base, index = self.arg(tree.value), self.arg(tree.slice)
+                assert isinstance(base, Var), f"{base} has no items"
+                return Var(base.name, (*base.path, cast("int", index)))
+            case ast.List():
+                return [self.arg(item) for item in tree.elts]
+            case ast.Tuple():
+                return tuple(self.arg(item) for item in tree.elts)
+            case _:
+                return self._rest(tree)
+
+    def _rest(self, tree: ast.expr) -> Arg:
+        match tree:
+            case ast.Dict():
+                keys = (key for key in tree.keys if key is not None)
+                return {self.arg(k): self.arg(v) for k, v in zip(keys, tree.values, strict=True)}
+            case ast.UnaryOp(op=ast.USub()):
+                return -cast("int", self.arg(tree.operand))
+            case ast.Attribute():
+                return cast("object", getattr(torch, tree.attr))
+            case ast.Call():
+                return self._calls[ast.unparse(tree.func)](*(self.arg(item) for item in tree.args))
+            case _:
+                msg = f"not an argument: {ast.unparse(tree)}"
+                raise ValueError(msg)
+
+    def meta(self, content: str) -> Meta:
+        """Return metadata from its text."""
+        if content.startswith("("):
+            inner = content[1:-1]
+            return tuple(self.meta(part.strip()) for part in split_top(inner, ";")) if inner else ()
+        kind, _, rest = content.partition(" ")
+        if kind == "int":
+            return as_expr(cast("Expr", parse_expr(rest)))
+        if kind == "value":
+            return Constant(self.arg(ast.parse(rest, mode="eval").body))
+        return tensor_meta(content)
+
+
+def tensor_meta(content: str) -> TensorMeta:
+    """Return tensor metadata from what `str` of it prints.
+
+    Raises:
+        ValueError: for any other text.
+    """
+    name, bracket, rest = content.partition("[")
+    sizes, closed, rest = rest.partition("](")
+    if not bracket or not closed:
+        msg = f"not the metadata of a tensor: {content}"
+        raise ValueError(msg)
+    end = _closing(rest)
+    tail = rest[end + 1 :]
+    requires_grad = tail.endswith("!")
+    start, _, device = tail.removesuffix("!").partition("@")
+    return TensorMeta(
+        _exprs(sizes),
+        _exprs(rest[:end]),
+        DType(name),
+        device or "cpu",
+        as_expr(cast("Expr", parse_expr(start[1:]))) if start else as_expr(0),
+        requires_grad,
+    )
+
+
+def _closing(content: str) -> int:
+    """Return where the parenthesis opened before `content` closes."""
+    depth = 1
+    for place, character in enumerate(content):
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if not depth:
+            return place
+    msg = f"unbalanced: {content}"
+    raise ValueError(msg)
+
+
+def _exprs(content: str) -> tuple[Expr, ...]:
+    return (
+        tuple(as_expr(cast("Expr", parse_expr(part))) for part in split_top(content, ",")) if content else ()
+    )
+
+
+def split_top(content: str, separator: str) -> list[str]:
+    """Return the parts of a text between separators that stand in no parentheses or brackets."""
+    parts, depth = [""], 0
+    for character in content:
+        depth += _DEPTH.get(character, 0)
+        if character == separator and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+_DEPTH: Final[Mapping[str, int]] = {"(": 1, "[": 1, ")": -1, "]": -1}
