@@ -171,7 +171,8 @@ def _callable_end(writer: Writer, null: int) -> int:
     """
     base, end = writer.depths[null], null + 1
     if base is None:
-        return end
+        # No control comes here; one instruction is taken to load the callable.
+        return null + 2
     for index in range(null + 1, len(writer.instructions)):
         depth = writer.depths[index]
         if depth is None:

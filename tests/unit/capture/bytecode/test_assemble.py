@@ -384,3 +384,16 @@ def test_control_off_the_end_is_an_error() -> None:
 def test_an_unknown_variable_is_an_error() -> None:
     with pytest.raises(ValueError, match="no variable 'x'"):
         assemble(ops(("LOAD_FAST", "x"), ("RETURN_VALUE",)), like=header())
+
+
+def test_a_call_that_nothing_reaches_is_kept() -> None:
+    items = ops(
+        ("LOAD_CONST", 1),
+        ("RETURN_VALUE",),
+        ("PUSH_NULL",),
+        ("LOAD_GLOBAL", "g"),
+        ("CALL", (0, ())),
+        ("RETURN_VALUE",),
+    )
+    again = decode(assemble(items, like=header())).instructions
+    assert [(each.op, each.arg) for each in again] == [(each.op, each.arg) for each in items]
