@@ -15,7 +15,7 @@ from supple.base.options import Options
 from supple.base.stable import digest
 from supple.capture.frame import CompileGraph
 from supple.ir.graph.interp import compile_python
-from supple.ir.graph.nodes import Graph
+from supple.ir.graph.nodes import Arg, Graph, Var, map_arg
 from supple.ir.host.nodes import Extern
 from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
@@ -164,11 +164,16 @@ def build(graph: Graph, options: Options) -> Run:
 def stable_key(graph: Graph, options: Options) -> str | None:
     """Return a digest of a graph and the options, the same in every process.
 
-    None when a part has no stable text. The user's lines, which the nodes carry, do not count.
+    None when a part has no stable text. Names, and the user's lines that the nodes carry, do not count.
     """
-    inputs = repr([(item.name, item.meta) for item in graph.inputs])
-    nodes = repr([(n.name, n.op.name, n.args, dict(n.kwargs), n.meta) for n in graph.nodes])
-    parts = (inputs, nodes, repr(graph.outputs))
+    numbers = {name: f"%{place}" for place, name in enumerate(graph.metas())}
+
+    def numbered(arg: Arg) -> Arg:
+        return map_arg(lambda var: Var(numbers[var.name], var.path), arg)
+
+    inputs = repr([item.meta for item in graph.inputs])
+    nodes = repr([(n.op.name, numbered(n.args), numbered(dict(n.kwargs)), n.meta) for n in graph.nodes])
+    parts = (inputs, nodes, repr(numbered(graph.outputs)))
     if any(" at 0x" in part for part in parts):
         return None
     return digest(*parts, repr(options), repr(codegen.host_target()))

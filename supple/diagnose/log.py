@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -33,6 +34,14 @@ ENVIRONMENT: Final = "SUPPLE_LOGS"
 _log: Final = logging.getLogger("supple.log")
 
 
+class _Stderr(logging.Handler):
+    """Writes to whatever stderr is at the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        sys.stderr.write(f"{self.format(record)}\n")
+
+
 class _Printer:
     """Prints the events of the chosen channels."""
 
@@ -51,7 +60,7 @@ class _Printer:
             return
         self._stop = events.listen(self)
         if self._handler is None:
-            self._handler = logging.StreamHandler()
+            self._handler = _Stderr()
             self._handler.setFormatter(logging.Formatter("[supple %(channel)s] %(message)s"))
             _log.addHandler(self._handler)
             _log.setLevel(logging.INFO)
