@@ -105,8 +105,13 @@ class Code:
         self.scopes[-1].lines.append(f"  {text}")
 
     @contextmanager
-    def guard(self, condition: Reg, initial: Sequence[Reg] = ()) -> Generator[OpenLoop]:
-        """Write code that runs only if `condition` (an i1) holds; its results are the initial values else."""
+    def guard(
+        self, condition: Reg, initial: Sequence[Reg] = (), *, is_rare: bool = False
+    ) -> Generator[OpenLoop]:
+        """Write code that runs only if `condition` (an i1) holds; its results are the initial values else.
+
+        `is_rare` says that it seldom holds: registers are then kept for the other case.
+        """
         name = self.fresh()[1:]
         inside, after = f"then{name}", f"done{name}"
         scope = Scope(inside, is_guarded=True)
@@ -115,7 +120,9 @@ class Code:
         yield region
         self.scopes.pop()
         outer = self.scopes[-1]
-        outer.lines += [f"  br i1 {condition.text}, label %{inside}, label %{after}", f"{inside}:"]
+        weights = ", !prof !0" if is_rare else ""
+        branch = f"  br i1 {condition.text}, label %{inside}, label %{after}{weights}"
+        outer.lines += [branch, f"{inside}:"]
         outer.lines += [*scope.lines, f"  br label %{after}", f"{after}:"]
         before, outer.label = outer.label, after
         results: list[Reg] = []

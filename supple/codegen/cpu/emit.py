@@ -22,6 +22,8 @@ from supple.ir.program import Target
 
 SYMBOL: Final = "KERNEL"
 """Stands for the public function's name in the text, so that equal kernels have equal text."""
+RARE: Final = '!0 = !{!"branch_weights", i32 1, i32 100000}'
+"""What the branch to rare code says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,7 @@ def emit(nest: Nest, target: Target, features: Features) -> Emitted:
     form = shape(nest)
     _write_kernel(code, nest, target, features, form)
     kernel = _function(f"void @{SYMBOL}(ptr %integers, i64 %begin, i64 %end)", code, "ret void")
-    parts = [*sorted(code.declarations.values()), kernel]
+    parts = [RARE, *sorted(code.declarations.values()), kernel]
     units = form.total
     work = units * operations(() if form.is_line else form.inner, nest.body)
     chunk = features.lanes * 4 if form.is_line else 1
@@ -140,8 +142,7 @@ def _write_kernel(code: Code, nest: Nest, target: Target, features: Features, fo
     begin, end = Reg("%begin", DType.I64), Reg("%end", DType.I64)
     work = Loop(form.inner, nest.body)
     if form.is_line:
-        run = vector.Run(work, (), vector.copies_for(work, features.lanes), features.lanes)
-        vector.write_axis(run, block, (begin, end), ())
+        vector.write_axis(vector.run_of(work, (), block), block, (begin, end), ())
         return
     with code.repeat(begin, end, 1) as loop:
         inside = block.inside(_coordinates(block, form.parallel, loop.index), None)

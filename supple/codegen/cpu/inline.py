@@ -1,11 +1,13 @@
-"""exp, tanh and erf of float32 as a few instructions on vectors, to 1.5 ulp; the rest is a library's.
+"""exp, tanh, erf, sin and cos of float32 as a few instructions on vectors, to about 2 ulp.
 
-All three rest on x = n*ln2 + r with |r| <= ln2/2 and a polynomial in r. The coefficients are minimax fits
-(iteratively reweighted least squares) of the relative error of the result.
+The exponential family rests on x = n*ln2 + r with |r| <= ln2/2 and a polynomial in r, the others on x =
+n*pi + r. The coefficients are minimax fits (iteratively reweighted least squares) of the relative error of
+the result.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
+from math import pi
 from typing import Final
 
 from supple.codegen.cpu.code import Code
@@ -68,6 +70,13 @@ ERF_NEAR: Final = (
 )
 """erf(x) / x - 1 in x**2 for |x| < ERF_BORDER, relative error of erf below 1.2e-8."""
 
+SIN: Final = (-0.166666595445139, 0.00833306608154296, -0.00019809590031065417, 2.605750562395046e-06)
+"""(sin(r) / r - 1) / r**2 in r**2 for |r| <= pi/2, relative error of sin below 6.1e-9."""
+PI_PARTS: Final = (3.1415927410125732, -8.742277657347586e-08, -3.4302490200117637e-15)
+"""Numbers of float32 whose sum is pi to 72 bits."""
+SIN_LIMIT: Final = 30000.0
+"""Beyond this, products of n with the parts of pi lose bits."""
+
 EXP_RANGE: Final = (-104.0, 89.0)
 """Beyond these, exp is 0 and infinity in float32."""
 TANH_BORDER, ERF_BORDER = 0.55, 0.9
@@ -122,6 +131,43 @@ def erf(code: Code, features: Features, x: Reg) -> Reg:
 def _by_magnitude(code: Code, magnitude: Reg, border: float, near: Reg, far: Reg) -> Reg:
     """Return `near` where the magnitude is below the border, else `far`."""
     return code.select(code.compare("fcmp olt", magnitude, _like(near, border)), near, far)
+
+
+def sin(code: Code, x: Reg, library: Callable[[Reg], Reg]) -> Reg:
+    """Return sin(x); `library` is called for a vector with an element beyond SIN_LIMIT."""
+    shifted = code.intrinsic("fma", x, _like(x, 1 / pi), _like(x, MAGIC))
+    n = code.op("fsub", shifted, _like(x, MAGIC))
+    return _or_library(code, x, _alternating(code, x, n, shifted), library)
+
+
+def cos(code: Code, x: Reg, library: Callable[[Reg], Reg]) -> Reg:
+    """Return cos(x) = sin(x + pi/2); `library` is called for a vector with an element beyond SIN_LIMIT."""
+    turned = code.intrinsic("fma", x, _like(x, 1 / pi), _like(x, 0.5))
+    shifted = code.op("fadd", turned, _like(x, MAGIC))
+    n = code.op("fsub", code.op("fsub", shifted, _like(x, MAGIC)), _like(x, 0.5))
+    return _or_library(code, x, _alternating(code, x, n, shifted), library)
+
+
+def _alternating(code: Code, x: Reg, n: Reg, shifted: Reg) -> Reg:
+    """Return sin(x - n*pi), negative where the integer in the low bits of `shifted` is odd."""
+    r = x
+    for part in PI_PARTS:
+        r = code.intrinsic("fma", n, _like(x, -part), r)
+    square = code.op("fmul", r, r)
+    value = code.intrinsic("fma", code.op("fmul", square, _polynomial(code, square, SIN)), r, r)
+    sign = code.op("shl", code.convert("bitcast", shifted, DType.I32), _bits(x, 31))
+    return code.convert("bitcast", code.op("xor", code.convert("bitcast", value, DType.I32), sign), DType.F32)
+
+
+def _or_library(code: Code, x: Reg, value: Reg, library: Callable[[Reg], Reg]) -> Reg:
+    """Return `value`, or what the library gives where an element of x is too large (or NaN)."""
+    is_far = code.compare("fcmp uge", code.intrinsic("fabs", x), _like(x, SIN_LIMIT))
+    if is_far.lanes > 1:
+        text = f"call i1 @llvm.vector.reduce.or.v{is_far.lanes}i1({is_far.typed})"
+        is_far = code.pure(text, DType.BOOL, 1, (is_far,))
+    with code.guard(is_far, (value,), is_rare=True) as region:
+        region.next = (library(x),)
+    return region.results[0]
 
 
 def _like(x: Reg, value: float) -> Reg:

@@ -1,9 +1,9 @@
 """The one function that Python calls to run any kernel: integers in, threads where there is work for them.
 
 It is written once for all kernels, in the C API's METH_FASTCALL form, and reads what it runs from a
-descriptor (`runtime.load` makes it): the address of the kernel, that of its function of units or 0; the number
-of units, negative where they stay on this thread; the chunk that threads may not split; how many integers it
-takes.
+descriptor (made by `runtime.load`): the kernel's address; that of its function of units, or 0; the number
+of units, negative where they stay on this thread; the chunk that threads may not split; how many integers
+it takes.
 """
 
 from typing import Final

@@ -71,7 +71,8 @@ def _call(code: Code, name: str, args: Sequence[Reg]) -> Reg:
     result = args[0]
     code.declare(name, result.type, [arg.type for arg in args])
     text = f"call {result.type} @{name}({', '.join(arg.typed for arg in args)})"
-    return code.pure(text, result.dtype, result.lanes, args)
+    # Cheaper not to call than to hoist: the call stays behind the condition it is under.
+    return code.trapping(text, result.dtype, result.lanes, args)
 
 
 def _in_lane_0(code: Code, value: Reg, lanes: int) -> Reg:
@@ -139,11 +140,23 @@ def _inline(function: str, written: Callable[[Code, Features, Reg], Reg]) -> Emi
     return emit
 
 
-INLINE: Final = {"exp": inline.exp, "tanh": inline.tanh, "erf": inline.erf}
+def _inline_near(function: str, written: Callable[[Code, Reg, Callable[[Reg], Reg]], Reg]) -> Emit:
+    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+        if not inline.has_code(s.features, dtype):
+            return call(s.code, s.features, function, args)
+        return written(s.code, *args, lambda x: call(s.code, s.features, function, (x,)))
 
-for _name in ACCURACY.keys() - INLINE.keys() - {"pow"}:
+    return emit
+
+
+INLINE: Final = {"exp": inline.exp, "tanh": inline.tanh, "erf": inline.erf}
+INLINE_NEAR: Final = {"sin": inline.sin, "cos": inline.cos}
+
+for _name in ACCURACY.keys() - INLINE.keys() - INLINE_NEAR.keys() - {"pow"}:
     scalars.on(_name)(_library(_name))
 for _name, _written in INLINE.items():
     scalars.on(_name)(_inline(_name, _written))
+for _name, _near in INLINE_NEAR.items():
+    scalars.on(_name)(_inline_near(_name, _near))
 for _name in BY_LANE:
     scalars.on(_name)(_libm(_name))

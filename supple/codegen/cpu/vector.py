@@ -7,7 +7,7 @@ the error.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Final
 
@@ -26,11 +26,11 @@ BLOCK: Final = 64
 """Chunks that one accumulator of a float sum takes before it is added to the total."""
 
 CALLS: Final = frozenset(
-    "pow atan2 fmod hypot exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh "
+    "pow atan2 fmod hypot exp2 log log2 log10 log1p expm1 tan asin acos atan sinh cosh "
     "asinh acosh atanh erfc lgamma floordiv mod".split()
 )
 """Operators that call functions: those are long enough to keep the processor busy."""
-LONG: Final = frozenset(("exp", "tanh", "erf", "div", "sqrt", "rsqrt"))
+LONG: Final = frozenset(("exp", "tanh", "erf", "sin", "cos", "div", "sqrt", "rsqrt"))
 """Operators that are many or slow instructions."""
 
 Steps = Folding | ExtremePosition
@@ -46,12 +46,10 @@ def write_loop(block: Block, statement: Statement) -> None:
         folding(each, dtypes[each.value] if each.value in dtypes else block.names[each.value].dtype)
         for each in statement.reduces
     )
-    is_vector = statement.axes[-1].role is Role.VECTOR
-    copies = copies_for(statement, block.features.lanes if is_vector else 1)
-    lanes = block.features.lanes if is_vector else block.width
-    run = Run(statement, steps, copies, lanes)
-    first = tuple(step.initial(lanes) for _ in range(copies) for step in steps)
+    run = run_of(statement, steps, block)
+    first = tuple(step.initial(run.lanes) for _ in range(run.copies) for step in steps)
     states = _axes(run, block, 0, first)
+    is_vector = statement.axes[-1].role is Role.VECTOR
     for number, (each, step) in enumerate(zip(statement.reduces, steps, strict=True)):
         merged = reduce(partial(step.merge, code), states[number :: len(steps)])
         block.names[each.name] = step.result(code, step.across(code, merged) if is_vector else merged)
@@ -65,12 +63,14 @@ class Run:
         loop: the loop.
         steps: how each of its reduces is carried out.
         copies: chunks of iterations in flight, each with its own states.
+        width: iterations of one chunk: lanes of its vectors, 1 for an axis that is not VECTOR.
         lanes: lanes of the states.
     """
 
     loop: Loop
     steps: tuple[Steps, ...]
     copies: int
+    width: int
     lanes: int
 
     def grouped(self, regs: Sequence[Reg]) -> tuple[State, ...]:
@@ -84,21 +84,42 @@ class Run:
         return tuple(states)
 
 
-def flat(states: Sequence[State]) -> tuple[Reg, ...]:
-    """Return all registers of the states."""
-    return tuple(reg for state in states for reg in state)
+def run_of(loop: Loop, steps: tuple[Steps, ...], block: Block) -> Run:
+    """Return how a loop is run: how many vectors of iterations are in flight, as copies or as wide ones."""
+    lanes = block.features.lanes
+    if loop.axes[-1].role is not Role.VECTOR:
+        return Run(loop, steps, _fitting(loop, _copies(loop), 1), 1, block.width)
+    if any(isinstance(statement, Loop) for statement in loop.body):
+        # Loops inside run once for all copies, so the copies are one wide vector.
+        vectors = 1 if loop.reduces else 4 if _size(loop.body) <= LIGHT else 2
+        return Run(loop, steps, 1, lanes * _fitting(loop, vectors, lanes), lanes)
+    return Run(loop, steps, _fitting(loop, _copies(loop), lanes), lanes, lanes)
 
 
-def copies_for(loop: Loop, count: int) -> int:
-    """Return how many chunks of `count` iterations to have in flight: a power of two."""
+def _copies(loop: Loop) -> int:
+    """Return how many chunks of iterations keep the processor busy."""
     if any(isinstance(statement, Loop) for statement in loop.body):
         return 1
     ops = {statement.op for statement in loop.body if isinstance(statement, Compute)}
-    copies = 1 if ops & CALLS else 4 if len(loop.body) <= LIGHT and not ops & LONG else 2
+    return 1 if ops & CALLS else 4 if len(loop.body) <= LIGHT and not ops & LONG else 2
+
+
+def _size(statements: Sequence[Statement]) -> int:
+    """Return the number of statements, those in loops included."""
+    return sum(1 + (_size(each.body) if isinstance(each, Loop) else 0) for each in statements)
+
+
+def _fitting(loop: Loop, copies: int, width: int) -> int:
+    """Return `copies` (a power of two), or fewer so that a pass of them fits into the last axis."""
     extent = loop.axes[-1].extent
-    while extent.is_const and copies > 1 and copies * count > extent.value:
+    while extent.is_const and copies > 1 and copies * width > extent.value:
         copies //= 2
     return copies
+
+
+def flat(states: Sequence[State]) -> tuple[Reg, ...]:
+    """Return all registers of the states."""
+    return tuple(reg for state in states for reg in state)
 
 
 def _axes(run: Run, block: Block, depth: int, states: tuple[State, ...]) -> tuple[State, ...]:
@@ -120,23 +141,18 @@ def write_axis(run: Run, block: Block, span: tuple[Reg, Reg], states: tuple[Stat
     """
     begin, end = span
     code = block.code
-    count = _count(run, block)
-    middle = _whole_chunks(block, begin, end, count * run.copies)
+    middle = _whole_chunks(block, begin, end, run.width * run.copies)
     if not _is_empty(begin, middle):
-        chunks = _blocks if _is_long(run, count) else _chunks
+        chunks = _blocks if _is_long(run) else _chunks
         states = chunks(run, block, (begin, middle), states)
     if _is_empty(middle, end):
         return states
     one = len(run.steps)
-    with code.loop(middle, end, count, flat(states[:one])) as loop:
-        mask = _remaining(block, loop.index, end, count) if count > 1 else None
-        loop.next = flat(_body(run, block, loop.index, mask, run.grouped(loop.carried)))
+    single = replace(run, width=min(run.width, block.features.lanes))
+    with code.loop(middle, end, single.width, flat(states[:one])) as loop:
+        mask = _remaining(block, loop.index, end, single.width) if run.width > 1 else None
+        loop.next = flat(_body(single, block, loop.index, mask, run.grouped(loop.carried)))
     return (*run.grouped(loop.results), *states[one:])
-
-
-def _count(run: Run, block: Block) -> int:
-    """Return how many iterations one pass through the body makes."""
-    return block.features.lanes if run.loop.axes[-1].role is Role.VECTOR else 1
 
 
 def _is_empty(begin: Reg, end: Reg) -> bool:
@@ -157,13 +173,16 @@ def _whole_chunks(block: Block, begin: Reg, end: Reg, chunk: int) -> Reg:
 
 def _chunks(run: Run, block: Block, span: tuple[Reg, Reg], states: tuple[State, ...]) -> tuple[State, ...]:
     """Write the loop over whole chunks."""
-    count = _count(run, block)
     one = len(run.steps)
-    with block.code.loop(*span, count * run.copies, flat(states)) as loop:
+    with block.code.loop(*span, run.width * run.copies, flat(states)) as loop:
         carried = run.grouped(loop.carried)
         after: list[State] = []
         for copy in range(run.copies):
-            base = block.code.op("add", loop.index, constant(DType.I64, copy * count)) if copy else loop.index
+            base = (
+                block.code.op("add", loop.index, constant(DType.I64, copy * run.width))
+                if copy
+                else loop.index
+            )
             after += _body(run, block, base, None, carried[copy * one : (copy + 1) * one])
         loop.next = flat(after)
     return run.grouped(loop.results)
@@ -172,7 +191,7 @@ def _chunks(run: Run, block: Block, span: tuple[Reg, Reg], states: tuple[State, 
 def _blocks(run: Run, block: Block, span: tuple[Reg, Reg], states: tuple[State, ...]) -> tuple[State, ...]:
     """Write the loop over whole chunks in blocks; each starts anew and is merged into the totals."""
     code = block.code
-    length = _count(run, block) * run.copies * BLOCK
+    length = run.width * run.copies * BLOCK
     with code.loop(*span, length, flat(states)) as loop:
         end = code.intrinsic("smin", code.op("add", loop.index, constant(DType.I64, length)), span[1])
         first = tuple(step.initial(run.lanes) for _ in range(run.copies) for step in run.steps)
@@ -186,15 +205,15 @@ def _blocks(run: Run, block: Block, span: tuple[Reg, Reg], states: tuple[State, 
     return run.grouped(loop.results)
 
 
-def _is_long(run: Run, count: int) -> bool:
+def _is_long(run: Run) -> bool:
     """Tell whether a float sum is so long that blocks keep it more accurate."""
     if not any(each.op == "sum" and each.dtype.is_float for each in run.loop.reduces):
         return False
     chunks = product(axis.extent for axis in run.loop.axes)
     innermost = run.loop.axes[-1].extent
-    if innermost.is_const and innermost.value < 8 * count * run.copies:
+    if innermost.is_const and innermost.value < 8 * run.width * run.copies:
         return False
-    return not chunks.is_const or chunks.value > 4 * BLOCK * count * run.copies
+    return not chunks.is_const or chunks.value > 4 * BLOCK * run.width * run.copies
 
 
 def _remaining(block: Block, base: Reg, end: Reg, count: int) -> Reg:
@@ -212,7 +231,7 @@ def _body(run: Run, block: Block, base: Reg, mask: Reg | None, states: Sequence[
     """Write one pass through the loop's body; return the states after it."""
     axis = run.loop.axes[-1]
     if axis.role is Role.VECTOR:
-        lanes = Lanes(axis.symbol.name, block.features.lanes, base, mask)
+        lanes = Lanes(axis.symbol.name, run.width, base, mask)
         inside = block.inside({}, lanes)
     else:
         inside = block.inside({axis.symbol.name: base}, block.lanes)
