@@ -1,9 +1,9 @@
 """Well-formedness of nests that leave schedule: names, dtypes, indices, bounds, roles, reductions.
 
-A name is visible from its definition to the end of its block, and is not defined again there. Every location
-is written by one point of the parallel axes, as far as constant sizes let that be seen: an index that misses a
-parallel axis of more than one iteration is refused. An access whose index has known bounds must lie inside
-its buffer, unless it is masked.
+A name is visible from its definition to the end of its block, and is not defined again there. Every
+location is written by one point of the parallel axes, as far as constant sizes let that be seen: an index
+that misses a parallel axis of more than one iteration is refused. An access whose index has known bounds
+must lie inside its buffer, unless it is masked.
 """
 
 from collections.abc import Callable, Mapping, Sequence

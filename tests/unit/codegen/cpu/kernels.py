@@ -66,7 +66,7 @@ def values(dtype: DType, length: int, seed: int, *, extremes: bool = True) -> to
         made = torch.randn(length, generator=generator, dtype=torch.float64) * 4
         special = torch.tensor(SPECIAL + (EXTREME if extremes else ()), dtype=torch.float64)[: length // 3]
         made[places[: len(special)]] = special
-        made[places[-len(special) :]] = special
+        made[places[length - len(special) :]] = special
         return made.to(dtype.torch)
     info = torch.iinfo(dtype.torch)
     made = torch.randint(max(info.min, -9), 10, (length,), generator=generator).to(dtype.torch)
