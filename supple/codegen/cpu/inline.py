@@ -110,11 +110,12 @@ def tanh(code: Code, features: Features, x: Reg) -> Reg:
     """Return tanh(x): a polynomial near 0, else m / (m + 2) with m = expm1(2*|x|), and the sign of x."""
     magnitude = _limited(code, x, TANH_LIMIT)
     m = _expm1(code, code.op("fadd", magnitude, magnitude))
-    ratio = code.op("fdiv", m, code.op("fadd", m, _like(x, 2.0)))
-    far = code.intrinsic("copysign", ratio, x)
-    square = code.op("fmul", x, x)
+    far = code.op("fdiv", m, code.op("fadd", m, _like(x, 2.0)))
+    square = code.op("fmul", magnitude, magnitude)
     near = code.op("fmul", square, _polynomial(code, square, TANH_NEAR))
-    return _by_magnitude(code, magnitude, TANH_BORDER, code.intrinsic("fma", near, x, x), far)
+    near = code.intrinsic("fma", near, magnitude, magnitude)
+    is_near = code.compare("fcmp olt", magnitude, _like(x, TANH_BORDER))
+    return code.intrinsic("copysign", code.select(is_near, near, far), x)
 
 
 def erf(code: Code, features: Features, x: Reg) -> Reg:
@@ -122,15 +123,10 @@ def erf(code: Code, features: Features, x: Reg) -> Reg:
     magnitude = _limited(code, x, ERF_LIMIT)
     exponent = code.op("fmul", magnitude, _polynomial(code, magnitude, ERF))
     m = _expm1(code, code.op("fneg", exponent))
-    far = code.intrinsic("copysign", m, x)
-    square = code.op("fmul", x, x)
-    near = code.intrinsic("fma", _polynomial(code, square, ERF_NEAR), x, x)
-    return _by_magnitude(code, magnitude, ERF_BORDER, near, far)
-
-
-def _by_magnitude(code: Code, magnitude: Reg, border: float, near: Reg, far: Reg) -> Reg:
-    """Return `near` where the magnitude is below the border, else `far`."""
-    return code.select(code.compare("fcmp olt", magnitude, _like(near, border)), near, far)
+    square = code.op("fmul", magnitude, magnitude)
+    near = code.intrinsic("fma", _polynomial(code, square, ERF_NEAR), magnitude, magnitude)
+    is_near = code.compare("fcmp olt", magnitude, _like(x, ERF_BORDER))
+    return code.intrinsic("copysign", code.select(is_near, near, m), x)
 
 
 def sin(code: Code, x: Reg, library: Callable[[Reg], Reg]) -> Reg:
