@@ -115,6 +115,66 @@ STEPS: Final = _reason(
     "Loops are unrolled, and this one does not end soon.",
     "Move the loop out of the compiled function.",
 )
+NOT_CONSTANT: Final = _reason(
+    "B119",
+    "{op} needs a Python object that is known while capture runs.",
+    "The value is made by the compiled function, or holds tensors.",
+    "Move this line out of the compiled function, or use a plain constant.",
+)
+IMPORT: Final = _reason(
+    "B120",
+    "An import of {name}, which is not loaded yet.",
+    "Loading a module runs its code, which may have any effect.",
+    "Import it at the top of the file.",
+)
+CLASS_STATEMENT: Final = _reason(
+    "B121",
+    "A class statement.",
+    "Each run makes a new class; the compiler does not make classes.",
+    "Move the class to the top of the file.",
+)
+RANDOM: Final = _reason(
+    "B122",
+    "A call of {name}, whose result is another each time.",
+    "Its result would be frozen into the compiled code.",
+    "Pass the number as an argument, or use torch.rand, which is captured.",
+)
+OUTSIDE: Final = _reason(
+    "B123",
+    "A call of {name}, which reads or changes the world outside of the program.",
+    "It must run each time, at its place among the other effects.",
+    "Move the call out of the compiled function.",
+)
+NUMPY: Final = _reason(
+    "B124",
+    "A call of {name} of NumPy.",
+    "NumPy works on numbers, which exist only when the compiled code runs.",
+    "Use the torch function of the same name, or move the call out of the compiled function.",
+)
+SET_ORDER: Final = _reason(
+    "B125",
+    "The order of the members of a set ({name}) is used.",
+    "It depends on how the set was built, which the compiler does not follow.",
+    "Use sorted(...), a list or a dict.",
+)
+EXCEPTION_GROUP: Final = _reason(
+    "B126",
+    "An `except*` block.",
+    "Exception groups are not followed.",
+    "Handle the group outside of the compiled function.",
+)
+SCRIPTED: Final = _reason(
+    "B127",
+    "A call of {name}, which torch.jit compiled.",
+    "It is a program of another compiler, without Python code.",
+    "Call the plain Python function.",
+)
+LOGGING: Final = _reason(
+    "B128",
+    "A call of {name}.",
+    "Handlers and filters of logs and warnings may do anything.",
+    "Move the call out of the compiled function, or guard it with `not torch.compiler.is_compiling()`.",
+)
 DEFERRED_MODE: Final = _reason(
     "B117",
     "{name} is active.",

@@ -41,6 +41,14 @@ class Machine(Protocol):
         """Record a condition; does nothing without a source (the object was made during capture)."""
         ...
 
+    def is_same(self, left: "Value", right: "Value") -> bool:
+        """Return `left is right`; that two existing objects are different ones is guarded."""
+        ...
+
+    def known(self, obj: object) -> "Value | None":
+        """Return the value of an existing object that was wrapped already, None for others."""
+        ...
+
     def wrap(self, obj: object, source: Source | None) -> "Value":
         """Return the value of an existing object, guarded as far as its kind needs at once."""
         ...
@@ -65,6 +73,10 @@ class Machine(Protocol):
         self, kind: type, source: Source | None, args: Sequence["Value"], kwargs: Mapping[str, "Value"]
     ) -> "Value":
         """Return a new instance of a class, by its rule or through `__new__` and `__init__`."""
+        ...
+
+    def handling(self) -> "Value | None":
+        """Return the exception of the program that is being handled."""
         ...
 
     def compare(self, op: str, left: "Value", right: "Value") -> "Value":

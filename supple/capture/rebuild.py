@@ -1,5 +1,6 @@
 """Values -> instructions that make or load them, each once."""
 
+import functools
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -8,6 +9,7 @@ from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.residual import Writer, load_cell
 from supple.capture.values.base import LazyValue, Value
+from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue, LeafValue
 from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue
@@ -179,7 +181,10 @@ def _(builder: Builder, value: Value) -> None:
     writer = builder.writer
     if value.is_mutable:
         writer.function(value.kind)
-        writer.call(0)
+        if value.maxlen is not None:
+            writer.constant(())
+            writer.constant(value.maxlen)
+        writer.call(0 if value.maxlen is None else 2)
         return
     if value.kind is tuple:
         builder.push_tuple(value.all(builder.engine))
@@ -246,6 +251,17 @@ def _(builder: Builder, value: Value) -> None:
         builder.writer.op("LOAD_FAST", name)
     builder.writer.op("BUILD_TUPLE", len(names))
     builder.writer.call(2)
+
+
+@rebuild.on(PartialValue)
+def _(builder: Builder, value: Value) -> None:
+    """functools.partial(function, *args, **kwargs)."""
+    assert isinstance(value, PartialValue), value.describe()
+    names = [builder.prepare(part) for part in (value.function, *value.args, *value.kwargs.values())]
+    builder.writer.function(functools.partial)
+    for name in names:
+        builder.writer.op("LOAD_FAST", name)
+    builder.writer.op("CALL", (len(names) - len(value.kwargs), tuple(value.kwargs)))
 
 
 @rebuild.on(FunctionValue)

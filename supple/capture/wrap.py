@@ -16,6 +16,7 @@ from supple.capture.guards.kinds import Identity, Kind, TensorExpectation
 from supple.capture.source import Source, attribute, instance_attribute, type_of
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
+from supple.capture.values.callables import wrap_memoized
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue, wrap_cell, wrap_function
 from supple.capture.values.instance import EnumValue, InstanceValue
@@ -136,7 +137,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     kind = type(obj)
     assert isinstance(obj, dict), obj
     contents = cast("dict[object, object]", obj)
-    if kind not in (dict, collections.OrderedDict, collections.defaultdict, collections.Counter):
+    if kind not in (dict, collections.OrderedDict, collections.defaultdict):
         return _subclass_instance(engine, contents, source, dict)
     engine.guard(source, Kind.TYPE, kind)
     value = DictValue(kind, source, contents)
@@ -237,6 +238,12 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
 
 def _is_free(owner: object) -> bool:
     return owner is None or isinstance(owner, types.ModuleType | type)
+
+
+@wrap_rules.on(functools._lru_cache_wrapper)  # noqa: SLF001  # the class has no public name
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A function behind `functools.lru_cache`."""
+    return wrap_memoized(engine, obj, source)
 
 
 @wrap_rules.on(type)

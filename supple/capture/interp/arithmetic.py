@@ -24,7 +24,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """`a is b`, `a is not b`."""
     left, right = frame.pop_many(2)
-    same = left is right or left.identity() == right.identity()
+    same = frame.engine.is_same(left, right)
     frame.push(ConstantValue(same is not bool(instruction.arg)))
 
 

@@ -2,7 +2,7 @@
 
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, opcode
-from supple.capture.values.base import NotConstant, Value, take_all
+from supple.capture.values.base import Value, take_all
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import container
 from supple.capture.values.mapping import DictValue, SetValue
@@ -92,12 +92,6 @@ def format_value(frame: Frame, value: Value, conversion: str, spec: Value) -> Va
     engine = frame.engine
     if conversion:
         value = engine.call(engine.builtin(conversion), [value])
-    try:
-        value.as_python()
-    except NotConstant:
-        if spec.as_python():
-            return engine.call(engine.builtin("format"), [value, spec])
-        return engine.call(engine.builtin("str"), [value])
     return engine.call(engine.builtin("format"), [value, spec])
 
 

@@ -70,7 +70,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     frame.push(made)
 
 
-def _take(frame: Frame, is_there: bool) -> Value | None:  # noqa: FBT001  # a condition
+def _take(frame: Frame, is_there: bool) -> Value | None:  # a condition
     return frame.pop() if is_there else None
 
 

@@ -20,12 +20,21 @@ from supple.capture.interp.binding import bind
 from supple.capture.interp.frame import Frame
 from supple.capture.interp.globals import GlobalsValue
 from supple.capture.library import operators
-from supple.capture.library.calls import call_leaf, call_rule, construct, folded, is_left_alone, is_leaf_function
+from supple.capture.library.calls import (
+    call_leaf,
+    call_rule,
+    construct,
+    folded,
+    is_leaf_function,
+    is_left_alone,
+)
 from supple.capture.recorder import Recorder
 from supple.capture.source import Source, context_value, global_variable, pinned
 from supple.capture.values.base import Raised, Value
+from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.tensor import TensorValue
 from supple.capture.wrap import wrap
@@ -56,6 +65,8 @@ class Engine:
         self.context_variables: dict[int, tuple[contextvars.ContextVar[object], Value]] = {}
         self._tokens: dict[int, tuple[Value, tuple[contextvars.ContextVar[object], Value] | None]] = {}
         self.root_globals = root_globals
+        self.raised_at: dict[int, tuple[Value, tuple[Where, ...]]] = {}
+        self.generators: list[Frame] = []
         self._globals: dict[int, GlobalsValue] = {}
         self._cells: dict[int, CellValue] = {}
         self._steps = 0
@@ -79,6 +90,30 @@ class Engine:
         """Record that two sources give one object."""
         guard = Guard(source, Kind.SAME, None, self._where(), (other,))
         self.guards.setdefault(guard.key, guard)
+
+    def is_same(self, left: Value, right: Value) -> bool:
+        """Return `left is right`; that two existing objects are different ones is guarded."""
+        if left is right:
+            return True
+        if left.identity() == right.identity():
+            if (
+                isinstance(left, ConstantValue)
+                and isinstance(right, ConstantValue)
+                and left.value is not right.value
+            ):
+                kinds = f"{left.describe()} and {right.describe()}"
+                self.unsupported(breaks.OPERATOR, name="is", kinds=kinds)
+            return True
+        constant = isinstance(left, ConstantValue) or isinstance(right, ConstantValue)
+        if left.source is not None and right.source is not None and not constant:
+            guard = Guard(left.source, Kind.DISTINCT, None, self._where(), (right.source,))
+            self.guards.setdefault(guard.key, guard)
+        return False
+
+    def known(self, obj: object) -> Value | None:
+        """Return the value of an existing object that was wrapped already."""
+        found = self.objects.get(id(obj))
+        return found[1] if found is not None else None
 
     def wrap(self, obj: object, source: Source | None) -> Value:
         """Return the value of an existing object."""
@@ -119,9 +154,7 @@ class Engine:
                 return constant
         return self._interpret(function, args, kwargs)
 
-    def inline_anyway(
-        self, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
-    ) -> Value:
+    def inline_anyway(self, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """Interpret a Python function of torch although it has a rule."""
         value = wrap(self, function, None)
         assert isinstance(value, FunctionValue), value.describe()
@@ -134,6 +167,7 @@ class Engine:
             self.unsupported(breaks.DEPTH, limit=self.options.inline_depth)
         frame = Frame(self, function, bind(self, function, args, kwargs))
         if function.code.co_flags & inspect.CO_GENERATOR:
+            self.generators.append(frame)
             return GeneratorValue(frame)
         if function.code.co_flags & _COROUTINES:
             self.unsupported(breaks.GENERATOR, name="coroutine")
@@ -172,7 +206,50 @@ class Engine:
 
     def throw_value(self, kind: type[BaseException], args: Sequence[Value]) -> NoReturn:
         """Raise an exception with these values as its arguments."""
-        raise Raised(construct(self, kind, args, {}))
+        error = construct(self, kind, args, {})
+        self.chain(error)
+        raise Raised(error)
+
+    def throw_from(self, error: BaseException, cause: Value) -> NoReturn:
+        """Raise an exception inside the captured program with a cause."""
+        made = construct(self, type(error), [wrap(self, arg, None) for arg in error.args], {})
+        self.chain(made, cause)
+        if isinstance(made, InstanceValue):
+            made.write(self, "__context__", cause)
+        raise Raised(made)
+
+    def chain(self, error: Value, cause: Value | None = None) -> None:
+        """Note the exception being handled, and the cause, in an exception about to be raised."""
+        if not isinstance(error, InstanceValue):
+            return
+        context = self.handling()
+        if context is not None and context is not error:
+            error.write(self, "__context__", context)
+        if cause is not None:
+            error.write(self, "__cause__", cause)
+            error.write(self, "__suppress_context__", ConstantValue(True))
+
+    def where_raised(self, error: Value) -> tuple[Where, ...]:
+        """Return the stack where an exception was raised first."""
+        return self.raised_at[id(error)][1]
+
+    def refuse_open_generators(self) -> None:
+        """Give up when a generator left suspended inside `try` or `with` would do something when CPython closes it."""
+        for frame in self.generators:
+            if not frame.is_inside_a_block():
+                continue
+            where = frame.where()
+            before = (self.heap.mark(), len(self.recorder.nodes))
+            try:
+                frame.throw(construct(self, GeneratorExit, [], {}))
+            except Raised:
+                pass
+            if (self.heap.mark(), len(self.recorder.nodes)) != before:
+                raise Unsupported(breaks.GENERATOR, (where,), name="generator left inside a block")
+
+    def note_raised(self, error: Value) -> None:
+        """Remember where an exception was raised first."""
+        self.raised_at.setdefault(id(error), (error, self.user_stack()))
 
     # What opcode rules ask for.
 

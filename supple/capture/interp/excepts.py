@@ -6,7 +6,6 @@ from supple.capture.interp.frame import Frame, opcode
 from supple.capture.values.attributes import MISSING, lookup, type_attr
 from supple.capture.values.base import Raised, Value
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.instance import InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.sequence import SequenceValue
 
@@ -28,12 +27,9 @@ def _(frame: Frame, instruction: Instruction) -> None:
         error = engine.call(error)
     if not issubclass(error.python_type(), BaseException):
         engine.throw(TypeError, "exceptions must derive from BaseException")
-    if isinstance(error, InstanceValue):
-        context = engine.handling()
-        if context is not None and context is not error:
-            error.attrs["__context__"] = context
-        if cause is not None:
-            error.attrs["__cause__"] = cause
+    if isinstance(cause, ClassValue):
+        cause = engine.call(cause)
+    engine.chain(error, cause)
     raise Raised(error)
 
 
@@ -110,7 +106,9 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _special(frame: Frame, manager: Value, name: str) -> Value:
     cls = manager.python_type()
     if lookup(cls, name) is MISSING:
-        frame.engine.throw(TypeError, f"{cls.__name__!r} object does not support the context manager protocol")
+        frame.engine.throw(
+            TypeError, f"{cls.__name__!r} object does not support the context manager protocol"
+        )
     return type_attr(frame.engine, manager, cls, name)
 
 

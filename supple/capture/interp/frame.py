@@ -9,7 +9,7 @@ from supple.base.errors import Where
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
-from supple.capture.values.base import Raised, Value
+from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
 
@@ -125,8 +125,11 @@ class Frame:
                 try:
                     signal = handler(self, instruction)
                 except Raised as raised:
+                    engine.note_raised(raised.value)
                     self._handle(raised, pc)
                     continue
+                except NotConstant:
+                    engine.unsupported(breaks.NOT_CONSTANT, op=instruction.op)
                 if signal is not None:
                     return signal
         finally:
@@ -135,6 +138,7 @@ class Frame:
     def _handle(self, raised: Raised, index: int) -> None:
         region = self.code.handler_at(index)
         if region is None:
+            self.pc = len(self.code.instructions)
             raise raised
         self._enter(region, raised.value, index)
 
@@ -153,17 +157,61 @@ class Frame:
         return self._resumed()
 
     def throw(self, error: Value) -> Value:
-        """Resume a generator's frame by raising at its `yield`."""
+        """Resume a generator's frame by raising at its `yield`; one that delegates hands the error on first."""
+        if not self.is_started:
+            self.pc = len(self.code.instructions)
+            raise Raised(error)
+        try:
+            receiver = self._receiver()
+            if receiver is not None:
+                return self._throw_to(receiver, error)
+        except Raised as raised:
+            error = raised.value
         self.engine.frames.append(self)
         try:
             self._handle(Raised(error), self.pc - 1)
         finally:
             self.engine.frames.pop()
-        self.is_started = True
         return self._resumed()
 
+    def _receiver(self) -> Value | None:
+        """Return the iterator to which a suspended `yield from` delegates."""
+        is_delegating = self.pc >= 2 and self.code.instructions[self.pc - 2].op == "SEND"
+        return self.stack[-1] if is_delegating else None
+
+    def _throw_to(self, receiver: Value, error: Value) -> Value:
+        throw = getattr(receiver, "throw", None)
+        if throw is None:
+            raise Raised(error)
+        if issubclass(error.python_type(), GeneratorExit):
+            receiver.get_attr(self.engine, "close").call(self.engine, (), {})
+            raise Raised(error)
+        try:
+            return throw(self.engine, error)
+        except Raised as raised:
+            if not issubclass(raised.value.python_type(), StopIteration):
+                raise
+            result = raised.value.get_attr(self.engine, "value")
+        target = self.code.instructions[self.pc - 2].target
+        assert target is not None, "SEND has a target"
+        self.pop()
+        self.push(result)
+        self.pc = target
+        return self._resumed()
+
+    def is_inside_a_block(self) -> bool:
+        """Tell whether a suspended frame would run handlers if it were closed now."""
+        is_suspended = self.is_started and self.pc < len(self.code.instructions)
+        region = self.code.handler_at(self.pc - 1) if is_suspended else None
+        return region is not None and self.code.instructions[region.handler].op != "STOPITERATION_ERROR"
+
     def _resumed(self) -> Value:
-        signal = self.run()
+        try:
+            signal = self.run()
+        except Raised as raised:
+            if not issubclass(raised.value.python_type(), StopIteration):
+                raise
+            self.engine.throw_from(RuntimeError("generator raised StopIteration"), raised.value)
         if signal.is_yield:
             return signal.value
-        self.engine.throw_value(StopIteration, [signal.value])
+        self.engine.throw_value(StopIteration, [] if signal.value.identity() is None else [signal.value])

@@ -1,19 +1,21 @@
 """Builtin functions and classes."""
 
-import builtins
+import abc
 import contextlib
-from collections.abc import Mapping, Sequence
+import threading
+import types
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.library import operators, polyfills
-from supple.capture.library.table import call, make, polyfill
+from supple.capture.library.table import Call, call, make, polyfill
 from supple.capture.machine import Machine
-from supple.capture.values.attributes import MISSING, lookup, type_attr
+from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
-from supple.capture.values.function import CellValue, LeafValue
+from supple.capture.values.function import BoundMethodValue, CellValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
 from supple.capture.values.klass import SuperValue
@@ -27,13 +29,10 @@ Kwargs = Mapping[str, Value]
 
 polyfill.update(
     {
-        any: polyfills.any_,
-        all: polyfills.all_,
         map: polyfills.map_,
         filter: polyfills.filter_,
         zip: polyfills.zip_,
         enumerate: polyfills.enumerate_,
-        sorted: polyfills.sorted_,
     }
 )
 
@@ -55,17 +54,25 @@ def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
     kind = value.python_type()
     if not isinstance(cls, type):
         return bool(issubclass(kind, cls))  # pyright: ignore[reportArgumentType]  # a union
-    if isinstance(value, TensorValue) and value.obj is None:
-        return isinstance(torch.empty(0), cls) if _has_custom_check(cls) else issubclass(kind, cls)
-    if isinstance(value, TensorValue):
-        return isinstance(value.obj, cls)
-    if isinstance(value, InstanceValue) and value.obj is not None and _has_custom_check(cls):
-        return isinstance(value.obj, cls)
+    if kind is cls:
+        return True
+    if isinstance(value, TensorValue) and _checks_tensors(cls):
+        return isinstance(torch.empty(0) if value.obj is None else value.obj, cls)
+    check = lookup(type(cls), "__instancecheck__")
+    if (
+        isinstance(check, types.FunctionType)
+        and check is not abc.ABCMeta.__instancecheck__
+        and not _checks_tensors(cls)
+    ):
+        checker = special(machine, machine.wrap(cls, None), "__instancecheck__")
+        assert checker is not None, cls
+        return machine.call(checker, [value]).truth(machine)
     return issubclass(kind, cls)
 
 
-def _has_custom_check(cls: type) -> bool:
-    return lookup(type(cls), "__instancecheck__") is not type.__dict__["__instancecheck__"]
+def _checks_tensors(cls: type) -> bool:
+    """Tell whether a class's own isinstance check is torch's, and looks at tensors only."""
+    return type(cls).__module__.split(".")[0] == "torch"
 
 
 def _classes(machine: Machine, wanted: Value) -> list[object]:
@@ -103,8 +110,36 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @call.on(id)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """id(x): a number that differs from run to run."""
-    machine.unsupported(breaks.CALL, name="id()")
+    """id(x): a number known by whose it is alone."""
+    return AddressValue(args[0])
+
+
+class AddressValue(Value):
+    """`id(x)`: can be compared and be a dict key, and nothing else, for the number differs from run to run."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Value) -> None:
+        super().__init__()
+        self.of = of
+
+    def python_type(self) -> type:
+        """Return int."""
+        return int
+
+    def identity(self) -> object:
+        """Return what is equal for one object."""
+        return ("address", self.of.identity())
+
+    def key(self, machine: Machine) -> object:
+        """Return the identity."""
+        return self.identity()
+
+
+@call.on(threading.get_ident)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """threading.get_ident(): one number for the whole call."""
+    return AddressValue(LeafValue(threading.get_ident))
 
 
 @call.on(getattr)
@@ -149,7 +184,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """object.__getattribute__(x, name)."""
     name = str(args[1].as_python())
-    return args[0].generic_get(machine, name) if isinstance(args[0], InstanceValue) else args[0].get_attr(machine, name)
+    return (
+        args[0].generic_get(machine, name)
+        if isinstance(args[0], InstanceValue)
+        else args[0].get_attr(machine, name)
+    )
 
 
 @call.on(object.__setattr__)
@@ -175,11 +214,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return ConstantValue(None)
 
 
-@call.on(object.__init__, BaseException.__init__, Exception.__init__, object.__init_subclass__)
+@call.on(object.__init__, object.__init_subclass__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """object.__init__(x), and of exceptions: new arguments."""
-    if args and isinstance(args[0], InstanceValue) and issubclass(args[0].cls, BaseException):
-        args[0].payload = new_tuple(args[1:])
+    """object.__init__(x)."""
     return ConstantValue(None)
 
 
@@ -187,7 +224,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """iter(x)."""
     if len(args) == 2:
-        machine.unsupported(breaks.CALL, name="iter() with a sentinel")
+        return machine.call_python(polyfills.iterate_until, *args)
     return args[0].iterate(machine)
 
 
@@ -205,6 +242,27 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     machine.throw(StopIteration)
 
 
+def _without_order(machine: Machine, items: Value) -> Value:
+    """Return a set's members as a list in any order; other iterables as they are."""
+    found = container(items)
+    if isinstance(found, SetValue) and all(isinstance(one, ConstantValue) for one in found.items.values()):
+        return new_list(list(found.items.values()))
+    return items
+
+
+def _order_free(function: Callable[..., object]) -> Call:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        items = args[0] if "key" in kwargs else _without_order(machine, args[0])
+        return machine.call(machine.wrap(function, None), [items, *args[1:]], kwargs)
+
+    return rule
+
+
+call.on(any)(_order_free(polyfills.any_))
+call.on(all)(_order_free(polyfills.all_))
+call.on(sorted)(_order_free(polyfills.sorted_))
+
+
 @call.on(sum)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """sum(items, start=0)."""
@@ -212,16 +270,17 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return machine.call_python(polyfills.sum_, args[0], start)
 
 
-def _extreme(polyfilled: object) -> object:
+def _extreme(polyfilled: Callable[..., object]) -> Call:
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         items = args[0] if len(args) == 1 else new_tuple(args)
+        items = items if "key" in kwargs else _without_order(machine, items)
         return machine.call(machine.wrap(polyfilled, None), [items], kwargs)
 
     return rule
 
 
-call.on(min)(_extreme(polyfills.min_of))  # pyright: ignore[reportArgumentType]  # a rule
-call.on(max)(_extreme(polyfills.max_of))  # pyright: ignore[reportArgumentType]  # a rule
+call.on(min)(_extreme(polyfills.min_of))
+call.on(max)(_extreme(polyfills.max_of))
 
 
 @make.on(reversed)
@@ -299,25 +358,6 @@ def _pairs(machine: Machine, given: Value) -> list[tuple[Value, Value]]:
     return pairs
 
 
-@make.on(set)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set(items)."""
-    return _new_set(machine, set, args)
-
-
-@make.on(frozenset)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """frozenset(items)."""
-    return _new_set(machine, frozenset, args)
-
-
-def _new_set(machine: Machine, kind: type, args: Args) -> Value:
-    made = SetValue(kind)
-    for item in take_all(machine, args[0]) if args else []:
-        made.items.setdefault(item.key(machine), item)
-    return made
-
-
 @make.on(slice)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """slice(stop) and slice(start, stop[, step])."""
@@ -360,77 +400,30 @@ def _plain(machine: Machine, value: Value) -> object:
         machine.unsupported(breaks.OPERATOR, name="a number from", kinds=value.describe())
 
 
-@make.on(str)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """str(x)."""
-    return text_of(machine, "__str__", args[0]) if args else ConstantValue("")
-
-
-@call.on(repr)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """repr(x)."""
-    return text_of(machine, "__repr__", args[0])
-
-
-def text_of(machine: Machine, method: str, value: Value) -> Value:
-    """Return str() or repr() of a value: constants fold, containers item by item, classes' methods inline."""
-    if isinstance(value, TensorValue):
-        machine.unsupported(breaks.PRINT_TENSOR, name="str() or repr()")
-    if isinstance(value, InstanceValue) and value.payload is None:
-        return machine.call(type_attr(machine, value, value.cls, method))
-    found = container(value)
-    if isinstance(found, SequenceValue | DictValue) and found.python_type() in (list, tuple, dict):
-        return ConstantValue(_container_text(machine, found))
-    try:
-        plain = value.as_python()
-    except NotConstant:
-        machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
-    return fold(machine, str if method == "__str__" else repr, plain)
-
-
-def _container_text(machine: Machine, value: SequenceValue | DictValue) -> str:
-    def one(item: Value) -> str:
-        return str(text_of(machine, "__repr__", item).as_python())
-
-    if isinstance(value, DictValue):
-        pairs = zip(value.keys(machine), value.values(machine), strict=True)
-        return "{" + ", ".join(f"{one(key)}: {one(item)}" for key, item in pairs) + "}"
-    inside = ", ".join(one(item) for item in value.all(machine))
-    if value.kind is list:
-        return f"[{inside}]"
-    return f"({inside},)" if len(value.items) == 1 else f"({inside})"
-
-
-@call.on(print)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """print(...): of constants it is replayed after the graph; of a tensor it is left to Python."""
-    for value in args:
-        if isinstance(value, TensorValue):
-            machine.unsupported(breaks.PRINT_TENSOR, name="print")
-    texts = [text_of(machine, "__str__", value) for value in args]
-    machine.heap.defer(CallEffect(LeafValue(builtins.print), tuple(texts), dict(kwargs)))
-    return ConstantValue(None)
-
-
-class CallEffect:
-    """A call to be made after the graph."""
-
-    def __init__(self, callee: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
-        self.callee = callee
-        self.args = args
-        self.kwargs = kwargs
-
-
 @call.on(globals, locals, vars, eval, exec, compile, input, open, breakpoint, __import__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Builtins that need the real frame or the outside world."""
-    machine.unsupported(breaks.CALL, name="a builtin that reads the frame or the outside world")
+    machine.unsupported(breaks.OUTSIDE, name="a builtin that reads the frame, code or the outside world")
 
 
 @call.on(hash)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """hash(x) of a constant number; others differ from process to process."""
-    value = args[0].as_python()
-    if not isinstance(value, int | float | None):
-        machine.unsupported(breaks.CALL, name="hash()")
-    return ConstantValue(hash(value))
+    """hash(x) of constants, and by the class's `__hash__`; that of others is an address."""
+    value = args[0]
+    if isinstance(value, InstanceValue):
+        found = special(machine, value, "__hash__")
+        if found is not None:
+            return machine.call(found)
+    try:
+        plain = value.as_python()
+    except NotConstant:
+        machine.unsupported(breaks.CALL, name=f"hash() of {value.describe()}")
+    if not isinstance(plain, int | float | str | bytes | tuple | None):
+        machine.unsupported(breaks.CALL, name=f"hash() of {value.describe()}")
+    return fold(machine, hash, plain)
+
+
+@make.on(types.MethodType)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """types.MethodType(function, owner)."""
+    return BoundMethodValue(args[1], args[0])

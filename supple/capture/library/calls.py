@@ -12,8 +12,8 @@ from supple.capture.library.folding import is_foldable
 from supple.capture.library.table import Call, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup
-from supple.capture.values.base import NotConstant, Value
-from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.base import NotConstant, Value, take_all
+from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import FunctionValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
@@ -134,10 +134,8 @@ def torch_op(function: object) -> Op | None:
 
 def _writes(method: str) -> bool:
     if method.startswith("__"):
-        return (
-            method.startswith("__i")
-            and method not in ("__invert__", "__index__", "__int__")
-            or (method in ("__setitem__",))
+        return (method.startswith("__i") and method not in ("__invert__", "__index__", "__int__")) or (
+            method in ("__setitem__",)
         )
     return method.endswith("_")
 
@@ -164,6 +162,12 @@ def construct(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mappi
         return _construct_by_metaclass(machine, kind, meta_call, args, kwargs)
     if not _is_python_class(kind):
         return call_leaf(machine, kind, args, kwargs)
+    return _by_new_and_init(machine, kind, args, kwargs)
+
+
+def _by_new_and_init(
+    machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
     made = _new(machine, kind, args, kwargs)
     init = lookup(kind, "__init__")
     if issubclass(made.python_type(), kind):
@@ -204,8 +208,11 @@ def _new(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[st
 
 def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     """Return what the builtin `__new__` of a class's solid base makes."""
+    _refuse_finalizer(machine, kind)
+    if kind.__abstractmethods__ if "__abstractmethods__" in kind.__dict__ else False:
+        fold_raw(machine, object.__new__, kind)
     if hasattr(kind, "_fields") and issubclass(kind, tuple):
-        return SequenceValue(kind, list(args))
+        return SequenceValue(kind, take_all(machine, args[0]))
     made = InstanceValue(kind)
     if issubclass(kind, BaseException):
         made.payload = new_tuple(args)
@@ -228,6 +235,19 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     else:
         made.payload = ConstantValue(base(*(plain_value(arg) for arg in args)))  # pyright: ignore[reportArgumentType]  # str, int, float
     return made
+
+
+def _refuse_finalizer(machine: Machine, kind: type) -> None:
+    if lookup(kind, "__del__") is not MISSING:
+        machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its class has a finalizer")
+
+
+@call.on(type.__call__)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """type.__call__(cls, ...): `__new__` and `__init__`, past the metaclass."""
+    kind = args[0].as_python()
+    assert isinstance(kind, type), args[0].describe()
+    return _by_new_and_init(machine, kind, args[1:], kwargs)
 
 
 def is_interpreted(value: Value) -> bool:

@@ -8,11 +8,13 @@ from supple.capture.library import polyfills
 from supple.capture.library.builtins import fill_dict
 from supple.capture.library.table import call, make, polyfill
 from supple.capture.machine import Machine
+from supple.capture.values.attributes import MISSING, lookup, type_attr
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.generator import GeneratorValue
-from supple.capture.values.instance import InstanceDict, container
+from supple.capture.values.instance import InstanceDict, InstanceValue, container
+from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceValue, new_list
 
@@ -51,13 +53,7 @@ def _dict(machine: Machine, value: Value) -> DictValue:
     return found
 
 
-def _set(value: Value) -> SetValue:
-    found = container(value)
-    assert isinstance(found, SetValue), value.describe()
-    return found
-
-
-@call.on(list.append, collections.deque.append)
+@call.on(list.append)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """list.append."""
     target = _sequence(args[0])
@@ -65,7 +61,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return _NONE
 
 
-@call.on(list.extend, list.__iadd__, collections.deque.extend)
+@call.on(list.extend)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """list.extend."""
     target = _sequence(args[0])
@@ -115,11 +111,23 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return _NONE
 
 
-@call.on(list.__getitem__, tuple.__getitem__, dict.__getitem__, collections.OrderedDict.__getitem__)
+@call.on(list.__getitem__, tuple.__getitem__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """x[key]."""
     found = container(args[0])
     assert found is not None, args[0].describe()
+    return found.get_item(machine, args[1])
+
+
+@call.on(dict.__getitem__, collections.OrderedDict.__getitem__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """x[key]; a subclass may say by `__missing__` what a missing key gives."""
+    found = container(args[0])
+    assert isinstance(found, DictValue | InstanceDict), args[0].describe()
+    owner = args[0]
+    if isinstance(owner, InstanceValue) and lookup(owner.cls, "__missing__") is not MISSING:
+        value = found.find(machine, args[1])
+        return value or machine.call(type_attr(machine, owner, owner.cls, "__missing__"), [args[1]])
     return found.get_item(machine, args[1])
 
 
@@ -152,7 +160,12 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 @call.on(
-    list.__iter__, tuple.__iter__, dict.__iter__, set.__iter__, frozenset.__iter__, collections.OrderedDict.__iter__
+    list.__iter__,
+    tuple.__iter__,
+    dict.__iter__,
+    set.__iter__,
+    frozenset.__iter__,
+    collections.OrderedDict.__iter__,
 )
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """iter(x)."""
@@ -260,65 +273,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return made
 
 
-@call.on(set.add)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set.add."""
-    target = _set(args[0])
-    key = args[1].key(machine)
-    if key not in target.items:
-        target.rewrite(machine, {**target.items, key: args[1]})
-    return _NONE
-
-
-@call.on(set.discard)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set.discard."""
-    target = _set(args[0])
-    key = args[1].key(machine)
-    target.rewrite(machine, {k: v for k, v in target.items.items() if k != key})
-    return _NONE
-
-
-@call.on(set.update)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set.update."""
-    target = _set(args[0])
-    items = dict(target.items)
-    for group in args[1:]:
-        for item in take_all(machine, group):
-            items.setdefault(item.key(machine), item)
-    target.rewrite(machine, items)
-    return _NONE
-
-
-polyfill.update(
-    {
-        set.union: polyfills.set_or,
-        set.intersection: polyfills.set_and,
-        set.difference: polyfills.set_sub,
-        frozenset.union: polyfills.set_or,
-        frozenset.intersection: polyfills.set_and,
-        frozenset.difference: polyfills.set_sub,
-        set.issubset: polyfills.set_compare["<="],
-        frozenset.issubset: polyfills.set_compare["<="],
-    }
-)
-
-
-@call.on(str.join)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """str.join."""
-    parts = [str(part.as_python()) for part in take_all(machine, args[1])]
-    return ConstantValue(str(args[0].as_python()).join(parts))
-
-
-@call.on(str.format)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """str.format on constants."""
-    plain = [value.as_python() for value in args]
-    return ConstantValue(str(plain[0]).format(*plain[1:], **{k: v.as_python() for k, v in kwargs.items()}))
-
-
 @call.on(types.GeneratorType.send)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """generator.send."""
@@ -338,6 +292,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """generator.throw(error) and its old form (type, value, traceback)."""
     assert isinstance(args[0], GeneratorValue), args[0].describe()
     error = args[2] if len(args) > 2 and args[2].identity() is not None else args[1]
+    if isinstance(error, ClassValue):
+        error = machine.call(error)
     return args[0].throw(machine, error)
 
 
@@ -345,7 +301,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """generator.close."""
     assert isinstance(args[0], GeneratorValue), args[0].describe()
-    args[0].is_finished = True
+    args[0].close(machine)
     return _NONE
 
 

@@ -1,17 +1,19 @@
 """Operators by operand kinds: constants fold, tensors become nodes, containers combine, classes' methods inline."""
 
+import collections
 import operator
 from collections.abc import Callable
 from typing import Final
 
 from supple.capture import breaks
-from supple.capture.library import polyfills
+from supple.capture.library import polyfills, sets
+from supple.capture.library.text import percent
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.instance import InstanceValue, container
-from supple.capture.values.mapping import DictValue, DictView, SetValue
+from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import function_op
@@ -73,12 +75,16 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         return _on_tensors(machine, plain, left, right, is_in_place=is_in_place)
     if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
         return fold(machine, function, left.value, right.value)
+    if plain == "%" and isinstance(left, ConstantValue) and isinstance(left.value, str):
+        return percent(machine, left.value, right)
     whole = container(left)
     if isinstance(whole, SequenceValue) and not isinstance(left, InstanceValue):
         found = _on_sequences(machine, plain, whole, right, is_in_place=is_in_place)
         if found is not None:
             return found
-    if isinstance(left, SetValue | DictView | DictValue) and name in ("and", "or", "sub", "xor"):
+    if plain == "|" and isinstance(left, DictValue) and isinstance(container(right), DictValue):
+        return _on_dicts(machine, left, right, is_in_place=is_in_place)
+    if name in sets.COMBINE and sets.is_set_like(left) and sets.is_set_like(right):
         return _on_sets(machine, name, left, right, is_in_place=is_in_place)
     if isinstance(right, SequenceValue) and plain == "*":
         return binary(machine, "*", right, left)
@@ -121,20 +127,21 @@ def _on_sequences(
     return None
 
 
-def _on_sets(machine: Machine, name: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
-    if isinstance(left, DictValue):
-        result = machine.call_python(polyfills.dict_or, left, right)
-        if is_in_place:
-            machine.call(left.get_attr(machine, "update"), [right])
-            return left
-        return result
-    function = {"and": polyfills.set_and, "or": polyfills.set_or, "sub": polyfills.set_sub, "xor": polyfills.set_xor}
-    result = machine.call_python(function[name], left, right)
-    if is_in_place and isinstance(left, SetValue) and left.kind is set:
-        assert isinstance(result, SetValue), result.describe()
-        left.rewrite(machine, result.items)
+def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool) -> Value:
+    if is_in_place:
+        machine.call(left.get_attr(machine, "update"), [right])
         return left
+    result = machine.call_python(polyfills.dict_or, left, right)
+    if isinstance(result, DictValue):
+        result.kind = left.python_type()
     return result
+
+
+def _on_sets(machine: Machine, name: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
+    if is_in_place and isinstance(left, SetValue) and left.kind is set:
+        sets.combine_in_place(machine, name, left, [right])
+        return left
+    return sets.combined(machine, name, left, [right])
 
 
 def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
@@ -151,9 +158,21 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     try:
         return fold(machine, function, left.as_python(), right.as_python())
     except NotConstant:
-        machine.unsupported(
-            breaks.OPERATOR, name=f"`{symbol}`", kinds=f"{left.describe()} and {right.describe()}"
-        )
+        pass
+    if _is_decided(left) and _is_decided(right):
+        kinds = f"{left.python_type().__name__!r} and {right.python_type().__name__!r}"
+        shown = "** or pow()" if plain == "**" else plain
+        machine.throw(TypeError, f"unsupported operand type(s) for {shown}{symbol[len(plain) :]}: {kinds}")
+    machine.unsupported(
+        breaks.OPERATOR, name=f"`{symbol}`", kinds=f"{left.describe()} and {right.describe()}"
+    )
+
+
+def _is_decided(value: Value) -> bool:
+    """Tell whether all operators of a value's type are known here."""
+    if isinstance(value, InstanceValue):
+        return value.payload is None
+    return isinstance(value, ConstantValue) or value.python_type() in (list, tuple, dict)
 
 
 def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
@@ -163,7 +182,11 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         return fold(machine, function, left.value, right.value)
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         other = right if isinstance(left, TensorValue) else left
-        if symbol in ("==", "!=") and isinstance(other, ConstantValue) and isinstance(other.value, str | None):
+        if (
+            symbol in ("==", "!=")
+            and isinstance(other, ConstantValue)
+            and isinstance(other.value, str | None)
+        ):
             return ConstantValue(symbol == "!=")
         return emit(machine, function_op(f"operator.{function.__name__}", function), [left, right], {})
     for owner, name, other in ((left, method, right), (right, reflected, left)):
@@ -187,22 +210,29 @@ def _compare_structures(
     machine: Machine, symbol: str, function: Callable[..., object], left: Value, right: Value
 ) -> Value:
     a, b = container(left), container(right)
-    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue):
-        if a.is_mutable is not b.is_mutable:
-            return ConstantValue(False)
+    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue) and _base(a) is _base(b):
         rule = polyfills.sequence_eq if symbol == "==" else polyfills.sequence_order[symbol]
         return machine.call_python(rule, a, b)
     if isinstance(a, DictValue) and isinstance(b, DictValue) and symbol == "==":
-        return machine.call_python(polyfills.dict_eq, a, b)
-    if isinstance(left, SetValue | DictView) and isinstance(right, SetValue | DictView):
-        return machine.call_python(polyfills.set_compare[symbol], left, right)
+        both_ordered = issubclass(a.kind, collections.OrderedDict) and issubclass(
+            b.kind, collections.OrderedDict
+        )
+        return machine.call_python(polyfills.ordered_eq if both_ordered else polyfills.dict_eq, a, b)
+    if sets.is_set_like(left) and sets.is_set_like(right):
+        return ConstantValue(sets.compare_sets(machine, symbol, left, right))
     try:
         return fold(machine, function, left.as_python(), right.as_python())
     except NotConstant:
         pass
     if symbol == "==":
-        return ConstantValue(left is right or left.identity() == right.identity())
-    machine.throw(TypeError, f"{symbol!r} not supported between {left.describe()} and {right.describe()}")
+        return ConstantValue(machine.is_same(left, right))
+    kinds = f"{left.python_type().__name__!r} and {right.python_type().__name__!r}"
+    machine.throw(TypeError, f"{symbol!r} not supported between instances of {kinds}")
+
+
+def _base(value: SequenceValue) -> type:
+    """Return the builtin type within which sequences compare."""
+    return next(base for base in (tuple, list, collections.deque) if issubclass(value.kind, base))
 
 
 def unary(machine: Machine, name: str, operand: Value) -> Value:

@@ -16,7 +16,7 @@ def sequence_eq(left: Sequence[object], right: Sequence[object]) -> bool:
     index = 0
     while index < len(left):
         a, b = left[index], right[index]
-        if a is not b and not a == b:  # noqa: SIM201  # == decides, as in CPython
+        if a is not b and not a == b:  # == decides, as in CPython
             return False
         index += 1
     return True
@@ -24,14 +24,14 @@ def sequence_eq(left: Sequence[object], right: Sequence[object]) -> bool:
 
 def _sequence_lt(left: Sequence[Any], right: Sequence[Any]) -> bool:
     for a, b in zip(left, right, strict=False):
-        if a is not b and not a == b:  # noqa: SIM201  # == decides, as in CPython
+        if a is not b and not a == b:  # == decides, as in CPython
             return a < b
     return len(left) < len(right)
 
 
 def _sequence_le(left: Sequence[Any], right: Sequence[Any]) -> bool:
     for a, b in zip(left, right, strict=False):
-        if a is not b and not a == b:  # noqa: SIM201  # == decides, as in CPython
+        if a is not b and not a == b:  # == decides, as in CPython
             return a <= b
     return len(left) <= len(right)
 
@@ -60,7 +60,7 @@ def dict_eq(left: Mapping[object, object], right: Mapping[object, object]) -> bo
         if key not in right:
             return False
         a, b = left[key], right[key]
-        if a is not b and not a == b:  # noqa: SIM201  # == decides, as in CPython
+        if a is not b and not a == b:  # == decides, as in CPython
             return False
     return True
 
@@ -70,61 +70,14 @@ def dict_or(left: Mapping[object, object], right: Mapping[object, object]) -> di
     return {**left, **right}
 
 
-def set_and(left: Iterable[object], right: Iterable[object]) -> set[object]:
-    """`left & right`."""
-    return {item for item in left if item in right}
-
-
-def set_or(left: Iterable[object], right: Iterable[object]) -> set[object]:
-    """`left | right`."""
-    return {*left, *right}
-
-
-def set_sub(left: Iterable[object], right: Iterable[object]) -> set[object]:
-    """`left - right`."""
-    return {item for item in left if item not in right}
-
-
-def set_xor(left: Iterable[object], right: Iterable[object]) -> set[object]:
-    """`left ^ right`."""
-    return {*(item for item in left if item not in right), *(item for item in right if item not in left)}
-
-
-def _set_le(left: Any, right: Any) -> bool:
-    for item in left:  # noqa: SIM110  # inlined: a loop is the shortest trace
-        if item not in right:
-            return False
-    return True
-
-
-def _set_eq(left: Any, right: Any) -> bool:
-    return len(left) == len(right) and _set_le(left, right)
-
-
-def _set_lt(left: Any, right: Any) -> bool:
-    return len(left) < len(right) and _set_le(left, right)
-
-
-def _set_ge(left: Any, right: Any) -> bool:
-    return _set_le(right, left)
-
-
-def _set_gt(left: Any, right: Any) -> bool:
-    return _set_lt(right, left)
-
-
-set_compare: Final[dict[str, Callable[..., bool]]] = {
-    "==": _set_eq,
-    "<": _set_lt,
-    "<=": _set_le,
-    ">": _set_gt,
-    ">=": _set_ge,
-}
+def ordered_eq(left: Mapping[object, object], right: Mapping[object, object]) -> bool:
+    """`left == right` for OrderedDicts: the order counts."""
+    return list(left) == list(right) and dict_eq(left, right)
 
 
 def any_(items: Iterable[object]) -> bool:
     """any(items)."""
-    for item in items:  # noqa: SIM110  # inlined: a loop is the shortest trace
+    for item in items:  # inlined: a loop is the shortest trace
         if item:
             return True
     return False
@@ -132,7 +85,7 @@ def any_(items: Iterable[object]) -> bool:
 
 def all_(items: Iterable[object]) -> bool:
     """all(items)."""
-    for item in items:  # noqa: SIM110  # inlined: a loop is the shortest trace
+    for item in items:  # inlined: a loop is the shortest trace
         if not item:
             return False
     return True
@@ -263,13 +216,30 @@ def dict_pop(mapping: MutableMapping[object, object], key: object, default: obje
     return default
 
 
-def dict_popitem(mapping: MutableMapping[object, object]) -> tuple[object, object]:
-    """dict.popitem."""
+def count_elements(counts: MutableMapping[object, Any], items: Iterable[object]) -> None:
+    """What Counter.update does for an iterable."""
+    for item in items:
+        counts[item] = counts.get(item, 0) + 1
+
+
+def iterate_until(function: Callable[[], object], sentinel: object) -> Iterator[object]:
+    """iter(function, sentinel)."""
+    while True:
+        item = function()
+        if item == sentinel:
+            return
+        yield item
+
+
+def dict_popitem(
+    mapping: MutableMapping[object, object], last: bool = True
+) -> tuple[object, object]:  # as in OrderedDict
+    """dict.popitem, and OrderedDict.popitem."""
     keys = list(mapping)
     if not keys:
         msg = "popitem(): dictionary is empty"
         raise KeyError(msg)
-    key = keys[-1]
+    key = keys[-1 if last else 0]
     found = mapping[key]
     del mapping[key]
     return key, found
@@ -332,8 +302,157 @@ def reduce_(function: Callable[[Any, Any], Any], items: Iterable[Any], initial: 
     return total
 
 
+def itemgetter_(*keys: object) -> Callable[[Any], object]:
+    """operator.itemgetter."""
+    if len(keys) == 1:
+        return lambda owner: owner[keys[0]]
+    return lambda owner: tuple([owner[key] for key in keys])
+
+
+def _by_path(owner: object, path: str) -> object:
+    for name in path.split("."):
+        owner = getattr(owner, name)
+    return owner
+
+
+def attrgetter_(*paths: str) -> Callable[[object], object]:
+    """operator.attrgetter."""
+    if len(paths) == 1:
+        return lambda owner: _by_path(owner, paths[0])
+    return lambda owner: tuple([_by_path(owner, path) for path in paths])
+
+
+def methodcaller_(name: str, *args: object, **kwargs: object) -> Callable[[object], object]:
+    """operator.methodcaller."""
+    return lambda owner: getattr(owner, name)(*args, **kwargs)
+
+
+def cached_property_get(descriptor: Any, owner: Any, kind: object = None) -> object:
+    """functools.cached_property.__get__, its lock left out."""
+    if owner is None:
+        return descriptor
+    stored = owner.__dict__
+    if descriptor.attrname in stored:
+        return stored[descriptor.attrname]
+    found = descriptor.func(owner)
+    stored[descriptor.attrname] = found
+    return found
+
+
+def starmap_(function: Callable[..., object], rows: Iterable[Iterable[Any]]) -> Iterator[object]:
+    """itertools.starmap."""
+    for row in rows:
+        yield function(*row)
+
+
+def count_(start: Any = 0, step: Any = 1) -> Iterator[object]:
+    """itertools.count."""
+    while True:
+        yield start
+        start = start + step
+
+
+def cycle_(items: Iterable[object]) -> Iterator[object]:
+    """itertools.cycle."""
+    seen = []
+    for item in items:
+        seen.append(item)
+        yield item
+    while seen:
+        yield from seen
+
+
+def takewhile_(predicate: Callable[[object], object], items: Iterable[object]) -> Iterator[object]:
+    """itertools.takewhile."""
+    for item in items:
+        if not predicate(item):
+            return
+        yield item
+
+
+def dropwhile_(predicate: Callable[[object], object], items: Iterable[object]) -> Iterator[object]:
+    """itertools.dropwhile."""
+    iterator = iter(items)
+    for item in iterator:
+        if not predicate(item):
+            yield item
+            break
+    yield from iterator
+
+
+def filterfalse_(predicate: Callable[[object], object] | None, items: Iterable[object]) -> Iterator[object]:
+    """itertools.filterfalse."""
+    for item in items:
+        if not (item if predicate is None else predicate(item)):
+            yield item
+
+
+def zip_longest_(*iterables: Iterable[object], fillvalue: object = None) -> Iterator[tuple[object, ...]]:
+    """itertools.zip_longest."""
+    lists = [list(iterable) for iterable in iterables]
+    longest = max([len(items) for items in lists], default=0)
+    for index in range(longest):
+        yield tuple([items[index] if index < len(items) else fillvalue for items in lists])
+
+
+def pairwise_(items: Iterable[object]) -> Iterator[tuple[object, object]]:
+    """itertools.pairwise."""
+    before = _MISSING
+    for item in items:
+        if before is not _MISSING:
+            yield before, item
+        before = item
+
+
+def groupby_(
+    items: Iterable[Any], key: Callable[[Any], Any] | None = None
+) -> Iterator[tuple[object, object]]:
+    """itertools.groupby, with each group complete."""
+    group: list[object] = []
+    current = _MISSING
+    for item in items:
+        mark = item if key is None else key(item)
+        if current is not _MISSING and not mark == current:
+            yield current, iter(group)
+            group = []
+        current = mark
+        group.append(item)
+    if group:
+        yield current, iter(group)
+
+
+def combinations_(items: Iterable[object], length: int) -> Iterator[tuple[object, ...]]:
+    """itertools.combinations."""
+    pool = list(items)
+    for indices in _combinations(len(pool), length):
+        yield tuple([pool[index] for index in indices])
+
+
+def _combinations(size: int, length: int) -> list[tuple[int, ...]]:
+    rows: list[tuple[int, ...]] = [()]
+    for _ in range(length):
+        rows = [(*row, index) for row in rows for index in range(row[-1] + 1 if row else 0, size)]
+    return rows
+
+
+def permutations_(items: Iterable[object], length: int | None = None) -> Iterator[tuple[object, ...]]:
+    """itertools.permutations."""
+    pool = list(items)
+    rows: list[tuple[int, ...]] = [()]
+    for _ in range(len(pool) if length is None else length):
+        rows = [(*row, index) for row in rows for index in range(len(pool)) if index not in row]
+    for row in rows:
+        yield tuple([pool[index] for index in row])
+
+
 def chain_(*iterables: Iterable[object]) -> Iterator[object]:
     """itertools.chain."""
+    for iterable in iterables:
+        yield from iterable
+
+
+def chain_from(iterables: Iterable[Iterable[object]]) -> Iterator[object]:
+    """itertools.chain.from_iterable."""
     for iterable in iterables:
         yield from iterable
 
@@ -362,9 +481,14 @@ def islice_(items: Iterable[object], *bounds: int | None) -> Iterator[object]:
         index += 1
 
 
-def accumulate_(items: Iterable[Any], function: Callable[[Any, Any], Any] | None = None) -> Iterator[Any]:
+def accumulate_(
+    items: Iterable[Any], function: Callable[[Any, Any], Any] | None = None, *, initial: Any = None
+) -> Iterator[Any]:
     """itertools.accumulate."""
     total = _MISSING
+    if initial is not None:
+        total = initial
+        yield total
     for item in items:
         if total is _MISSING:
             total = item
@@ -373,10 +497,10 @@ def accumulate_(items: Iterable[Any], function: Callable[[Any, Any], Any] | None
         yield total
 
 
-def product_(*iterables: Iterable[object]) -> list[tuple[object, ...]]:
-    """itertools.product, as a list."""
+def product_(*iterables: Iterable[object], repeat: int = 1) -> Iterator[tuple[object, ...]]:
+    """itertools.product."""
     rows: list[tuple[object, ...]] = [()]
-    for iterable in iterables:
-        items = list(iterable)
+    pools = [list(iterable) for iterable in iterables]
+    for items in pools * repeat:
         rows = [(*row, item) for row in rows for item in items]
-    return rows
+    yield from rows

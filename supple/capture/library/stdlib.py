@@ -5,6 +5,7 @@ import functools
 import itertools
 import logging
 import operator
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 
@@ -13,8 +14,8 @@ from supple.capture.library import operators, polyfills
 from supple.capture.library.table import call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
+from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.instance import InstanceValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import new_tuple
 
@@ -30,6 +31,22 @@ polyfill.update(
         itertools.islice: polyfills.islice_,
         itertools.accumulate: polyfills.accumulate_,
         itertools.product: polyfills.product_,
+        itertools.chain.from_iterable: polyfills.chain_from,
+        itertools.starmap: polyfills.starmap_,
+        itertools.count: polyfills.count_,
+        itertools.cycle: polyfills.cycle_,
+        itertools.takewhile: polyfills.takewhile_,
+        itertools.dropwhile: polyfills.dropwhile_,
+        itertools.filterfalse: polyfills.filterfalse_,
+        itertools.zip_longest: polyfills.zip_longest_,
+        itertools.pairwise: polyfills.pairwise_,
+        itertools.groupby: polyfills.groupby_,
+        itertools.combinations: polyfills.combinations_,
+        itertools.permutations: polyfills.permutations_,
+        operator.itemgetter: polyfills.itemgetter_,
+        operator.attrgetter: polyfills.attrgetter_,
+        operator.methodcaller: polyfills.methodcaller_,
+        functools.cached_property.__get__: polyfills.cached_property_get,
     }
 )
 
@@ -81,33 +98,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return _NONE
 
 
-class PartialValue(InstanceValue):
-    """functools.partial(function, *args, **kwargs)."""
-
-    __slots__ = ("args", "function", "kwargs")
-
-    def __init__(self, function: Value, args: Args, kwargs: Kwargs) -> None:
-        super().__init__(functools.partial)
-        self.function = function
-        self.args = tuple(args)
-        self.kwargs = dict(kwargs)
-
-    def call(self, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return machine.call(self.function, [*self.args, *args], {**self.kwargs, **kwargs})
-
-    def generic_get(self, machine: Machine, name: str) -> Value:
-        if name == "func":
-            return self.function
-        if name == "args":
-            return new_tuple(self.args)
-        if name == "keywords":
-            made = DictValue()
-            for key, value in self.kwargs.items():
-                made.set_item(machine, ConstantValue(key), value)
-            return made
-        return super().generic_get(machine, name)
-
-
 @make.on(functools.partial)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """functools.partial(...)."""
@@ -142,4 +132,13 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 )
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Logging is left to Python: handlers may do anything."""
-    machine.unsupported(breaks.CALL, name="a logging or warning function")
+    machine.unsupported(breaks.LOGGING, name="a logging or warning function")
+
+
+@call.on(sys.exc_info)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """sys.exc_info(): the exception being handled; capture keeps no tracebacks."""
+    error = machine.handling()
+    if error is None:
+        return new_tuple([_NONE, _NONE, _NONE])
+    return new_tuple([machine.wrap(error.python_type(), None), error, _NONE])

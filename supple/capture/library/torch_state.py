@@ -81,8 +81,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _has_hooks(machine: Machine, module: InstanceValue) -> bool:
     for name in _HOOKS:
-        own = module.own(machine, name)
-        if own is None or own.truth(machine):
+        if not module.own_is_empty(machine, name):
             return True
     compiled = module.own(machine, "_compiled_call_impl")
     if compiled is not None and compiled.identity() is not None:
@@ -101,9 +100,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     name = str(args[1].as_python())
     assert isinstance(module, InstanceValue), module.describe()
     for table in ("_parameters", "_buffers", "_modules"):
-        entries = module.own(machine, table)
-        if entries is None:
-            continue
-        if entries.contains(machine, args[1]).truth(machine):
+        entries = None if module.own_is_empty(machine, table) else module.own(machine, table)
+        if entries is not None and entries.contains(machine, args[1]).truth(machine):
             return entries.get_item(machine, args[1])
     machine.throw(AttributeError, f"{type(module.obj).__name__!r} object has no attribute {name!r}")

@@ -5,7 +5,7 @@ from typing import Final
 
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, pinned
+from supple.capture.source import Source, attribute, instance_attribute, pinned
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
@@ -57,10 +57,32 @@ def guard_lookup(machine: Machine, cls: type, name: str, found: object) -> Sourc
     """Guard that `cls.name` stays what it is; return its source, None for classes that cannot change."""
     if not may_change(cls):
         return None
+    if isinstance(lookup(type(found), "__get__"), types.FunctionType):
+        return _raw_source(machine, cls, name)
     source = attribute(class_source(cls), name)
     if found is MISSING:
         machine.guard(class_source(cls), Kind.LACKS_CLASS_ATTRIBUTE, name)
     return source
+
+
+def _raw_source(machine: Machine, cls: type, name: str) -> Source | None:
+    """Return the source of what lies in a class's dict, where reading the attribute would call a descriptor."""
+    for owner in cls.__mro__:
+        if name in owner.__dict__:
+            return instance_attribute(class_source(owner), name) if may_change(owner) else None
+        if may_change(owner):
+            machine.guard(class_source(owner), Kind.LACKS_ATTRIBUTE, name)
+    return None
+
+
+def special(machine: Machine, value: Value, name: str) -> Value | None:
+    """Return the Python-coded special method of a value's type, bound; None when it has none (guarded)."""
+    cls = value.python_type()
+    found = lookup(cls, name)
+    if not isinstance(found, types.FunctionType):
+        guard_lookup(machine, cls, name, found)
+        return None
+    return bind(machine, value, cls, name, found)
 
 
 def bind(machine: Machine, value: Value, cls: type, name: str, found: object) -> Value:
@@ -77,6 +99,7 @@ def bind(machine: Machine, value: Value, cls: type, name: str, found: object) ->
         case property():
             return _read_property(machine, value, found, source)
         case types.MethodDescriptorType() | types.WrapperDescriptorType():
+            machine.guard(source, Kind.IS, found)
             return BoundMethodValue(value, LeafValue(found))
         case types.ClassMethodDescriptorType():
             return BoundMethodValue(machine.wrap(cls, None), LeafValue(found))
@@ -91,12 +114,12 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
 
 
 def _bind_other(machine: Machine, value: Value, cls: type, found: object, source: Source | None) -> Value:
-    getter = lookup(type(found), "__get__")
-    if isinstance(getter, types.FunctionType):
-        return machine.call(
-            machine.wrap(getter, None), [machine.wrap(found, source), value, machine.wrap(cls, None)]
-        )
-    return machine.wrap(found, source)
+    descriptor = machine.wrap(found, source)
+    if not isinstance(lookup(type(found), "__get__"), types.FunctionType):
+        return descriptor
+    getter = special(machine, descriptor, "__get__")
+    assert getter is not None, descriptor.describe()
+    return machine.call(getter, [value, machine.wrap(cls, None)])
 
 
 def type_attr(machine: Machine, value: Value, cls: type, name: str) -> Value:

@@ -5,6 +5,7 @@ class attributes, `__getattr__`. Instances of subclasses of builtin containers c
 """
 
 import types
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -19,6 +20,7 @@ from supple.capture.values.attributes import (
     guard_lookup,
     is_data_descriptor,
     lookup,
+    special,
     type_attr,
 )
 from supple.capture.values.base import LazyValue, NotConstant, Raised, Value
@@ -71,10 +73,16 @@ class InstanceValue(Value):
         return ("object", id(self.obj)) if self.obj is not None else self
 
     def key(self, machine: Machine) -> object:
-        if lookup(self.cls, "__hash__") is object.__hash__ or self.payload is None:
-            hasher = lookup(self.cls, "__hash__")
-            if hasher is object.__hash__:
-                return self.identity()
+        hasher = lookup(self.cls, "__hash__")
+        if isinstance(hasher, types.FunctionType):
+            number = machine.call(bind(machine, self, self.cls, "__hash__", hasher)).as_python()
+            return HashKey(machine, self, hash(number))
+        if hasher is None:
+            return super().key(machine)
+        guard_lookup(machine, self.cls, "__hash__", hasher)
+        if hasher is object.__hash__ or hasher is BaseException.__hash__:
+            return self.identity()
+        if self.payload is None:
             machine.unsupported(breaks.OPERATOR, name="hash()", kinds=self.describe())
         return self.payload.key(machine)
 
@@ -213,6 +221,17 @@ class InstanceValue(Value):
         self.attrs[name] = value
         return value
 
+    def own_is_empty(self, machine: Machine, name: str) -> bool:
+        """Tell whether an own attribute is an empty dict, with no guard but that; False is no promise."""
+        if self.obj is None or self.source is None or name in self.attrs:
+            own = self.attrs.get(name)
+            return isinstance(own, DictValue) and own.is_complete and not own.items
+        raw = instance_dict(self.obj).get(name)
+        if type(raw) not in (dict, OrderedDict) or raw or machine.known(raw) is not None:
+            return False
+        machine.guard(instance_attribute(self.source, name), Kind.EMPTY)
+        return True
+
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         setter = lookup(self.cls, "__setattr__")
         if isinstance(setter, types.FunctionType):
@@ -231,9 +250,11 @@ class InstanceValue(Value):
             source = guard_lookup(machine, self.cls, name, found)
             machine.call(machine.wrap(found.fset, attribute(source, "fset") if source else None), [self, new])
             return
-        setter = MISSING if found is MISSING else lookup(type(found), "__set__")
-        if isinstance(setter, types.FunctionType):
-            machine.call(machine.wrap(setter, None), [machine.wrap(found, None), self, new])
+        if found is not MISSING and isinstance(lookup(type(found), "__set__"), types.FunctionType):
+            descriptor = machine.wrap(found, guard_lookup(machine, self.cls, name, found))
+            setter = special(machine, descriptor, "__set__")
+            assert setter is not None, descriptor.describe()
+            machine.call(setter, [self, new])
             return
         if name == "__class__":
             machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
@@ -250,7 +271,12 @@ class InstanceValue(Value):
 
     def generic_delete(self, machine: Machine, name: str) -> None:
         """What `object.__delattr__(x, name)` does."""
-        if self.own(machine, name) is None:
+        found = lookup(self.cls, name)
+        if isinstance(found, property) or (found is not MISSING and lookup(type(found), "__delete__") is not MISSING and not isinstance(found, SLOT_KINDS)):
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        if isinstance(found, SLOT_KINDS):
+            self._slot(machine, name)
+        elif self.own(machine, name) is None:
             machine.throw(AttributeError, name)
         self.write(machine, name, DELETED)
 
@@ -282,7 +308,31 @@ class EnumValue(ConstantValue):
     def get_attr(self, machine: Machine, name: str) -> Value:
         if name in ("value", "name", "_value_", "_name_"):
             return machine.wrap(getattr(self.value, name), None)
+        found = lookup(type(self.value), name)
+        if isinstance(found, types.FunctionType | property):
+            return bind(machine, self, type(self.value), name, found)
         return InstanceValue(type(self.value), None, self.value).get_attr(machine, name)
+
+
+class HashKey:
+    """The dict key of an object whose class defines `__hash__`: equality is the program's `==`."""
+
+    __slots__ = ("_machine", "hash", "value")
+
+    def __init__(self, machine: Machine, value: Value, number: int) -> None:
+        self._machine = machine
+        self.value = value
+        self.hash = number
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HashKey):
+            return False
+        if self.value is other.value:
+            return True
+        return self._machine.compare("==", self.value, other.value).truth(self._machine)
 
 
 def instance_dict(obj: object) -> dict[str, object]:

@@ -15,8 +15,10 @@ from supple.capture.values.attributes import (
     is_data_descriptor,
     lookup,
     may_change,
+    special,
 )
 from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.instance import InstanceValue
 
@@ -24,14 +26,15 @@ from supple.capture.values.instance import InstanceValue
 class SuperValue(Value):
     """`super(cls, owner)`: attributes of `owner` looked up after `cls` in the MRO."""
 
-    __slots__ = ("after", "owner", "start")
+    __slots__ = ("after", "is_on_class", "owner", "start")
 
     def __init__(self, after: type, owner: Value) -> None:
         super().__init__()
         self.after = after
         self.owner = owner
-        owner_object = owner.as_python() if isinstance(owner, ClassValue) else None
-        self.start = owner_object if isinstance(owner_object, type) else owner.python_type()
+        is_class = isinstance(owner, ClassValue) and issubclass(owner.cls, after)
+        self.start = owner.cls if isinstance(owner, ClassValue) and is_class else owner.python_type()
+        self.is_on_class = is_class
 
     def python_type(self) -> type:
         return super
@@ -44,11 +47,11 @@ class SuperValue(Value):
         machine.throw(AttributeError, f"'super' object has no attribute {name!r}")
 
     def _bind(self, machine: Machine, cls: type, name: str, found: object) -> Value:
-        if isinstance(self.owner, ClassValue) and isinstance(found, types.FunctionType):
+        if self.is_on_class and isinstance(found, types.FunctionType):
             return machine.wrap(found, attribute(class_source(cls), name) if may_change(cls) else None)
         if isinstance(found, classmethod):
             inner = machine.wrap(found.__func__, None)  # pyright: ignore[reportUnknownMemberType]  # open
-            owner = self.owner if isinstance(self.owner, ClassValue) else machine.wrap(self.start, None)
+            owner = self.owner if self.is_on_class else machine.wrap(self.start, None)
             return BoundMethodValue(owner, inner)
         if isinstance(found, SLOT_KINDS) and isinstance(self.owner, InstanceValue):
             return self.owner.generic_get(machine, name)
@@ -101,10 +104,8 @@ class ClassValue(Value):
         return self._on_metaclass(machine, "__len__") or super().length(machine)
 
     def _on_metaclass(self, machine: Machine, name: str, *args: Value) -> Value | None:
-        found = lookup(type(self.cls), name)
-        if not isinstance(found, types.FunctionType):
-            return None
-        return machine.call(machine.wrap(found, None), [self, *args])
+        method = special(machine, self, name)
+        return None if method is None else machine.call(method, args)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         found = lookup(self.cls, name)
@@ -122,12 +123,19 @@ class ClassValue(Value):
                 return BoundMethodValue(self, inner)
             case types.ClassMethodDescriptorType() | types.BuiltinFunctionType():
                 return LeafValue(getattr(self.cls, name))
+            case _ if isinstance(lookup(type(found), "__get__"), types.FunctionType):
+                getter = special(machine, machine.wrap(found, source), "__get__")
+                assert getter is not None, name
+                return machine.call(getter, [ConstantValue(None), self])
             case _:
                 return machine.wrap(getattr(self.cls, name), source)
 
     def _meta_attr(self, machine: Machine, name: str, meta: object) -> Value:
-        if isinstance(meta, types.FunctionType):
-            return BoundMethodValue(self, machine.wrap(meta, None))
+        if isinstance(meta, types.FunctionType | property):
+            return bind(machine, self, type(self.cls), name, meta)
+        if meta is MISSING and isinstance(fallback := lookup(type(self.cls), "__getattr__"), types.FunctionType):
+            getter = bind(machine, self, type(self.cls), "__getattr__", fallback)
+            return machine.call(getter, [ConstantValue(name)])
         if name == "__dict__":
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         missing = object()

@@ -4,6 +4,7 @@ something depends on it (iteration, length, writing).
 
 from collections.abc import Mapping
 
+from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, item, key_at
@@ -229,15 +230,36 @@ class DictView(Value):
 
 
 class SetValue(Value):
-    """A set or frozenset: key -> value."""
+    """A set or frozenset: key -> value.
 
-    __slots__ = ("items", "kind", "obj")
+    Attributes:
+        is_ordered: made by adding `items` one by one, so a set made alike has the same order.
+    """
+
+    __slots__ = ("is_ordered", "items", "kind", "obj")
 
     def __init__(self, kind: type = set, source: Source | None = None, obj: object = None) -> None:
         super().__init__(source)
         self.kind = kind
         self.items: dict[object, Value] = {}
         self.obj = obj
+        self.is_ordered = obj is None
+
+    def ordered(self, machine: Machine) -> list[Value]:
+        """Return the members in the order in which CPython gives them; gives up where that is not known."""
+        if len(self.items) < 2:
+            return list(self.items.values())
+        if any(type(key) not in LITERALS for key in self.items):
+            machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
+        if not self.is_ordered:
+            if not isinstance(self.obj, set | frozenset) or set(self.items) != self.obj:
+                machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
+            machine.guard(self.source, Kind.KEYS, tuple(self.obj))
+            return [self.items[key] for key in self.obj]
+        alike: set[object] = set()
+        for key in self.items:
+            alike.add(key)
+        return [self.items[key] for key in alike]
 
     def python_type(self) -> type:
         return self.kind
@@ -260,7 +282,7 @@ class SetValue(Value):
         return ConstantValue(item.key(machine) in self.items)
 
     def iterate(self, machine: Machine) -> Value:
-        return new_list(list(self.items.values())).iterate(machine)
+        return new_list(self.ordered(machine)).iterate(machine)
 
     def rewrite(self, machine: Machine, items: dict[object, Value]) -> None:
         """Replace the members, with undo."""

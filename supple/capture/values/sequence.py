@@ -12,8 +12,8 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, item
-from supple.capture.values.attributes import type_attr
+from supple.capture.source import Source, attribute, item
+from supple.capture.values.attributes import special, type_attr
 from supple.capture.values.base import LazyValue, NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 
@@ -25,9 +25,10 @@ class SequenceValue(Value):
         kind: list, tuple, torch.Size, a namedtuple class, collections.deque.
         items: written by the heap alone.
         obj: the existing object, None when capture made it.
+        maxlen: of a deque.
     """
 
-    __slots__ = ("items", "kind", "obj")
+    __slots__ = ("items", "kind", "maxlen", "obj")
 
     def __init__(
         self, kind: type, items: list[Value], source: Source | None = None, obj: object = None
@@ -36,6 +37,7 @@ class SequenceValue(Value):
         self.kind = kind
         self.items = items
         self.obj = obj
+        self.maxlen: int | None = None
 
     def python_type(self) -> type:
         return self.kind
@@ -79,7 +81,7 @@ class SequenceValue(Value):
         return ConstantValue(len(self.items))
 
     def get_item(self, machine: Machine, key: Value) -> Value:
-        index = key.as_python()
+        index = index_of(machine, key)
         if isinstance(index, slice):
             kind = list if self.is_mutable else (torch.Size if self.kind is torch.Size else tuple)
             return SequenceValue(kind, [self.at(machine, i) for i in range(len(self.items))[index]])
@@ -96,7 +98,7 @@ class SequenceValue(Value):
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
         self.require_mutable(machine, "item assignment")
-        index = key.as_python()
+        index = index_of(machine, key)
         items = list(self.items)
         if isinstance(index, slice):
             from_iterable = machine.call(machine.wrap(list, None), [new])
@@ -109,7 +111,7 @@ class SequenceValue(Value):
     def delete_item(self, machine: Machine, key: Value) -> None:
         self.require_mutable(machine, "item deletion")
         items = list(self.items)
-        index = key.as_python()
+        index = index_of(machine, key)
         del items[index if isinstance(index, slice) else self._position(machine, index)]
         self.rewrite(machine, items)
 
@@ -135,8 +137,8 @@ class SequenceValue(Value):
         fields: tuple[str, ...] = getattr(self.kind, "_fields", ())
         if name in fields:
             return self.at(machine, fields.index(name))
-        if name == "maxlen" and isinstance(self.obj, collections.deque):
-            return ConstantValue(self.obj.maxlen)  # pyright: ignore[reportUnknownMemberType]  # element type is open
+        if name == "maxlen" and issubclass(self.kind, collections.deque):
+            return ConstantValue(self.maxlen)
         return type_attr(machine, self, self.kind, name)
 
 
@@ -145,6 +147,12 @@ def _contains(items: Sequence[object], wanted: object) -> bool:
         if item_ is wanted or item_ == wanted:
             return True
     return False
+
+
+def index_of(machine: Machine, key: Value) -> object:
+    """Return an index as a Python object; an object of a Python class gives it by `__index__`."""
+    method = special(machine, key, "__index__")
+    return key.as_python() if method is None else machine.call(method).as_python()
 
 
 class SequenceIterator(Value):
@@ -187,9 +195,13 @@ def wrap_sequence(
     if source is None:
         items = [machine.wrap(element, None) for element in obj]
     else:
-        base = tuple if issubclass(kind, tuple) else list
+        base = next(base for base in (tuple, list, collections.deque) if issubclass(kind, base))
         items = [LazyValue(element, item(source, i, base)) for i, element in enumerate(obj)]
-    return SequenceValue(kind, items, source, obj if source is not None else None)
+    made = SequenceValue(kind, items, source, obj if source is not None else None)
+    if isinstance(obj, collections.deque):
+        made.maxlen = obj.maxlen  # pyright: ignore[reportUnknownMemberType]  # element type is open
+        machine.guard(attribute(source, "maxlen") if source else None, Kind.EQUALS, made.maxlen)
+    return made
 
 
 class SliceValue(Value):

@@ -1,0 +1,148 @@
+"""copy.copy and copy.deepcopy of containers, constants and objects of Python classes."""
+
+import copy
+import enum
+import types
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from supple.capture import breaks
+from supple.capture.library.table import call
+from supple.capture.machine import Machine
+from supple.capture.values.attributes import lookup, special
+from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.function import FunctionValue, LeafValue
+from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue
+from supple.capture.values.klass import ClassValue
+from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.sequence import SequenceValue
+
+Args = Sequence[Value]
+Kwargs = Mapping[str, Value]
+_HOOKS: Final = (
+    "__reduce_ex__",
+    "__reduce__",
+    "__getstate__",
+    "__setstate__",
+    "__getnewargs__",
+    "__getnewargs_ex__",
+)
+_WHOLE: Final = (ConstantValue, FunctionValue, LeafValue, ClassValue)
+
+
+@call.on(copy.copy)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """copy.copy(x)."""
+    value = args[0]
+    if isinstance(value, InstanceValue):
+        method = special(machine, value, "__copy__")
+        if method is not None:
+            return machine.call(method)
+    return _shallow(machine, value) or value
+
+
+def _shallow(machine: Machine, value: Value) -> Value | None:
+    """Return a new object with the same parts; None for one that is its own copy."""
+    match value:
+        case _ if isinstance(value, _WHOLE):
+            return None
+        case SequenceValue():
+            if not value.is_mutable:
+                return None
+            made = SequenceValue(value.kind, value.all(machine))
+            made.maxlen = value.maxlen
+            return made
+        case InstanceDict():
+            return value.as_dict(machine)
+        case DictValue():
+            value.complete(machine)
+            copied = DictValue(value.kind)
+            copied.factory = value.factory
+            copied.items = dict(value.items)
+            return copied
+        case SetValue():
+            if value.kind is frozenset:
+                return None
+            twin = SetValue(value.kind)
+            twin.items = dict(value.items)
+            twin.is_ordered = False
+            return twin
+        case InstanceValue() if not isinstance(value.obj, enum.Enum):
+            return _shallow_instance(machine, value)
+        case _:
+            machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}")
+
+
+def _shallow_instance(machine: Machine, value: InstanceValue) -> Value:
+    for name in _HOOKS:
+        found = lookup(value.cls, name)
+        if isinstance(found, types.FunctionType):
+            machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}, whose class defines {name}")
+    if issubclass(value.cls, BaseException) or type(value) is not InstanceValue:
+        machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}")
+    made = InstanceValue(value.cls)
+    for name in value.own_names(machine):
+        own = value.own(machine, name)
+        assert own is not None, name
+        made.attrs[name] = own
+    for name, part in value.attrs.items():
+        if part is not DELETED:
+            made.attrs.setdefault(name, part)
+    if value.payload is not None:
+        made.payload = _shallow(machine, value.payload) or value.payload
+    return made
+
+
+@call.on(copy.deepcopy)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """copy.deepcopy(x): an object that is reached twice is copied once; tensors are left to Python."""
+    if len(args) > 1 or kwargs:
+        machine.unsupported(breaks.CALL, name="copy.deepcopy with a memo")
+    return _deep(machine, args[0], {})
+
+
+def _deep(machine: Machine, value: Value, memo: dict[object, Value]) -> Value:
+    if isinstance(value, _WHOLE):
+        return value
+    known = memo.get(value.identity())
+    if known is not None:
+        return known
+    if isinstance(value, InstanceValue) and special(machine, value, "__deepcopy__") is not None:
+        machine.unsupported(breaks.CALL, name=f"deep copy of {value.describe()}")
+    if isinstance(value, SequenceValue) and not value.is_mutable:
+        items = [_deep(machine, item, memo) for item in value.all(machine)]
+        same = all(new is old for new, old in zip(items, value.items, strict=True))
+        return value if same else SequenceValue(value.kind, items)
+    try:
+        value.as_python()
+    except NotConstant:
+        pass
+    else:
+        return value
+    made = _shallow(machine, value)
+    assert made is not None, value.describe()
+    memo[value.identity()] = made
+    _deepen(machine, made, memo)
+    return made
+
+
+def _deepen(machine: Machine, made: Value, memo: dict[object, Value]) -> None:
+    """Replace the parts of a new object by deep copies."""
+    match made:
+        case SequenceValue():
+            made.items = [_deep(machine, item, memo) for item in made.items]
+        case DictValue():
+            values = [made.find(machine, key) for key in made.keys(machine)]
+            pairs = zip(made.items.items(), values, strict=True)
+            made.items = {
+                by_key: (_deep(machine, key, memo), _deep(machine, value, memo))
+                for (by_key, (key, _)), value in pairs
+                if value is not None
+            }
+        case InstanceValue():
+            made.attrs = {name: _deep(machine, part, memo) for name, part in made.attrs.items()}
+            if made.payload is not None:
+                _deepen(machine, made.payload, memo)
+        case _:
+            pass

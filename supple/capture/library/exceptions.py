@@ -1,0 +1,72 @@
+"""Exception objects: construction and text, as the builtin exception classes define them."""
+
+import builtins
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from supple.capture.library.table import call
+from supple.capture.library.text import text_of
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
+from supple.capture.values.sequence import SequenceValue, new_tuple
+
+Args = Sequence[Value]
+Kwargs = Mapping[str, Value]
+
+_WITH_FIELDS: Final = (OSError, ImportError, SyntaxError, SystemExit, UnicodeError, BaseExceptionGroup)
+PLAIN: Final = tuple(
+    kind
+    for kind in vars(builtins).values()
+    if isinstance(kind, type) and issubclass(kind, BaseException) and not issubclass(kind, _WITH_FIELDS)
+)
+"""Exception classes whose objects hold their arguments and nothing else."""
+
+
+@call.on(*dict.fromkeys(kind.__init__ for kind in PLAIN))
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """BaseException.__init__(error, *args): the new arguments."""
+    if kwargs:
+        machine.throw(TypeError, f"{args[0].python_type().__name__}() takes no keyword arguments")
+    assert isinstance(args[0], InstanceValue), args[0].describe()
+    machine.heap.set_field(args[0], "payload", new_tuple(args[1:]))
+    return ConstantValue(None)
+
+
+def _arguments(machine: Machine, error: Value) -> list[Value]:
+    assert isinstance(error, InstanceValue), error.describe()
+    assert isinstance(error.payload, SequenceValue), error.describe()
+    return error.payload.all(machine)
+
+
+@call.on(*dict.fromkeys(kind.__str__ for kind in PLAIN if kind is not KeyError))
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """str(error): of no argument empty, of one its text, of more the tuple."""
+    given = _arguments(machine, args[0])
+    if not given:
+        return ConstantValue("")
+    return text_of(machine, "__str__", given[0] if len(given) == 1 else new_tuple(given))
+
+
+@call.on(KeyError.__str__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """str(key_error): of one argument its repr."""
+    given = _arguments(machine, args[0])
+    if len(given) == 1:
+        return text_of(machine, "__repr__", given[0])
+    return text_of(machine, "__str__", new_tuple(given)) if given else ConstantValue("")
+
+
+@call.on(BaseException.__repr__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """repr(error): the class's name and the arguments."""
+    given = _arguments(machine, args[0])
+    inside = ", ".join(str(text_of(machine, "__repr__", one).as_python()) for one in given)
+    return ConstantValue(f"{args[0].python_type().__name__}({inside})")
+
+
+@call.on(BaseException.with_traceback)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """error.with_traceback(tb): capture keeps no tracebacks."""
+    return args[0]

@@ -1,0 +1,222 @@
+"""Sets: construction, methods and operators; and the order in which members are given."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from supple.capture.library.table import call, make
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value, take_all
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import container
+from supple.capture.values.mapping import DictView, SetValue
+
+Args = Sequence[Value]
+Kwargs = Mapping[str, Value]
+Members = dict[object, Value]
+_NONE: Final = ConstantValue(None)
+
+
+def as_set(value: Value) -> SetValue:
+    """Return the set that a value is or carries."""
+    found = container(value)
+    assert isinstance(found, SetValue), value.describe()
+    return found
+
+
+def members(machine: Machine, value: Value) -> Members:
+    """Return the members of any iterable by key, without asking for the order of a set's."""
+    found = container(value)
+    if isinstance(found, SetValue):
+        return dict(found.items)
+    made: Members = {}
+    for item in take_all(machine, value):
+        made.setdefault(item.key(machine), item)
+    return made
+
+
+def _new_set(machine: Machine, kind: type, args: Args) -> Value:
+    made = SetValue(kind)
+    if args:
+        found = container(args[0])
+        made.items = members(machine, args[0])
+        made.is_ordered = not isinstance(found, SetValue)
+    return made
+
+
+@make.on(set)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set(items)."""
+    return _new_set(machine, set, args)
+
+
+@make.on(frozenset)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """frozenset(items)."""
+    return _new_set(machine, frozenset, args)
+
+
+def _and(left: Members, right: Members) -> Members:
+    return {key: value for key, value in left.items() if key in right}
+
+
+def _or(left: Members, right: Members) -> Members:
+    return {**right, **left}
+
+
+def _minus(left: Members, right: Members) -> Members:
+    return {key: value for key, value in left.items() if key not in right}
+
+
+def _xor(left: Members, right: Members) -> Members:
+    return {**_minus(left, right), **_minus(right, left)}
+
+
+COMBINE: Final[dict[str, Callable[[Members, Members], Members]]] = {
+    "and": _and,
+    "or": _or,
+    "sub": _minus,
+    "xor": _xor,
+}
+
+
+def combined(machine: Machine, name: str, left: Value, rights: Args) -> SetValue:
+    """Return a new set, of the left one's kind (a set for a dict's view)."""
+    found = container(left)
+    made = SetValue(found.kind if isinstance(found, SetValue) else set)
+    made.items = members(machine, left)
+    made.is_ordered = False
+    for right in rights:
+        made.items = COMBINE[name](made.items, members(machine, right))
+    return made
+
+
+def combine_in_place(machine: Machine, name: str, left: SetValue, rights: Args) -> None:
+    """Replace the members of a set by those of the combination."""
+    left.rewrite(machine, combined(machine, name, left, rights).items)
+    machine.heap.set_field(left, "is_ordered", False)
+
+
+def _combining(name: str) -> Callable[[Machine, Args, Kwargs], Value]:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return combined(machine, name, args[0], args[1:])
+
+    return rule
+
+
+def _updating(name: str) -> Callable[[Machine, Args, Kwargs], Value]:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        combine_in_place(machine, name, as_set(args[0]), args[1:])
+        return _NONE
+
+    return rule
+
+
+call.on(set.intersection, frozenset.intersection)(_combining("and"))
+call.on(set.union, frozenset.union)(_combining("or"))
+call.on(set.difference, frozenset.difference)(_combining("sub"))
+call.on(set.symmetric_difference, frozenset.symmetric_difference)(_combining("xor"))
+call.on(set.copy, frozenset.copy)(_combining("or"))
+call.on(set.intersection_update)(_updating("and"))
+call.on(set.difference_update)(_updating("sub"))
+call.on(set.symmetric_difference_update)(_updating("xor"))
+
+
+@call.on(set.update)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.update: members of sequences are added in their order."""
+    target = as_set(args[0])
+    for group in args[1:]:
+        target.rewrite(machine, {**target.items, **_minus(members(machine, group), target.items)})
+        if isinstance(container(group), SetValue):
+            machine.heap.set_field(target, "is_ordered", False)
+    return _NONE
+
+
+@call.on(set.add)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.add."""
+    target = as_set(args[0])
+    key = args[1].key(machine)
+    if key not in target.items:
+        target.rewrite(machine, {**target.items, key: args[1]})
+    return _NONE
+
+
+def _drop(machine: Machine, target: SetValue, key: object) -> None:
+    target.rewrite(machine, {k: v for k, v in target.items.items() if k != key})
+    machine.heap.set_field(target, "is_ordered", False)
+
+
+@call.on(set.discard)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.discard."""
+    key = args[1].key(machine)
+    if key in as_set(args[0]).items:
+        _drop(machine, as_set(args[0]), key)
+    return _NONE
+
+
+@call.on(set.remove)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.remove."""
+    key = args[1].key(machine)
+    if key not in as_set(args[0]).items:
+        machine.throw(KeyError, args[1].as_python())
+    _drop(machine, as_set(args[0]), key)
+    return _NONE
+
+
+@call.on(set.pop)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.pop: the first member in the set's own order."""
+    target = as_set(args[0])
+    if not target.items:
+        machine.throw(KeyError, "pop from an empty set")
+    first = target.ordered(machine)[0]
+    _drop(machine, target, first.key(machine))
+    return first
+
+
+@call.on(set.clear)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.clear."""
+    as_set(args[0]).rewrite(machine, {})
+    return _NONE
+
+
+def compare_sets(machine: Machine, symbol: str, left: Value, right: Value) -> bool:
+    """Return `left symbol right` for sets and views of dicts."""
+    a, b = members(machine, left).keys(), members(machine, right).keys()
+    return _ORDER[symbol](a, b)
+
+
+_ORDER: Final[dict[str, Callable[..., bool]]] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _comparing(symbol: str) -> Callable[[Machine, Args, Kwargs], Value]:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return ConstantValue(compare_sets(machine, symbol, args[0], args[1]))
+
+    return rule
+
+
+call.on(set.issubset, frozenset.issubset)(_comparing("<="))
+call.on(set.issuperset, frozenset.issuperset)(_comparing(">="))
+
+
+@call.on(set.isdisjoint, frozenset.isdisjoint)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.isdisjoint."""
+    return ConstantValue(not _and(members(machine, args[0]), members(machine, args[1])))
+
+
+def is_set_like(value: Value) -> bool:
+    """Tell whether a value is a set or a view of a dict's keys or items."""
+    return isinstance(container(value), SetValue) or (isinstance(value, DictView) and value.part != "values")

@@ -1,0 +1,216 @@
+"""Text of values: str, repr, format, f-strings, `%`, str.format, str.join, print."""
+
+import builtins
+import string
+from collections.abc import Mapping, Sequence
+
+from supple.capture import breaks
+from supple.capture.library.table import call, make
+from supple.capture.machine import Machine
+from supple.capture.values.attributes import lookup, type_attr
+from supple.capture.values.base import NotConstant, Value, take_all
+from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.function import LeafValue
+from supple.capture.values.instance import InstanceValue, container
+from supple.capture.values.mapping import DictValue
+from supple.capture.values.sequence import SequenceValue, new_tuple
+from supple.capture.values.tensor import TensorValue
+
+Args = Sequence[Value]
+Kwargs = Mapping[str, Value]
+
+
+@make.on(str)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """str(x), and str(bytes, encoding)."""
+    if len(args) + len(kwargs) > 1:
+        plain = [value.as_python() for value in args]
+        return fold(machine, str, *plain, **{name: value.as_python() for name, value in kwargs.items()})
+    return text_of(machine, "__str__", args[0]) if args else ConstantValue("")
+
+
+@call.on(repr)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """repr(x)."""
+    return text_of(machine, "__repr__", args[0])
+
+
+@call.on(format)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """format(x[, spec]), by the class's `__format__` where that is Python."""
+    return formatted(machine, args[0], args[1] if len(args) > 1 else ConstantValue(""))
+
+
+@call.on(object.__str__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """object.__str__(x): the repr."""
+    return text_of(machine, "__repr__", args[0])
+
+
+@call.on(object.__format__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """object.__format__(x, spec): str(x); a spec is an error."""
+    if args[1].as_python():
+        machine.throw(
+            TypeError, f"unsupported format string passed to {args[0].python_type().__name__}.__format__"
+        )
+    return text_of(machine, "__str__", args[0])
+
+
+def formatted(machine: Machine, value: Value, spec: Value) -> Value:
+    """Return format(value, spec)."""
+    if isinstance(value, TensorValue):
+        machine.unsupported(breaks.PRINT_TENSOR, name="format()")
+    if isinstance(value, InstanceValue) and not isinstance(value.payload, ConstantValue):
+        return machine.call(type_attr(machine, value, value.cls, "__format__"), [spec])
+    try:
+        plain = value.as_python()
+    except NotConstant:
+        if spec.as_python():
+            machine.throw(
+                TypeError, f"unsupported format string passed to {value.python_type().__name__}.__format__"
+            )
+        return text_of(machine, "__str__", value)
+    if isinstance(value, SequenceValue) and not spec.as_python():
+        return text_of(machine, "__str__", value)
+    return fold(machine, format, plain, spec.as_python())
+
+
+def text_of(machine: Machine, method: str, value: Value) -> Value:
+    """Return str() or repr() of a value: constants fold, containers item by item, classes' methods inline."""
+    if isinstance(value, TensorValue):
+        machine.unsupported(breaks.PRINT_TENSOR, name="str() or repr()")
+    if isinstance(value, InstanceValue) and not isinstance(value.payload, ConstantValue):
+        return machine.call(type_attr(machine, value, value.cls, method))
+    if isinstance(value, InstanceValue):
+        found = lookup(value.cls, method)
+        if hasattr(found, "__code__"):
+            return machine.call(type_attr(machine, value, value.cls, method))
+        assert value.payload is not None, value.describe()
+        return text_of(machine, method, value.payload)
+    found = container(value)
+    if isinstance(found, SequenceValue | DictValue) and found.python_type() in (list, tuple, dict):
+        return ConstantValue(_container_text(machine, found))
+    if isinstance(found, SequenceValue) and hasattr(found.kind, "_fields"):
+        return machine.call(type_attr(machine, value, found.kind, "__repr__"))
+    try:
+        plain = value.as_python()
+    except NotConstant:
+        machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
+    if callable(plain) and not isinstance(plain, type):
+        machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
+    return fold(machine, str if method == "__str__" else repr, plain)
+
+
+def _container_text(machine: Machine, value: SequenceValue | DictValue) -> str:
+    def one(item: Value) -> str:
+        return str(text_of(machine, "__repr__", item).as_python())
+
+    if isinstance(value, DictValue):
+        pairs = zip(value.keys(machine), value.values(machine), strict=True)
+        return "{" + ", ".join(f"{one(key)}: {one(item)}" for key, item in pairs) + "}"
+    inside = ", ".join(one(item) for item in value.all(machine))
+    if value.kind is list:
+        return f"[{inside}]"
+    return f"({inside},)" if len(value.items) == 1 else f"({inside})"
+
+
+@call.on(str.join)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """str.join."""
+    parts = new_tuple(take_all(machine, args[1]))
+    return fold(machine, str.join, args[0].as_python(), parts.as_python())
+
+
+class _Formatter(string.Formatter):
+    """Fills the fields of a format string with values."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def get_field(
+        self, field_name: str, args: Sequence[object], kwargs: Mapping[str, object]
+    ) -> tuple[object, str]:
+        """Return the value at a path such as `0.shape[1]`."""
+        first, rest = string._string.formatter_field_name_split(field_name)  # pyright: ignore  # the parser that the base class uses
+        value = self.get_value(first, args, kwargs)
+        assert isinstance(value, Value), value
+        for is_attribute, key in rest:
+            if is_attribute:
+                value = value.get_attr(self._machine, str(key))
+            else:
+                value = value.get_item(self._machine, ConstantValue(key))
+        return value, str(first)
+
+    def convert_field(self, value: object, conversion: str | None) -> object:
+        """Return the text that `!r`, `!s` or `!a` asks for."""
+        assert isinstance(value, Value), value
+        if conversion is None:
+            return value
+        made = text_of(self._machine, "__str__" if conversion == "s" else "__repr__", value)
+        return fold(self._machine, ascii, made.as_python()) if conversion == "a" else made
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        """Return one field's text."""
+        assert isinstance(value, Value), value
+        return str(formatted(self._machine, value, ConstantValue(format_spec)).as_python())
+
+
+@call.on(str.format)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """str.format: field by field."""
+    template = str(args[0].as_python())
+    try:
+        return ConstantValue(_Formatter(machine).vformat(template, args[1:], kwargs))
+    except (IndexError, KeyError, ValueError) as error:
+        machine.throw(type(error), *error.args)
+
+
+def percent(machine: Machine, template: str, given: Value) -> Value:
+    """Return `template % given`; `%s` and `%r` of values that are no constants go by their text."""
+    try:
+        return fold(machine, str.__mod__, template, given.as_python())
+    except NotConstant:
+        pass
+    values = given.all(machine) if isinstance(given, SequenceValue) and not given.is_mutable else [given]
+    texts: list[object] = []
+    for value in values:
+        try:
+            texts.append(value.as_python())
+        except NotConstant:
+            texts.append(_Text(machine, value))
+    return fold(machine, str.__mod__, template, tuple(texts))
+
+
+class _Text:
+    """Stands for a value in `%` formatting."""
+
+    def __init__(self, machine: Machine, value: Value) -> None:
+        self._machine = machine
+        self._value = value
+
+    def __str__(self) -> str:
+        return str(text_of(self._machine, "__str__", self._value).as_python())
+
+    def __repr__(self) -> str:
+        return str(text_of(self._machine, "__repr__", self._value).as_python())
+
+
+@call.on(print)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """print(...): of constants it is replayed after the graph; of a tensor it is left to Python."""
+    for value in args:
+        if isinstance(value, TensorValue):
+            machine.unsupported(breaks.PRINT_TENSOR, name="print")
+    texts = [text_of(machine, "__str__", value) for value in args]
+    machine.heap.defer(CallEffect(LeafValue(builtins.print), tuple(texts), dict(kwargs)))
+    return ConstantValue(None)
+
+
+class CallEffect:
+    """A call to be made after the graph."""
+
+    def __init__(self, callee: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+        self.callee = callee
+        self.args = args
+        self.kwargs = kwargs
