@@ -25,6 +25,9 @@ no_torch_function: Final = cast("Callable[..., object]", _disabled_torch_functio
 # Makes a tensor with sizes, strides, dtype and device but no memory.
 make_wrapper_subclass = Tensor._make_wrapper_subclass
 
+# Within it, operators on tensor subclasses run the kernels of their backend.
+no_torch_dispatch: Final = torch._C._DisableTorchDispatch
+
 # Number of active `__torch_function__` modes; the public API can only walk them.
 function_mode_count: Final = torch._C._len_torch_function_stack
 

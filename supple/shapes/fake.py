@@ -9,7 +9,7 @@ and torch's own dispatch of tensor subclasses stays out (it loads torch.distribu
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn, cast
+from typing import Final, NoReturn, cast
 
 import torch
 
@@ -21,12 +21,25 @@ from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
 from supple.shapes.rules import ShapeRule
 from supple.shapes.table import shape_rules
 from supple.shapes.writes import Write, is_writer, write_of
-from supple.torch_private import DispatchMode, OpOverload, make_wrapper_subclass, no_torch_function
+from supple.torch_private import (
+    DispatchMode,
+    OpOverload,
+    make_wrapper_subclass,
+    no_torch_dispatch,
+    no_torch_function,
+)
+
+#: Bytes that the storage of a fake claims to have, so that views within it pass torch's bounds checks.
+_UNBOUNDED: Final = 2**62
 
 
 class FakeTensor(torch.Tensor):
-    """A tensor without data. Made by `fake_from` and `fake_like` only."""
+    """A tensor without data. Made by `fake_from` and `fake_like` only.
 
+    `known_meta` is its metadata, as of when `requires_grad` was what it says; None when it must be read anew.
+    """
+
+    known_meta: TensorMeta | None = None
     __torch_function__ = no_torch_function
 
     @classmethod
@@ -104,7 +117,7 @@ def meta_of(fake: torch.Tensor) -> TensorMeta:
     Raises:
         NoMeta: a tensor that TensorMeta cannot describe.
     """
-    known = cast("TensorMeta | None", fake.__dict__.get("_supple_meta")) if type(fake) is FakeTensor else None
+    known = fake.known_meta if type(fake) is FakeTensor else None
     requires_grad = fake.requires_grad
     if known is not None and known.requires_grad is requires_grad:
         return known
@@ -148,9 +161,10 @@ def _wrapped(meta: TensorMeta, *, requires_grad: bool = False) -> FakeTensor:
             dtype=meta.dtype.torch,
             device=meta.device,
             requires_grad=requires_grad,
+            storage_size=_UNBOUNDED,
         ),
     )
-    fake.__dict__["_supple_meta"] = meta
+    fake.known_meta = meta
     return fake
 
 
@@ -186,6 +200,8 @@ def _written(
     assert isinstance(target, torch.Tensor), f"{func} writes {target}"
     found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in named.items()})
     mine = meta_of(target)
+    if torch.Tag.inplace_view in func.tags and isinstance(target, FakeTensor):
+        return _reshaped(func, target, args, kwargs)
     if not isinstance(found, TensorMeta) or torch.Tag.inplace_view in func.tags:
         why = "it changes the sizes or strides of an argument"
         raise NoShapeRule(str(func), why)
@@ -198,6 +214,16 @@ def _written(
     if not torch.can_cast(found.dtype.torch, target.dtype):
         msg = f"result type {found.dtype.torch} can't be cast to the desired output type {target.dtype}"
         raise RuntimeError(msg)
+    return target
+
+
+def _reshaped(
+    func: OpOverload, target: FakeTensor, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> FakeTensor:
+    """Return a fake after an operator that changes its own sizes and strides (`squeeze_`)."""
+    with no_torch_dispatch():
+        func(*args, **kwargs)
+    target.known_meta = None
     return target
 
 
@@ -219,4 +245,3 @@ def _to_fake(result: object) -> object:
     if isinstance(result, tuple):
         return tuple(_to_fake(item) for item in cast("tuple[object, ...]", result))
     return result
-

@@ -52,6 +52,23 @@ def is_channels_last(sizes: Exprs, strides: Exprs) -> bool:
     return True
 
 
+def is_channels_last_like(sizes: Exprs, strides: Exprs) -> bool:
+    """Tell whether eager would choose channels-last for a tensor with these strides, dense or not.
+
+    Ambiguous strides (one channel, one pixel) count as row-major.
+    """
+    if len(sizes) not in (4, 5) or strides[1] is ZERO or ZERO in sizes:
+        return False
+    least = ZERO
+    for dim in (1, *range(len(sizes) - 1, 1, -1), 0):
+        if is_less(strides[dim], least):
+            return False
+        if dim == 0 and is_equal(least, strides[1]):
+            return False
+        least = strides[dim] if is_equal(sizes[dim], ONE) else strides[dim] * sizes[dim]
+    return True
+
+
 def is_dense(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether the elements fill a block of memory, each address once, in some order of dimensions."""
     if is_contiguous(sizes, strides):

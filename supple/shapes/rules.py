@@ -147,6 +147,29 @@ def common_device(operands: Sequence[TensorMeta]) -> str:
     return device
 
 
+def require_float(name: str, *dtypes: DType) -> None:
+    """Raise what eager raises where a kernel takes only floating-point (and complex) numbers.
+
+    Raises:
+        NotImplementedError: one of the types is an integer or bool.
+    """
+    for dtype in dtypes:
+        if dtype.is_integer or dtype is DType.BOOL:
+            msg = f'"{name}" not implemented for {str(dtype.torch)!r}'
+            raise NotImplementedError(msg)
+
+
+def require_number(name: str, *dtypes: DType) -> None:
+    """Raise what eager raises where a kernel takes no truth values.
+
+    Raises:
+        NotImplementedError: one of the types is bool.
+    """
+    if DType.BOOL in dtypes:
+        msg = f"\"{name}\" not implemented for 'torch.bool'"
+        raise NotImplementedError(msg)
+
+
 def refused(name: str, *reason: str) -> ShapeRule:
     """Return a rule that raises DataDependent, or NoShapeRule when a reason is given."""
 

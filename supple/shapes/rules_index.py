@@ -10,12 +10,20 @@ from supple.shapes.errors import DataDependent
 from supple.shapes.layout import (
     channels_last_strides,
     format_strides,
-    is_channels_last,
-    is_contiguous,
+    is_channels_last_like,
     pointwise_strides,
 )
 from supple.shapes.promote import Operand, promoted
-from supple.shapes.rules import Size, aten, broadcast, fresh, shape_rules, wrapped_dim, wrapped_dims
+from supple.shapes.rules import (
+    Size,
+    aten,
+    broadcast,
+    fresh,
+    require_number,
+    shape_rules,
+    wrapped_dim,
+    wrapped_dims,
+)
 from supple.shapes.rules_view import sliced
 
 _INDICES = (DType.I64, DType.I32, DType.BOOL, DType.U8)
@@ -46,6 +54,9 @@ def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
         raise IndexError(msg)
     place = wrapped_dim(dim, self.rank)
     sizes = list(self.sizes)
+    if not sizes and not is_equal(index.numel, as_expr(1)):
+        msg = f"index_select(): Index to scalar can have only 1 value, got {index.numel} value(s)"
+        raise RuntimeError(msg)
     if sizes:
         sizes[place] = index.numel
     return fresh(sizes, self.dtype, self)
@@ -73,28 +84,28 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = Fals
 
 @shape_rules.on(*aten("scatter.src", "scatter_add", "scatter.reduce"))
 def _(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, **_options: object) -> TensorMeta:
-    """A copy with elements replaced or added to."""
+    """A copy with elements replaced or added to, row-major."""
     _check_scatter(self, dim, index)
     if self.dtype is not src.dtype:
         msg = "scatter(): Expected self.dtype to be equal to src.dtype"
         raise RuntimeError(msg)
-    return _copied(self)
+    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("scatter.value", "scatter.value_reduce"))
 def _(self: TensorMeta, dim: int, index: TensorMeta, value: complex, **_options: object) -> TensorMeta:
-    """A copy with elements replaced."""
+    """A copy with elements replaced, row-major."""
     _check_scatter(self, dim, index)
-    return _copied(self)
+    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("scatter_reduce.two"))
 def _(
     self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, reduce: str, *, include_self: bool = True
 ) -> TensorMeta:
-    """A copy with elements combined."""
+    """A copy with elements combined, row-major."""
     _check_scatter(self, dim, index)
-    return _copied(self)
+    return fresh(self.sizes, self.dtype, self)
 
 
 def _check_scatter(tensor: TensorMeta, dim: int, index: TensorMeta) -> None:
@@ -113,9 +124,9 @@ def _copied(tensor: TensorMeta) -> TensorMeta:
 
 @shape_rules.on(*aten("index_add", "index_copy"))
 def _(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta, **_options: object) -> TensorMeta:
-    """A copy with rows added to or replaced."""
+    """A copy with rows added to or replaced, row-major."""
     wrapped_dim(dim, self.rank)
-    return _copied(self)
+    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("index_fill.int_Scalar"))
@@ -249,10 +260,8 @@ def _check_joint(first: TensorMeta, tensor: TensorMeta, dim: int) -> None:
 
 def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
     """Return channels-last strides when every operand has that layout, else None (row-major)."""
-    for tensor in tensors:
-        if is_contiguous(tensor.sizes, tensor.strides) or not is_channels_last(tensor.sizes, tensor.strides):
-            return None
-    return channels_last_strides(sizes)
+    is_last = all(is_channels_last_like(tensor.sizes, tensor.strides) for tensor in tensors)
+    return channels_last_strides(sizes) if is_last else None
 
 
 @shape_rules.on(*aten("stack"))
@@ -274,7 +283,15 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
             raise RuntimeError(msg)
     sizes = list(first.sizes)
     sizes.insert(place, as_expr(len(tensors)))
-    return fresh(sizes, dtype, first)
+    joined = list(first.sizes)
+    if place == first.rank:
+        return fresh(sizes, dtype, first)
+    joined[place] = joined[place] * len(tensors)
+    strides = _joined_strides(tensors, tuple(joined))
+    if strides is None:
+        return fresh(sizes, dtype, first)
+    split = (*strides[:place], strides[place] * first.sizes[place], *strides[place:])
+    return fresh(sizes, dtype, first, split)
 
 
 @shape_rules.on(*aten("constant_pad_nd"))
@@ -293,10 +310,11 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
                 f"{pad[2 * place + 1]}, resulted in a negative output size, which is invalid."
             )
             raise RuntimeError(msg)
-    wide = TensorMeta(tuple(sizes), fresh(sizes, self.dtype).strides, self.dtype)
-    if is_contiguous(self.sizes, self.strides) or not is_channels_last(self.sizes, self.strides):
-        return fresh(sizes, self.dtype, self)
-    return fresh(sizes, self.dtype, self, channels_last_strides(wide.sizes))
+    if not any(is_less(ZERO, as_expr(amount)) for amount in pad):
+        cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
+        return fresh(sizes, self.dtype, self, format_strides(cropped, None))
+    last = is_channels_last_like(self.sizes, self.strides)
+    return fresh(sizes, self.dtype, self, channels_last_strides(tuple(sizes)) if last else None)
 
 
 @shape_rules.on(*aten("flip"))
@@ -308,13 +326,19 @@ def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
 
 @shape_rules.on(*aten("roll"))
 def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> TensorMeta:
-    """The layout of a copy for one dimension, row-major for more."""
+    """Channels-last stays, any other layout becomes row-major."""
     for dim in dims:
+        if not self.rank:
+            msg = f"Dimension specified as {dim} but tensor has no dimensions"
+            raise IndexError(msg)
         wrapped_dim(dim, self.rank)
+    if len(dims) == 1 and ZERO in self.sizes:
+        return _copied(self)
     if dims and len(dims) != len(shifts):
         msg = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
         raise RuntimeError(msg)
-    return fresh(self.sizes, self.dtype, self)
+    strides = _joined_strides((self,), self.sizes) if dims else None
+    return fresh(self.sizes, self.dtype, self, strides)
 
 
 @shape_rules.on(*aten("repeat"))
@@ -357,11 +381,11 @@ def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
 
 @shape_rules.on(*aten("tril", "triu"))
 def _(self: TensorMeta, diagonal: int = 0) -> TensorMeta:
-    """A triangle of the last two dimensions, zeros elsewhere."""
+    """A triangle of the last two dimensions, zeros elsewhere, row-major."""
     if self.rank < 2:
         msg = "input tensor must have at least 2 dimensions"
         raise RuntimeError(msg)
-    return _copied(self)
+    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("sort"))
@@ -391,11 +415,12 @@ def _(
     """The k largest values and where they were."""
     place = wrapped_dim(dim, self.rank)
     count = as_expr(k)
+    require_number("topk", self.dtype)
     sizes = list(self.sizes)
+    if is_less(sizes[place] if sizes else as_expr(1), count):
+        msg = "selected index k out of range"
+        raise RuntimeError(msg)
     if sizes:
-        if is_less(sizes[place], count):
-            msg = "selected index k out of range"
-            raise RuntimeError(msg)
         sizes[place] = count
     return fresh(sizes, self.dtype, self), fresh(sizes, DType.I64, self)
 

@@ -6,9 +6,8 @@ from supple.expr import Expr, as_expr
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import all_equal, is_equal, printed
-from supple.shapes.layout import channels_last_strides, is_channels_last, is_contiguous
-from supple.shapes.rules import Size, aten, broadcast, fresh, shape_rules
-from supple.shapes.rules_reduce import suggested_strides
+from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
+from supple.shapes.rules import Size, aten, broadcast, fresh, require_float, require_number, shape_rules
 
 
 def _require_rank(tensor: TensorMeta, rank: int, text: str) -> None:
@@ -37,6 +36,7 @@ def product_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, Expr]:
         )
         raise RuntimeError(msg)
     _require_dtype(left, right)
+    require_number("addmm_impl_cpu_", left.dtype)
     return left.sizes[0], right.sizes[1]
 
 
@@ -85,6 +85,7 @@ def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
         )
         raise RuntimeError(msg)
     _require_dtype(left, right)
+    require_number("bmm", left.dtype)
     return left.sizes[0], left.sizes[1], right.sizes[2]
 
 
@@ -94,6 +95,7 @@ def _(self: TensorMeta, vec: TensorMeta) -> TensorMeta:
     if self.rank != 2 or vec.rank != 1 or not is_equal(self.sizes[1], vec.sizes[0]):
         msg = f"size mismatch, got input {printed(self.sizes)}, vec {printed(vec.sizes)}"
         raise RuntimeError(msg)
+    _require_dtype(self, vec)
     return fresh(self.sizes[:1], self.dtype, self)
 
 
@@ -104,6 +106,7 @@ def _(self: TensorMeta, tensor: TensorMeta) -> TensorMeta:
         msg = f"inconsistent tensor size, expected 1D tensors of one size, got {self} and {tensor}"
         raise RuntimeError(msg)
     _require_dtype(self, tensor)
+    require_number("dot", self.dtype)
     return fresh((), self.dtype, self)
 
 
@@ -127,12 +130,8 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
             places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
     channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
     sizes = (*batch, channels, *places)
-    last = spatial == 2 and (_is_last(input) or _is_last(weight))
+    last = spatial == 2 and any(is_channels_last_like(item.sizes, item.strides) for item in (input, weight))
     return fresh(sizes, input.dtype, input, channels_last_strides(sizes) if last else None)
-
-
-def _is_last(tensor: TensorMeta) -> bool:
-    return is_channels_last(tensor.sizes, tensor.strides) and not is_contiguous(tensor.sizes, tensor.strides)
 
 
 def _per_dim(numbers: object, count: int) -> list[int]:
@@ -183,6 +182,8 @@ def _(
     *ceil_mode: bool,
 ) -> tuple[TensorMeta, TensorMeta]:
     """Largest elements of windows and where they were."""
+    _require_image(self, RuntimeError)
+    require_number("max_pool2d", self.dtype)
     window, pad, spread = _pair(kernel_size), _pair(padding), _pair(dilation)
     step = _pair(stride) if stride else window
     height, width = (
@@ -205,6 +206,9 @@ def _(
     *_options: object,
 ) -> TensorMeta:
     """Means of windows."""
+    _require_image(self, IndexError)
+    if self.dtype is not DType.I64:
+        require_float("avg_pool2d_out_frame", self.dtype)
     window, pad = _pair(kernel_size), _pair(padding)
     step = _pair(stride) if stride else window
     height, width = (
@@ -214,21 +218,26 @@ def _(
     return _windows(self, height, width)
 
 
-def _windows(tensor: TensorMeta, height: Expr, width: Expr) -> TensorMeta:
+def _require_image(tensor: TensorMeta, error: type[Exception]) -> None:
     if tensor.rank not in (3, 4):
         msg = f"non-empty 3D or 4D (batch mode) tensor expected for input, but got {printed(tensor.sizes)}"
-        raise RuntimeError(msg)
+        raise error(msg)
+
+
+def _windows(tensor: TensorMeta, height: Expr, width: Expr) -> TensorMeta:
     if height.value < 1 or width.value < 1:
         msg = f"Calculated output size: ({height}x{width}). Output size is too small"
         raise RuntimeError(msg)
     sizes = (*tensor.sizes[:-2], height, width)
-    strides = suggested_strides(tensor)
-    return fresh(sizes, tensor.dtype, tensor, None if strides is None else channels_last_strides(sizes))
+    last = is_channels_last_like(tensor.sizes, tensor.strides)
+    return fresh(sizes, tensor.dtype, tensor, channels_last_strides(sizes) if last else None)
 
 
 @shape_rules.on(*aten("_adaptive_avg_pool2d"))
 def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     """Means of as many windows as asked for."""
+    _require_image(self, RuntimeError)
+    require_float("adaptive_avg_pool2d", self.dtype)
     height, width = (as_expr(size) for size in output_size)
     return _windows(self, height, width)
 
@@ -237,13 +246,10 @@ def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
 def _(
     query: TensorMeta, key: TensorMeta, value: TensorMeta, *_options: object, **_named: object
 ) -> tuple[TensorMeta, TensorMeta]:
-    """The result is laid out as (batch, length, heads, width); then the logsumexp of each row in f32."""
+    """The result has the query's sizes and layout; then the logsumexp of each row in f32."""
     batch, heads, length, _ = query.sizes
-    width = value.sizes[3]
-    inner = fresh((batch, length, heads, width), query.dtype, query)
-    strides = (inner.strides[0], inner.strides[2], inner.strides[1], inner.strides[3])
-    sizes = (batch, heads, length, width)
     dtype = DType.F64 if query.dtype is DType.F64 else DType.F32
     sums = fresh((batch, length, heads), dtype, query)
     order = (sums.strides[0], sums.strides[2], sums.strides[1])
-    return fresh(sizes, query.dtype, query, strides), fresh((batch, heads, length), dtype, query, order)
+    result = fresh(query.sizes, query.dtype, query, preserved_strides(query.sizes, query.strides))
+    return result, fresh((batch, heads, length), dtype, query, order)

@@ -1,6 +1,7 @@
 """Shape rules of element-by-element operators: broadcasting, promotion, and the result's layout."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import torch
@@ -9,15 +10,22 @@ from supple.expr import Expr
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import printed
-from supple.shapes.layout import format_strides, pointwise_strides
+from supple.shapes.layout import format_strides, pointwise_strides, preserved_strides
 from supple.shapes.promote import Operand, category, float_dtype, real_dtype, result_dtype
-from supple.shapes.rules import aten, broadcast, common_device, fresh, shape_rules
+from supple.shapes.rules import (
+    aten,
+    broadcast,
+    common_device,
+    fresh,
+    require_float,
+    require_number,
+    shape_rules,
+)
 
-#: One operand, result of the operand's type.
-SAME_UNARY: Final = (
-    "relu neg floor ceil trunc sign sgn square positive hardtanh hardswish hardsigmoid "
-    "leaky_relu elu softplus threshold celu mish gelu silu logit_same conj_physical frac"
-).split()
+#: One operand, result of the operand's type, which is not bool.
+SAME_UNARY: Final = "relu neg floor ceil trunc threshold conj_physical".split()
+#: The same of floating-point numbers only.
+ACTIVATIONS: Final = "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac".split()
 FLOAT_UNARY: Final = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
     "erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0"
@@ -25,10 +33,12 @@ FLOAT_UNARY: Final = (
 ARITHMETIC: Final = (
     "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor rsub.Scalar remainder.Tensor "
     "remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar maximum minimum fmax fmin "
-    "clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar copysign.Tensor hypot "
-    "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar heaviside xlogy.Tensor"
+    "clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar "
+    "pow.Tensor_Tensor heaviside xlogy.Tensor"
 ).split()
-FLOAT_BINARY: Final = ("div.Tensor div.Scalar true_divide.Tensor atan2 xlogy.Scalar_Other").split()
+FLOAT_BINARY: Final = (
+    "div.Tensor div.Scalar true_divide.Tensor atan2 copysign.Tensor xlogy.Scalar_Other"
+).split()
 COMPARE: Final = [
     f"{name}.{kind}" for name in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")
 ]
@@ -39,35 +49,75 @@ BITWISE: Final = (
 ).split()
 
 
-def pointwise(operands: Sequence[Operand], dtype: DType) -> TensorMeta:
-    """Return the metadata of a pointwise result of `dtype`; at least one operand is a tensor."""
-    tensors = [operand for operand in operands if isinstance(operand, TensorMeta)]
+def pointwise(operands: Sequence[Operand], dtype: DType, common: DType | None = None) -> TensorMeta:
+    """Return the metadata of a pointwise result of `dtype`; at least one operand is a tensor.
+
+    Args:
+        common: what operands are converted to first, `dtype` unless given. A converted operand is a dense copy.
+    """
+    wanted = dtype if common is None else common
+    tensors = [_converted(operand, wanted) for operand in operands if isinstance(operand, TensorMeta)]
     sizes = broadcast([tensor.sizes for tensor in tensors])
     strides = pointwise_strides(tensors, sizes, has_scalar=len(tensors) < len(operands))
     return TensorMeta(sizes, strides, dtype, common_device(tensors))
 
 
+def _converted(operand: TensorMeta, dtype: DType) -> TensorMeta:
+    if operand.dtype is dtype or operand.device != "cpu":
+        return operand
+    return replace(operand, strides=preserved_strides(operand.sizes, operand.strides))
+
+
 @shape_rules.on(*aten("abs"))
 def _(self: TensorMeta) -> TensorMeta:
     """The magnitude; of a complex number a real one."""
-    return pointwise((self,), real_dtype(self.dtype))
+    require_number("abs_cpu", self.dtype)
+    return pointwise((self,), real_dtype(self.dtype), self.dtype)
 
 
-@shape_rules.on(*aten(*(name for name in SAME_UNARY if name != "logit_same")))
+@shape_rules.on(*aten(*SAME_UNARY))
 def _(self: TensorMeta, *_args: object, **_kwargs: object) -> TensorMeta:
-    """The operand's type; later arguments are numbers."""
-    if self.dtype is DType.BOOL:
-        return _unary_of_bool(self)
+    """The operand's type, which is not bool; later arguments are numbers."""
+    require_number("unary operation", self.dtype)
     return pointwise((self,), self.dtype)
 
 
-def _unary_of_bool(operand: TensorMeta) -> TensorMeta:
-    return pointwise((operand,), operand.dtype)
+@shape_rules.on(*aten("sign", "sgn", "positive"))
+def _(self: TensorMeta) -> TensorMeta:
+    """The operand's type."""
+    return pointwise((self,), self.dtype)
+
+
+@shape_rules.on(*aten(*ACTIVATIONS))
+def _(self: TensorMeta, *_args: object, **_kwargs: object) -> TensorMeta:
+    """The operand's type, a floating-point one; later arguments are numbers."""
+    require_float("activation", self.dtype)
+    return pointwise((self,), self.dtype)
+
+
+@shape_rules.on(*aten("hardtanh"))
+def _(self: TensorMeta, min_val: float = -1, max_val: float = 1) -> TensorMeta:
+    """The operand's type; the layout of a copy."""
+    require_number("hardtanh", self.dtype)
+    return fresh(self.sizes, self.dtype, self, format_strides(self, None))
+
+
+@shape_rules.on(*aten("pow.Tensor_Scalar"))
+def _(self: TensorMeta, exponent: Operand) -> TensorMeta:
+    """The promoted type of both; the layout of a function of one tensor."""
+    return pointwise((self,), result_dtype((self, exponent)))
+
+
+@shape_rules.on(*aten("pow.Scalar"))
+def _(self: Operand, exponent: TensorMeta) -> TensorMeta:
+    """The promoted type of both, row-major."""
+    return fresh(exponent.sizes, result_dtype((self, exponent)), exponent)
 
 
 @shape_rules.on(*aten("round", "round.decimals"))
 def _(self: TensorMeta, *, decimals: int = 0) -> TensorMeta:
     """Half to even."""
+    require_number("round_vml_cpu", self.dtype)
     return pointwise((self,), self.dtype)
 
 
@@ -86,7 +136,7 @@ def _(self: TensorMeta) -> TensorMeta:
 @shape_rules.on(*aten("isnan", "isinf", "isfinite", "logical_not", "signbit", "isneginf", "isposinf"))
 def _(self: TensorMeta) -> TensorMeta:
     """A truth value per element."""
-    return pointwise((self,), DType.BOOL)
+    return pointwise((self,), DType.BOOL, self.dtype)
 
 
 @shape_rules.on(*aten("bitwise_not"))
@@ -103,15 +153,23 @@ def _(self: Operand, other: Operand, *, alpha: complex = 1) -> TensorMeta:
     return pointwise(operands, result_dtype(operands))
 
 
-@shape_rules.on(*aten("sub.Tensor", "sub.Scalar", "rsub.Tensor", "rsub.Scalar"))
+@shape_rules.on(*aten("rsub.Tensor", "rsub.Scalar"))
 def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
-    """The promoted type of both; two bools have no difference."""
-    operands = (self, other)
-    dtype = result_dtype(operands)
-    if dtype is DType.BOOL:
-        msg = "Subtraction, the `-` operator, with two bool tensors is not supported. Use `^` or logical_xor."
+    """The difference the other way round."""
+    return _difference((other, self))
+
+
+@shape_rules.on(*aten("sub.Tensor", "sub.Scalar"))
+def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
+    """The promoted type of both; bools have no difference."""
+    return _difference((self, other))
+
+
+def _difference(operands: tuple[Operand, Operand]) -> TensorMeta:
+    if any(isinstance(x, bool) or (isinstance(x, TensorMeta) and x.dtype is DType.BOOL) for x in operands):
+        msg = "Subtraction, the `-` operator, with a bool tensor is not supported. Use `^` or logical_xor."
         raise RuntimeError(msg)
-    return pointwise(operands, dtype)
+    return pointwise(operands, result_dtype(operands))
 
 
 @shape_rules.on(*aten(*FLOAT_BINARY))
@@ -119,6 +177,14 @@ def _(self: Operand, other: Operand) -> TensorMeta:
     """The promoted type of both; integers give the default floating type."""
     operands = (self, other)
     return pointwise(operands, float_dtype(result_dtype(operands)))
+
+
+@shape_rules.on(*aten("hypot"))
+def _(self: TensorMeta, other: TensorMeta) -> TensorMeta:
+    """The promoted type of both, a floating-point one."""
+    dtype = result_dtype((self, other))
+    require_float("hypot_cpu", dtype)
+    return pointwise((self, other), dtype)
 
 
 @shape_rules.on(*aten("div.Tensor_mode", "div.Scalar_mode"))
@@ -132,13 +198,13 @@ def _(self: Operand, other: Operand, *, rounding_mode: str | None = None) -> Ten
 @shape_rules.on(*aten(*COMPARE))
 def _(self: Operand, other: Operand) -> TensorMeta:
     """A truth value per element."""
-    return pointwise((self, other), DType.BOOL)
+    return pointwise((self, other), DType.BOOL, result_dtype((self, other)))
 
 
 @shape_rules.on(*aten("logical_and", "logical_or", "logical_xor"))
 def _(self: TensorMeta, other: TensorMeta) -> TensorMeta:
     """A truth value per element, of any types."""
-    return pointwise((self, other), DType.BOOL)
+    return pointwise((self, other), DType.BOOL, result_dtype((self, other)))
 
 
 @shape_rules.on(*aten(*BITWISE))
@@ -162,7 +228,8 @@ def _(condition: TensorMeta, self: Operand, other: Operand) -> TensorMeta:
     if condition.dtype not in (DType.BOOL, DType.U8):
         msg = f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.torch}"
         raise RuntimeError(msg)
-    return pointwise((condition, self, other), result_dtype((self, other)))
+    dtype = result_dtype((self, other))
+    return pointwise((replace(condition, dtype=dtype), self, other), dtype)
 
 
 @shape_rules.on(*aten("clamp", "clamp.Tensor"))
@@ -178,7 +245,8 @@ def _(self: TensorMeta, min: Operand | None = None, max: Operand | None = None) 
 
 @shape_rules.on(*aten("lerp.Scalar", "lerp.Tensor"))
 def _(self: TensorMeta, end: TensorMeta, weight: Operand) -> TensorMeta:
-    """All of one type."""
+    """All of one type, a floating-point one."""
+    require_float("lerp_kernel_scalar", self.dtype)
     if self.dtype is not end.dtype:
         msg = f"expected dtype {self.dtype.torch} for `end` but got dtype {end.dtype.torch}"
         raise RuntimeError(msg)
@@ -190,18 +258,17 @@ def _(self: TensorMeta, end: TensorMeta, weight: Operand) -> TensorMeta:
 def _(self: TensorMeta, tensor1: TensorMeta, tensor2: TensorMeta, *, value: complex = 1) -> TensorMeta:
     """self + value * (tensor1 op tensor2)."""
     operands = (self, tensor1, tensor2)
+    require_number("addcmul_cpu_out", result_dtype(operands))
     return pointwise(operands, result_dtype(operands))
 
 
 @shape_rules.on(*aten("masked_fill.Scalar", "masked_fill.Tensor"))
 def _(self: TensorMeta, mask: TensorMeta, value: Operand) -> TensorMeta:
-    """The tensor's type; the layout of a copy of the tensor, expanded to the broadcast shape."""
+    """The tensor's type, row-major."""
     if mask.dtype is not DType.BOOL:
         msg = f"masked_fill only supports boolean masks, but got mask with dtype {mask.dtype.torch}"
         raise RuntimeError(msg)
-    sizes = broadcast((self.sizes, mask.sizes))
-    wide = expanded(self, sizes)
-    return fresh(sizes, self.dtype, self, format_strides(wide, None))
+    return fresh(broadcast((self.sizes, mask.sizes)), self.dtype, self)
 
 
 def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
@@ -263,6 +330,7 @@ def _(self: TensorMeta, *, memory_format: torch.memory_format | None = None) -> 
 def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *_numbers: float) -> TensorMeta:
     """Element by element, or one number (reduction 1: mean, 2: sum)."""
     operands = (self, target)
+    require_float("mse_cpu", result_dtype(operands))
     wide = pointwise(operands, result_dtype(operands))
     return wide if reduction == 0 else fresh((), wide.dtype, self)
 
@@ -270,6 +338,7 @@ def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *_numbers: float
 @shape_rules.on(*aten("glu"))
 def _(self: TensorMeta, dim: int = -1) -> TensorMeta:
     """The first half times the sigmoid of the second."""
+    require_float("glu_cpu", self.dtype)
     place = dim % self.rank
     if self.sizes[place].value % 2:
         msg = f"Halving dimension must be even, but dimension {place} is size {self.sizes[place]}"

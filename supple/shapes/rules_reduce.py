@@ -8,9 +8,24 @@ from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, ZERO
-from supple.shapes.layout import channels_last_strides, is_channels_last, is_contiguous, preserved_strides
+from supple.shapes.layout import (
+    channels_last_strides,
+    is_channels_last,
+    is_channels_last_like,
+    is_contiguous,
+    preserved_strides,
+)
 from supple.shapes.promote import category, float_dtype, real_dtype
-from supple.shapes.rules import aten, as_dtype, fresh, shape_rules, wrapped_dim, wrapped_dims
+from supple.shapes.rules import (
+    aten,
+    as_dtype,
+    fresh,
+    require_float,
+    require_number,
+    shape_rules,
+    wrapped_dim,
+    wrapped_dims,
+)
 
 Dims = Sequence[int] | int | None
 
@@ -83,6 +98,9 @@ def _(
 @shape_rules.on(*aten("amax", "amin"))
 def _(self: TensorMeta, dim: Dims = (), keepdim: bool = False) -> TensorMeta:
     """The operand's type; an empty dimension has no largest element."""
+    if not dim and ZERO in self.sizes:
+        msg = "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify it with 'dim'."
+        raise RuntimeError(msg)
     _require_elements(self, reduced_dims(dim, self.rank))
     return reduced(self, dim, self.dtype, keepdim=keepdim)
 
@@ -96,6 +114,7 @@ def _require_elements(tensor: TensorMeta, dims: Sequence[int]) -> None:
 @shape_rules.on(*aten("argmax", "argmin"))
 def _(self: TensorMeta, dim: int | None = None, keepdim: bool = False) -> TensorMeta:
     """A position."""
+    require_number("argmax_cpu", self.dtype)
     _require_elements(self, reduced_dims(dim, self.rank))
     return reduced(self, dim, DType.I64, keepdim=keepdim)
 
@@ -210,6 +229,7 @@ def _(
     eps: float,
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor, the mean and the reciprocal deviation of each row."""
+    require_float("LayerNormKernelImpl", input.dtype)
     count = len(normalized_shape)
     outer, inner = input.sizes[: input.rank - count], input.sizes[input.rank - count :]
     if tuple(size.value for size in inner) != tuple(normalized_shape) or not count:
@@ -233,6 +253,7 @@ def _(
     input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *numbers: int
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor, the mean and the reciprocal deviation of each group."""
+    require_float("GroupNormKernelImpl", input.dtype)
     batch, channels, _, group = numbers[:4]
     if channels % group:
         msg = (
@@ -247,6 +268,13 @@ def _(
 
 def suggested_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
     """Return channels-last strides for a channels-last tensor, None (row-major) for any other."""
+    return (
+        channels_last_strides(tensor.sizes) if is_channels_last_like(tensor.sizes, tensor.strides) else None
+    )
+
+
+def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
+    """Return channels-last strides for a dense channels-last tensor, None (row-major) for any other."""
     if is_contiguous(tensor.sizes, tensor.strides) or not is_channels_last(tensor.sizes, tensor.strides):
         return None
     return channels_last_strides(tensor.sizes)
@@ -260,9 +288,10 @@ def _(
     *rest: object,
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors."""
+    require_float("batch_norm", input.dtype)
     count = input.sizes[1] if rest[2] else ZERO
     stat = fresh((count,), DType.F32 if input.dtype.is_low_precision else input.dtype, input)
-    return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
+    return fresh(input.sizes, input.dtype, input, kept_strides(input)), stat, stat
 
 
 @shape_rules.on(*aten("_native_batch_norm_legit_no_training"))
@@ -274,7 +303,7 @@ def _(
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """As native_batch_norm outside training."""
     stat = fresh((0,), DType.F32 if input.dtype.is_low_precision else input.dtype, input)
-    return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
+    return fresh(input.sizes, input.dtype, input, kept_strides(input)), stat, stat
 
 
 @shape_rules.on(*aten("nll_loss_forward"))

@@ -1,7 +1,6 @@
 """Shape rules of views: other sizes, strides and offset over the same storage."""
 
 from collections.abc import Sequence
-from math import prod
 
 import torch
 
@@ -14,9 +13,7 @@ from supple.shapes.rules import Size, aten, shape_rules, view_of, wrapped_dim, w
 from supple.shapes.rules_pointwise import expanded
 
 
-@shape_rules.on(
-    *aten("alias", "detach", "lift_fresh", "lift", "view_as", "_conj", "_neg_view", "detach_")[:4]
-)
+@shape_rules.on(*aten("alias", "detach", "lift_fresh", "lift"))
 def _(self: TensorMeta) -> TensorMeta:
     """The tensor seen again."""
     return view_of(self, self.sizes, self.strides)
@@ -180,7 +177,7 @@ def _(
     """A range of a dimension; bounds are clamped, negative ones count from the end."""
     if not self.rank:
         msg = "slice() cannot be applied to a 0-dim tensor."
-        raise RuntimeError(msg)
+        raise IndexError(msg)
     place = wrapped_dim(dim, self.rank)
     if step <= 0:
         msg = "slice step must be positive"
@@ -235,6 +232,9 @@ def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[Tensor
 @shape_rules.on(*aten("split.Tensor"))
 def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     """Pieces of one length; the last may be shorter."""
+    if not self.rank:
+        msg = "split expects at least a 1-dimensional tensor"
+        raise RuntimeError(msg)
     place = wrapped_dim(dim, self.rank)
     size, length = self.sizes[place].value, as_expr(split_size).value
     if length < 0 or (length == 0 and size):
@@ -311,8 +311,3 @@ def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
     if self.rank:
         sizes[place], strides[place] = as_expr((length - size) // step + 1), inner * step
     return view_of(self, [*sizes, size], [*strides, inner])
-
-
-def element_count(sizes: Sequence[int]) -> int:
-    """Return the number of elements of constant sizes."""
-    return prod(sizes)
