@@ -208,6 +208,59 @@ def _(reader: Reader, guard: Guard) -> str:
     return f"the code of {guard.source} was {was}, is {now}{detail}"
 
 
+@explain_rules.on(Kind.EMPTY)
+def _(reader: Reader, guard: Guard) -> str:
+    """What is there now."""
+    return f"{guard.source} was empty, is {_short(reader.value(guard.source))}"
+
+
+@explain_rules.on(Kind.ALL)
+def _(reader: Reader, guard: Guard) -> str:
+    """The first condition that fails."""
+    parts = cast("tuple[Guard, ...]", guard.expected)
+    failed = next((part for part in parts if not _holds(reader, part)), parts[-1])
+    return explain_rules[failed.kind](reader, failed)
+
+
+def _holds(reader: Reader, part: Guard) -> bool:
+    return hold_rules[part.kind](reader.value(part.source), part.expected)
+
+
+Holds = Callable[[object, object], bool]
+hold_rules: Final[Rules[Holds]] = Rules("guard holds")
+"""Whether a part of an ALL guard holds for (the value at its source, what it expects)."""
+
+
+@hold_rules.on(Kind.EMPTY)
+def _(value: object, _: object) -> bool:
+    """False."""
+    return not value
+
+
+@hold_rules.on(Kind.HAS_KEY)
+def _(value: object, expected: object) -> bool:
+    """The key is there."""
+    return expected in cast("dict[object, object]", value)
+
+
+@hold_rules.on(Kind.LACKS_KEY)
+def _(value: object, expected: object) -> bool:
+    """The key is not there."""
+    return expected not in cast("dict[object, object]", value)
+
+
+@hold_rules.on(Kind.LACKS_ATTRIBUTE)
+def _(value: object, expected: object) -> bool:
+    """The object's own dict has no such name."""
+    return expected not in vars(value)
+
+
+@hold_rules.on(Kind.LACKS_CLASS_ATTRIBUTE)
+def _(value: object, expected: object) -> bool:
+    """No class of the MRO has the name."""
+    return all(expected not in vars(cls) for cls in cast("type", value).__mro__)
+
+
 @explain_rules.on(Kind.LENGTH)
 def _(reader: Reader, guard: Guard) -> str:
     """The two lengths."""

@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
+from typing import cast
 
 from supple.capture.guards.explain import Reader
 from supple.capture.guards.kinds import Guard, Identity, Kind
@@ -35,6 +36,9 @@ def _weak_guard(guard: Guard, made: dict[str, Source]) -> Guard:
     if guard.kind is Kind.IS and is_weak(guard.expected):
         identity = Identity(id(guard.expected), _label(guard.expected))
         return replace(guard, source=source, kind=Kind.ID, expected=identity, others=others)
+    if guard.kind is Kind.ALL:
+        parts = tuple(_weak_guard(part, made) for part in cast("tuple[Guard, ...]", guard.expected))
+        return replace(guard, source=source, expected=parts)
     if source is guard.source and not others:
         return guard
     return replace(guard, source=source, others=others)

@@ -15,6 +15,7 @@ class Kind(Enum):
     IS = "IS"  # x is expected (the entry holds it: classes, modules, functions of torch, None)
     ID = "ID"  # id(x) == expected.key; the entry dies with the object
     CODE = "CODE"  # x.__code__ is expected
+    EMPTY = "EMPTY"  # x is false: an empty container
     LENGTH = "LENGTH"  # len(x) == expected
     KEYS = "KEYS"  # list(x) == expected, keys of a dict in order
     HAS_KEY = "HAS_KEY"  # expected in x, for dicts and sets
@@ -26,6 +27,7 @@ class Kind(Enum):
     NO_GRADIENT = "NO_GRADIENT"  # x.grad is None
     SAME = "SAME"  # x is the value at the other source
     DISTINCT = "DISTINCT"  # the values at these sources are different objects (and storages)
+    ALL = "ALL"  # all guards in expected, which read the object at the source alone
     STATE = "STATE"  # process and thread state, a StateExpectation
 
 

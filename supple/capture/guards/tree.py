@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from supple.capture.guards.explain import line_of
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
@@ -56,6 +57,8 @@ def describe(guard: Guard) -> str:
             detail = ", ".join(f"{name}={value}" for name, value in compared(expected))
         case Identity():
             detail = expected.label
+        case tuple() if guard.kind is Kind.ALL:
+            detail = ", ".join(_part(part) for part in cast("tuple[Guard, ...]", expected))
         case type():
             detail = f"{expected.__module__}.{expected.__qualname__}"
         case None if guard.kind is not Kind.IS and guard.kind is not Kind.EQUALS:
@@ -64,3 +67,8 @@ def describe(guard: Guard) -> str:
             detail = repr(expected)
     others = ", ".join(str(source) for source in guard.others)
     return " ".join(part for part in (guard.kind.value, detail, others) if part)
+
+
+def _part(guard: Guard) -> str:
+    where = f" {guard.source}" if guard.kind is Kind.EMPTY else ""
+    return f"{describe(guard)}{where}"

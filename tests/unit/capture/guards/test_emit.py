@@ -225,6 +225,29 @@ def test_missing_attributes_are_compared() -> None:
     assert made(Empty()) == 1
 
 
+def test_a_class_attribute_that_comes_by_a_base_is_noticed() -> None:
+    class Base:
+        pass
+
+    class Sub(Base):
+        pass
+
+    class Other:
+        n = 1
+
+    made = check(
+        Guard(pinned("K", Sub), Kind.LACKS_CLASS_ATTRIBUTE, "n"),
+        Guard(pinned("K", Sub), Kind.LACKS_CLASS_ATTRIBUTE, "m"),
+        Guard(X, Kind.LACKS_CLASS_ATTRIBUTE, "n"),
+    )
+    assert made(Sub) is None
+    assert made(Other) == 2
+    Base.m = 1  # type: ignore[attr-defined]
+    assert made(Sub) == 1
+    Sub.__bases__ = (Other,)
+    assert made(Sub) == 0
+
+
 def test_a_gradient_is_noticed() -> None:
     x = torch.ones(2, requires_grad=True)
     made = check(Guard(X, Kind.NO_GRADIENT))
