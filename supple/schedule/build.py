@@ -291,7 +291,7 @@ class Builder:
 
     def computing_cost(self, definition: Definition) -> int:
         """Return the rough cost of one point, loads of what is kept included."""
-        return definition.cost + sum(self.cost(load.buffer) for load in definition.loads)
+        return definition.arithmetic + sum(self.cost(load.buffer) for load in definition.loads)
 
     def phase_of(self, name: str) -> int:
         """Return the first phase in which a value can be computed."""

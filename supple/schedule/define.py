@@ -80,9 +80,13 @@ class Definition:
         return tuple(item for item in self.body if isinstance(item, Load))
 
     @property
-    def cost(self) -> int:
-        """Rough scalar cost of the body, loads included."""
-        return sum(cost_of(item.op) if isinstance(item, Compute) else 1 for item in self.body)
+    def arithmetic(self) -> int:
+        """Rough scalar cost of the body without its loads."""
+        return sum(
+            cost_of(item.op) if isinstance(item, Compute) else 1
+            for item in self.body
+            if not isinstance(item, Load)
+        )
 
     @property
     def is_map(self) -> bool:

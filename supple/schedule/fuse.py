@@ -79,8 +79,7 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
     streams: dict[str, int] = {}
     seeds: set[str] = set()
     for name, definition in lowered.definitions.items():
-        own = 0 if definition.is_map and definition.body else definition.cost
-        costs[name] = own + sum(costs.get(load.buffer, 0) for load in definition.loads)
+        costs[name] = definition.arithmetic + sum(costs.get(load.buffer, 1) for load in definition.loads)
         streams[name] = sum(_streams(load, definition, lowered, streams) for load in definition.loads)
         if name in memory or definition.reduce is not None:
             seeds.add(name)
@@ -89,7 +88,7 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
         elif not fusion or _is_seed(definition, readers.get(name, ()), costs[name], streams[name]):
             seeds.add(name)
         if name in seeds:
-            costs[name], streams[name] = 0, 1
+            costs[name], streams[name] = 1, 1
     return tuple(name for name in lowered.definitions if name in seeds)
 
 
@@ -276,9 +275,8 @@ class Fusion:
 
     def _cost(self, name: str) -> int:
         definition = self.lowered.definitions[name]
-        return definition.cost + sum(
-            self._cost(load.buffer) for load in definition.loads if load.buffer not in self.sources
-        )
+        loads = (1 if load.buffer in self.sources else self._cost(load.buffer) for load in definition.loads)
+        return definition.arithmetic + sum(loads)
 
     def _is_profitable(self, merged: Kernel, guest: Kernel) -> bool:
         """Refuse kernels with too many streams, and stores down the columns of a long reduction."""

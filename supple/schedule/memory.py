@@ -1,8 +1,8 @@
 """Memory: when values die, and which later value takes over a dead buffer.
 
-A buffer that is only looked at through one view is allocated in the view's sizes and strides. A temporary that
-a kernel writes takes over the buffer of a dead one of the same metadata. Inputs, outputs and results of library
-calls are never taken over; neither is a buffer that a live view or a result may share.
+A buffer that is only looked at through one view is allocated in the view's sizes and strides. A temporary
+that a kernel writes takes over the buffer of a dead one of the same metadata. Inputs, outputs and results of
+library calls are never taken over; neither is a buffer that a live view or a result may share.
 """
 
 from collections.abc import Mapping, Sequence

@@ -5,6 +5,7 @@ from supple.expr import const
 from supple.ir.graph.nodes import Graph
 from supple.ir.host.nodes import Host
 from supple.ir.loops.nodes import Access, Nest, Role
+from supple.ir.loops.text import text as loops_text
 from supple.ir.program import Scheduled, Target
 from supple.schedule import create, gather, pointwise, reduce, views
 from supple.schedule.build import Kernel, build
@@ -55,7 +56,7 @@ def _nest(kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Tar
 
 def _announce(named: Nest, nest: Nest) -> None:
     if events.listening():
-        events.emit(events.KernelFused(named.name, nest.origin, repr(named)))
+        events.emit(events.KernelFused(named.name, nest.origin, loops_text(named)))
 
 
 def _host(lowered: Lowered, steps: Steps) -> Host:
