@@ -38,3 +38,46 @@ def test_compiling_a_model_loads_no_compiler_of_torch(backend: str) -> None:
     plain = loaded("import torch\ntorch.nn.Linear(8, 8)(torch.ones(4, 8))")
     modules = loaded("import sys\n" + MODEL.format(backend=backend)) - plain
     assert sorted(name for name in modules if name.startswith(BANNED)) == []
+
+
+BLOCKS = """
+import torch, supple
+from torch import nn
+import torch.nn.functional as F
+
+class Blocks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(32, 16), nn.Embedding(8, 16)
+        self.norm, self.mix, self.out = nn.LayerNorm(16), nn.Linear(16, 48), nn.Linear(16, 16)
+        self.patch, self.scale = nn.Conv2d(3, 16, 4, 4), nn.Parameter(torch.ones(16))
+
+    def rms(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
+
+    def attend(self, x, mask):
+        q, k, v = (part.unflatten(-1, (2, 8)).transpose(1, 2) for part in self.mix(self.norm(x)).split(16, -1))
+        angle = torch.arange(8.0)[:, None] * 0.1
+        q = torch.cat([q[..., 4:] * angle.cos(), q[..., :4] * angle.sin()], -1)
+        return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).reshape(x.shape))
+
+    def forward(self, ids, picture):
+        mask = torch.ones(8, 8, dtype=torch.bool).tril()[None, None]
+        x = self.words(ids) + self.places(torch.arange(8)) + self.patch(picture).flatten(2).transpose(1, 2).mean(1, True)
+        x = x + self.attend(x, mask)
+        x = x + F.silu(self.out(self.rms(x))) * F.gelu(self.out(x), approximate="tanh")
+        return F.log_softmax(x[:, -1], -1), x.max(-1).values.tanh()
+
+model = Blocks().eval()
+with torch.no_grad():
+    inputs = torch.arange(16).view(2, 8), torch.randn(2, 3, 8, 8)
+    got = supple.compile(model, fullgraph=True)(*inputs)
+    assert all((a - b).abs().max() < 1e-5 for a, b in zip(got, model(*inputs)))
+assert supple.stats()["graphs"] == 1, supple.stats()
+"""
+
+
+def test_compiling_transformer_blocks_loads_no_compiler_of_torch() -> None:
+    plain = loaded("import torch\ntorch.nn.Linear(8, 8)(torch.ones(4, 8))")
+    modules = loaded(BLOCKS) - plain
+    assert sorted(name for name in modules if name.startswith(BANNED)) == []
