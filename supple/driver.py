@@ -10,13 +10,18 @@ import torch
 
 from supple import autograd, codegen
 from supple.base import events
-from supple.base.errors import InvalidBackendError
+from supple.base.errors import InvalidBackendError, SpecError
 from supple.base.options import Options
 from supple.base.stable import digest
 from supple.capture.frame import CompileGraph
+from supple.ir.graph import spec as graph_spec
+from supple.ir.graph import text as graph_text
 from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Arg, Graph, Var, map_arg
+from supple.ir.host import spec as host_spec
 from supple.ir.host.nodes import Extern
+from supple.ir.loops import spec as nest_spec
+from supple.ir.loops import text as nest_text
 from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
 from supple.schedule import schedule
@@ -150,15 +155,48 @@ LOADED: Final = Loaded()
 
 
 def build(graph: Graph, options: Options) -> Run:
-    """Schedule, compile and load a functional ATen graph."""
+    """Schedule, compile and load a functional ATen graph.
+
+    Raises:
+        SpecError: under `options.check`, when a stage made a program that breaks its language's rules.
+    """
     target = codegen.host_target()
+    check_graph(graph, options.check)
     with timed("schedule"):
         scheduled = schedule(graph, target, fusion=options.fusion)
+    check_scheduled(scheduled, options.check)
     announce(scheduled)
     with timed("codegen"):
         artifact = codegen.emit(scheduled, target)
     with timed("load"):
         return load(artifact)
+
+
+def check_graph(graph: Graph, level: int) -> None:
+    """Check a decomposed graph: its spec from level 1 on, and from level 2 on that its text reads back."""
+    if level >= 1:
+        graph_spec.check_core(graph)
+    if level >= 2:
+        text = graph_text.text(graph)
+        if "opaque(" not in text:
+            _require_equal(graph_text.text(graph_text.parse(text)), text)
+
+
+def check_scheduled(scheduled: Scheduled, level: int) -> None:
+    """Check kernels and host program, as `check_graph` does."""
+    if level >= 1:
+        for nest in scheduled.nests:
+            nest_spec.check(nest)
+        host_spec.check(scheduled.host)
+    if level >= 2:
+        for nest in scheduled.nests:
+            _require_equal(nest_text.parse(nest_text.text(nest)), nest)
+
+
+def _require_equal(read: object, written: object) -> None:
+    if read != written:
+        msg = f"the text reads back as another program: {read} in place of {written}"
+        raise SpecError(msg)
 
 
 def stable_key(graph: Graph, options: Options) -> str | None:

@@ -19,6 +19,7 @@ from supple.capture.guards.kinds import Guard, Kind, TensorExpectation
 from supple.capture.guards.tree import text as tree_text
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
+from supple.ir.graph.text import text as graph_text
 from supple.runtime.entries import Entry
 from supple.torch_private import dispatch_keys
 
@@ -156,12 +157,3 @@ def _argument_guard(name: str, value: object) -> Guard:
         dispatch_keys(value),
     )
     return Guard(local(name), Kind.TENSOR, expected)
-
-
-def graph_text(graph: Graph) -> str:
-    """Return a graph as readable lines: inputs, one line per node, outputs."""
-    lines = [f"input {item.name}: {item.meta}  # {item.source}" for item in graph.inputs]
-    for node in graph.nodes:
-        args = [str(arg) for arg in node.args] + [f"{name}={value}" for name, value in node.kwargs.items()]
-        lines.append(f"{node.name} = {node.op.name}({', '.join(args)})")
-    return "\n".join((*lines, f"return {', '.join(map(str, graph.outputs))}"))
