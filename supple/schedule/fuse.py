@@ -24,6 +24,7 @@ from supple.schedule.lower import Lowered
 CHEAP: Final = 4
 BROADCAST_CHEAP: Final = 6
 RECOMPUTE_CHEAP: Final = 16
+FEW_TIMES: Final = 4
 MOST_SOURCES: Final = 24
 SMALL_POINTS: Final = 65536
 COLUMN_LIMIT: Final = 1024
@@ -106,17 +107,19 @@ def _is_seed(definition: Definition, readers: tuple[Definition, ...], cost: int,
         return True
     if not definition.loads and cost <= CHEAP:
         return False
-    if cost > BROADCAST_CHEAP and any(_repeats(definition, reader) for reader in readers):
-        return True
+    for reader in readers:
+        limit = RECOMPUTE_CHEAP if _repeats(definition, reader) <= FEW_TIMES else BROADCAST_CHEAP
+        if cost > limit and _repeats(definition, reader) > 1:
+            return True
     return len(readers) > 1 and (cost > CHEAP or streams > 1)
 
 
-def _repeats(definition: Definition, reader: Definition) -> bool:
-    """Tell whether a reader runs over more points than the value has."""
+def _repeats(definition: Definition, reader: Definition) -> int:
+    """Return how many times a reader's points are more than the value's; many where that is not known."""
     mine, theirs = definition.meta.numel, numel(reader.domain)
     if mine.is_const and theirs.is_const:
-        return theirs.value > mine.value
-    return mine is not theirs
+        return theirs.value // max(mine.value, 1)
+    return 1 if mine is theirs else FEW_TIMES + 1
 
 
 class Fusion:
