@@ -134,7 +134,8 @@ class SequenceValue(Value):
         return SequenceIterator(self)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
-        fields: tuple[str, ...] = getattr(self.kind, "_fields", ())
+        # Named tuples have `_fields`; torch's result tuples (`max` with a dimension) name theirs for `match`.
+        fields: tuple[str, ...] = getattr(self.kind, "_fields", None) or getattr(self.kind, "__match_args__", ())
         if name in fields:
             return self.at(machine, fields.index(name))
         if name == "maxlen" and issubclass(self.kind, collections.deque):
