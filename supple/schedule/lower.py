@@ -138,7 +138,7 @@ def lower(graph: Graph) -> Lowered:
 
 
 def _is_live(call: Call, live: Container[str]) -> bool:
-    return not call.op.is_pure or any(name in live for name in call.names)
+    return not call.op.is_pure or any(name is not None and name in live for name in call.names)
 
 
 def _live(state: Lowering, graph: Graph) -> set[str]:
