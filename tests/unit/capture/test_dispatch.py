@@ -1,0 +1,52 @@
+"""Dispatch: guards are checked against their own call; a failing guard is an error of the compiler."""
+
+import pytest
+import torch
+
+from supple.base.options import Options
+from supple.capture import compilation, dispatch
+from supple.capture.guards.kinds import Guard, Kind
+from supple.capture.source import local
+from supple.errors import InternalError
+from supple.ir.graph.interp import compile_python
+
+COMPILER = compilation.Compiler(lambda graph, examples: compile_python(graph), Options())
+
+
+def scaled(x: torch.Tensor, n: int = 2) -> torch.Tensor:
+    return x * n
+
+
+def call(*args: object) -> compilation.Call:
+    return compilation.Call(scaled, args, {}, {"x": args[0], "n": 2})
+
+
+def test_guards_that_do_not_hold_for_their_own_call_are_an_error() -> None:
+    with pytest.raises(InternalError, match=r"L\['n'\] was 3, is 2"):
+        compilation.checked(call(torch.ones(2)), (Guard(local("n"), Kind.EQUALS, 3),))
+
+
+def test_guards_on_arguments_alone_hold_for_arguments_like_these() -> None:
+    guards = compilation.argument_guards(call(torch.ones(2)))
+    made = compilation.checked(call(torch.ones(2)), guards)
+    assert made.check(torch.zeros(2)) is None
+    assert made.check(torch.zeros(3)) == 0
+    assert made.check(torch.zeros(2), 2.0) == 1
+
+
+def test_a_hit_costs_no_capture() -> None:
+    versions = dispatch.Versions(scaled, COMPILER)
+    assert torch.equal(versions.call((torch.ones(2),), {}), torch.full((2,), 2.0))
+    [entry] = versions.entries.all
+    assert versions.find((torch.ones(2),), {}) is entry
+    assert versions.find((torch.ones(3),), {}) is None
+    assert versions.find((), {}) is None
+
+
+def test_one_line_has_every_part() -> None:
+    stack = (compilation.place_of(scaled),)
+    reason = dispatch.Unsupported(dispatch.LIMIT, stack, function="f", count=3, last="L['n'] was 1, is 2")
+    line = dispatch.one_line("f", reason)
+    assert line.startswith("f runs eager: f was compiled 3 times")
+    assert "test_dispatch.py" in line
+    assert "\n" not in line
