@@ -30,7 +30,7 @@ from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, aten_op
 from supple.shapes.fake import FakeTensor, Faking, fake_from, meta_of
-from supple.shapes.writes import is_writer, write_of
+from supple.shapes.writes import completed, is_writer, write_of
 from supple.torch_private import OpOverload, is_composite
 
 
@@ -162,6 +162,18 @@ class Recorder(Faking):
             cell = Cell(base.storage, (*base.chain, step), value, base.storage.version)
             self._cells[id(view)] = (view, cell)
 
+    def _record_reshape(self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
+        """Record an operator that turns a tensor into a view of itself (`squeeze_`): no memory is written.
+
+        Raises:
+            NotFunctional: the tensor is an input, whose own sizes would change.
+        """
+        target = cast("torch.Tensor", args[0])
+        if self.cell(target).storage.input is not None:
+            msg = f"{op.name}_ of an input"
+            raise NotFunctional(msg)
+        self._record_view(op, args, kwargs, target)
+
     def _steps(
         self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object], result: object
     ) -> list[tuple[torch.Tensor, ViewStep]]:
@@ -188,7 +200,10 @@ class Recorder(Faking):
 
     def _record_write(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         found = write_of(func)
-        if found is None or torch.Tag.inplace_view in func.tags:
+        if found is not None and torch.Tag.inplace_view in func.tags:
+            self._record_reshape(aten_op(found.pure), args, kwargs)
+            return
+        if found is None:
             msg = f"{func} has no pure form"
             raise NotFunctional(msg)
         named = dict(kwargs)
@@ -196,7 +211,9 @@ class Recorder(Faking):
         target = cast("torch.Tensor", args[written] if isinstance(written, int) else named.pop(written))
         cell = self.cell(target)
         new = self.builder.emit(
-            aten_op(found.pure), self._args(args), {name: self._arg(arg) for name, arg in named.items()}
+            aten_op(found.pure),
+            self._args(completed(func, args)),
+            {name: self._arg(arg) for name, arg in named.items()},
         )
         wanted = read(self.builder, cell).meta
         if self.builder.tensor_meta(new).dtype is not wanted.dtype:

@@ -20,7 +20,7 @@ from supple.shapes import meta_kernels
 from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
 from supple.shapes.rules import ShapeRule
 from supple.shapes.table import shape_rules
-from supple.shapes.writes import Write, is_writer, write_of
+from supple.shapes.writes import Write, completed, is_writer, write_of
 from supple.torch_private import (
     DispatchMode,
     OpOverload,
@@ -183,7 +183,7 @@ def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, ob
     write = write_of(func) if is_writer(func) else None
     pure = None if write is None else shape_rules.find(write.pure)
     if write is not None and pure is not None:
-        return _written(func, write, pure, args, kwargs)
+        return _written(func, write, pure, completed(func, args), kwargs)
     return meta_kernels.run(func, args, kwargs, fake_from, Faking)
 
 

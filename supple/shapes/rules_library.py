@@ -130,8 +130,29 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
             places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
     channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
     sizes = (*batch, channels, *places)
-    last = spatial == 2 and any(is_channels_last_like(item.sizes, item.strides) for item in (input, weight))
-    return fresh(sizes, input.dtype, input, channels_last_strides(sizes) if last else None)
+    return fresh(sizes, input.dtype, input, _convolved_strides(input, weight, sizes))
+
+
+def _convolved_strides(
+    input: TensorMeta, weight: TensorMeta, sizes: tuple[Expr, ...]
+) -> tuple[Expr, ...] | None:
+    """Return channels-last strides when the image or the weight has that layout, else None (row-major).
+
+    With one spatial dimension, which counts as an image of height 1, only the weight decides.
+    """
+    if len(sizes) == 3:
+        filter_ = _as_image(weight)
+        tall = _convolved_strides(filter_, filter_, (*sizes[:2], as_expr(1), sizes[2]))
+        return None if tall is None else (*tall[:2], tall[3])
+    is_last = any(is_channels_last_like(item.sizes, item.strides) for item in (input, weight))
+    return channels_last_strides(sizes) if is_last else None
+
+
+def _as_image(tensor: TensorMeta) -> TensorMeta:
+    sizes, strides = tensor.sizes, tensor.strides
+    return TensorMeta(
+        (*sizes[:2], as_expr(1), sizes[2]), (*strides[:2], sizes[2] * strides[2], strides[2]), tensor.dtype
+    )
 
 
 def _per_dim(numbers: object, count: int) -> list[int]:

@@ -70,3 +70,9 @@ def _find(packet_name: str, wanted: list[tuple[str, str]]) -> OpOverload | None:
         if not schema.is_mutable and _signature(overload) == wanted:
             return overload
     return None
+
+
+def completed(overload: OpOverload, args: tuple[object, ...]) -> tuple[object, ...]:
+    """Return positional arguments with the defaults of those left out, which the pure form may not have."""
+    rest = [a for a in schema_of(overload).arguments if not a.kwarg_only][len(args) :]
+    return (*args, *(a.default_value for a in rest if a.has_default_value()))
