@@ -164,6 +164,8 @@ class Versions:
         else:
             if made.reason is not None:
                 self._fall_back(compile_id, made.reason)
+                if self._compiler.options.fullgraph:
+                    made.entry.run = must_raise(call.function, made.reason)
         self.entries.insert(made.entry, made.watched)
         return made.entry
 
@@ -205,6 +207,21 @@ class Versions:
             if index is not None and isinstance(entry.about, About) and index < len(entry.about.guards):
                 reasons.append(why(entry.about.guards[index], call.values))
         return tuple(reasons)
+
+
+def must_raise(function: Function, reason: Unsupported) -> Function:
+    """Return the function for a call in which capture saw an exception leave the program (`fullgraph=True`).
+
+    Eager raises it, with the right traceback. When eager does not, capture was wrong, and the user, who asked
+    for one graph, is told so.
+    """
+
+    @functools.wraps(function)
+    def run(*args: object, **kwargs: object) -> object:
+        function(*args, **kwargs)
+        raise reason
+
+    return run
 
 
 def _holds(*_args: object, **_kwargs: object) -> int | None:

@@ -9,6 +9,9 @@ import pytest
 import torch
 
 import supple
+from supple.capture.breaks import ESCAPED
+from supple.capture.dispatch import must_raise
+from supple.errors import Unsupported
 
 
 def failing(gm: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
@@ -135,3 +138,11 @@ def test_too_many_compilations_raise_under_fullgraph() -> None:
         compiled(torch.ones(2), n)
     with pytest.raises(supple.errors.Unsupported, match="compiled 8 times"):
         compiled(torch.ones(2), 8)
+
+
+def test_an_exception_that_only_capture_saw_is_an_error_under_fullgraph() -> None:
+    reason = Unsupported(ESCAPED, name="ValueError")
+    with pytest.raises(Unsupported):
+        must_raise(lambda x: x, reason)(1)
+    with pytest.raises(ZeroDivisionError):
+        must_raise(lambda x: x / 0, reason)(1)
