@@ -1,20 +1,27 @@
 """Reductions: a value over an inner domain, and what eager computes from it.
 
-Sums of bf16 and f16 accumulate in f32 and are rounded once, as in eager.
+Sums of bf16 and f16 accumulate in f32 and are rounded once, as in eager. A long reduction with few results is
+done in two stages, so that it runs on all threads.
 """
 
 from dataclasses import replace
 from typing import Final
 
-from supple.expr import Expr, Symbol, const
+from supple.expr import Expr, Symbol, const, product
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Node
 from supple.ir.loops.nodes import Axis, Load, Scalar
 from supple.ir.meta import TensorMeta, contiguous
-from supple.schedule.define import Body, Definition, coordinates, number
+from supple.schedule.define import Body, Definition, coordinate, coordinates, number
 from supple.schedule.deps import at
 from supple.schedule.lower import Lowering, NotLowered, lowerings
-from supple.schedule.views import argument, dimension, listed
+from supple.schedule.views import argument, dimension, listed, unlinear
+
+LONG_ROW: Final = 32768
+FEW_ROWS: Final = 8
+LONG_COLUMN: Final = 2048
+WIDE_COLUMN: Final = 8192
+CHUNKS: Final = (32, 16, 24, 20, 30, 28, 25, 27, 21, 18, 12, 10, 14, 15, 9, 8)
 
 
 class Reduction:
@@ -42,6 +49,22 @@ class Reduction:
             for dim in range(operand.rank)
         )
 
+    @property
+    def is_outer(self) -> bool:
+        """Whether the operand's last dimension is kept, so that vectors run across results."""
+        return bool(self.domain) and self.domain[-1] not in self.inner
+
+    @property
+    def chunks(self) -> int | None:
+        """Into how many chunks to divide a long reduction with few results; None when it is short enough."""
+        count, results = product([axis.extent for axis in self.inner]), product(self.sizes)
+        if not count.is_const or not results.is_const:
+            return None
+        longest, most = (LONG_COLUMN, WIDE_COLUMN) if self.is_outer else (LONG_ROW, FEW_ROWS)
+        if count.value < longest or results.value > most:
+            return None
+        return next((n for n in CHUNKS if count.value % n == 0), None)
+
 
 def position_symbol(position: Expr) -> Symbol:
     """Return a coordinate, which is a symbol."""
@@ -59,11 +82,45 @@ def _accumulate(state: Lowering, node: Node, reduction: Reduction, op: str, dtyp
     """Define the auxiliary value `<node>.acc`: the reduction of the operand in `dtype`; return its name."""
     operand = state.tensor(node.args[0])
     meta = contiguous(reduction.sizes, dtype)
+    chunks = reduction.chunks
+    if chunks is not None:
+        return _in_two_stages(state, node, reduction, op, contiguous((chunks, *reduction.sizes), dtype))
     body = Body(meta, reduction.inner)
     x: Scalar = body.load(str(node.args[0]), operand.dtype, reduction.index)
     x = body.named(body.cast(x, operand.dtype.compute), dtype)
     name = f"{node.name}.acc"
     state.define(_reduced(body, name, x, op, reduction))
+    return name
+
+
+def _in_two_stages(state: Lowering, node: Node, reduction: Reduction, op: str, meta: TensorMeta) -> str:
+    """Define a long reduction as one over chunks, which run in parallel, and one over their results.
+
+    `meta` is of the chunks' results: their number is the first size.
+    """
+    operand = state.tensor(node.args[0])
+    sizes = [axis.extent for axis in reduction.inner]
+    count, chunks = product(sizes).value, meta.sizes[0].value
+    step = Axis(coordinate("j", 0, const(count // chunks)), const(count // chunks))
+    part = Body(meta, (step,))
+    place: dict[Symbol, Expr] = dict(zip(coordinates(reduction.sizes), part.axes[1:], strict=True))
+    inner = unlinear(part.axes[0] * step.extent + step.symbol, sizes)
+    place.update((axis.symbol, e) for axis, e in zip(reduction.inner, inner, strict=True))
+    x = part.cast(
+        part.load(str(node.args[0]), operand.dtype, at(reduction.index, place)), operand.dtype.compute
+    )
+    rows = [Axis(axis, size) for axis, size in zip(part.axes, meta.sizes, strict=True)]
+    domain = (rows[0], step, *rows[1:]) if reduction.is_outer else (*rows, step)
+    partial = f"{node.name}.part"
+    x = part.named(x, meta.dtype)
+    state.define(part.definition(partial, meta, x, reduce=op, domain=domain))
+    chunk = Axis(coordinate("j", 0, meta.sizes[0]), meta.sizes[0])
+    whole = contiguous(reduction.sizes, meta.dtype)
+    body = Body(whole, (chunk,))
+    result = body.load(partial, meta.dtype, (chunk.symbol, *body.axes))
+    rows = [Axis(axis, size) for axis, size in zip(body.axes, whole.sizes, strict=True)]
+    name = f"{node.name}.acc"
+    state.define(body.definition(name, whole, result, reduce=op, domain=(chunk, *rows)))
     return name
 
 

@@ -165,6 +165,18 @@ def test_an_empty_sum_is_zero_and_a_result_without_elements_needs_no_kernel() ->
     assert launches(checked(p, p("exp.default", x))) == 0
 
 
+@pytest.mark.parametrize(
+    ("shape", "dims"), [((65536,), [0]), ((4, 256, 256), [1, 2]), ((4096, 40), [0]), ((64, 64, 6), [0, 1])]
+)
+@pytest.mark.parametrize("name", ["sum.dim_IntList", "amax.default"])
+def test_a_long_reduction_with_few_results_has_two_stages(
+    name: str, shape: tuple[int, ...], dims: list[int]
+) -> None:
+    p = Program()
+    x = p("abs.default", p.input(torch.randn(shape)))
+    assert launches(checked(p, p(name, x, dims, False), interpret=False, rtol=1e-4)) == 2
+
+
 VIEWS = [
     ("view.default", [6, 20]),
     ("view.default", [120]),
