@@ -1,1 +1,1 @@
-"""Words that every layer shares: errors, rules, options, events, journal. Imports only the standard library."""
+"""Words that every layer shares: errors, rules, options, events, journal. Only the standard library below."""

@@ -50,4 +50,4 @@ def with_mapping(base: Options, given: Mapping[str, object]) -> Options:
         if type(value) is not kinds[name]:
             msg = f"option {name!r} takes a {kinds[name].__name__}, not {value!r}"
             raise OptionsError(msg)
-    return replace(base, **dict(given))  # pyright: ignore[reportArgumentType]  # checked above
+    return replace(base, **dict(given))

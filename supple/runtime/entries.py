@@ -1,7 +1,7 @@
 """Entries: the guarded versions of one code object of one compiled object; bounded, safe under threads.
 
 Readers take `all`, an immutable tuple, without a lock. Whoever changes it holds the lock. The first entry is
-the one that was used last, or nearly so: hits behind it are counted, and many of them move one to the front.
+the one that was used last, or nearly so: hits behind it are counted, and many of them move it to the front.
 """
 
 import threading
