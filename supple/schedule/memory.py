@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from supple.expr import const
+from supple.ir.core_ops import CORE_OPS
 from supple.ir.host.nodes import Alloc, Extern, Free, Launch, Return, Step, Value, View, map_leaves, values_in
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
@@ -41,12 +42,12 @@ def defined(step: Step) -> tuple[str, ...]:
 
 
 def _sharing(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
-    """Return, by name, the names whose storage it may share."""
+    """Return, by name, the names whose storage it may share; core operators that are no views share nothing."""
     shares: dict[str, tuple[str, ...]] = {}
     for step in steps:
         if isinstance(step, View):
             shares[step.name] = (step.base, *shares.get(step.base, ()))
-        elif isinstance(step, Extern) and op_named(step.op).is_view:
+        elif isinstance(step, Extern) and (step.op not in CORE_OPS or op_named(step.op).is_view):
             for name in defined(step):
                 shares[name] = tuple(base for use in used(step) for base in (use, *shares.get(use, ())))
     return shares

@@ -165,3 +165,12 @@ def test_group_norm_reduces_a_reshaped_input_in_one_kernel() -> None:
     back = p("view.default", p("mul.Tensor", centred, scale), [2, 6, 4, 4])
     weight = p("view.default", p.input(torch.randn(6)), [1, 6, 1, 1])
     assert launches(checked(p, p("mul.Tensor", back, weight))) == 1
+
+
+def test_memory_that_an_unknown_library_call_may_share_is_not_lent() -> None:
+    p = Program()
+    x = p("abs.default", p.input(torch.randn(6, 8)))
+    same_memory = p("_unsafe_view.default", x, [48])
+    y = p("exp.default", p("cumsum.default", p.input(torch.randn(6, 8)), 0))
+    z = p("cumsum.default", y, 0)
+    checked(p, p("cumsum.default", same_memory, 0), z)
