@@ -42,7 +42,7 @@ def defined(step: Step) -> tuple[str, ...]:
 
 
 def _sharing(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
-    """Return, by name, the names whose storage it may share; core operators that are no views share nothing."""
+    """Return, by name, the names whose storage it may share; core ops that are no views share nothing."""
     shares: dict[str, tuple[str, ...]] = {}
     for step in steps:
         if isinstance(step, View):
