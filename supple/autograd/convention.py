@@ -1,4 +1,5 @@
-"""How the results of a functional graph become what the captured graph returns: writes, aliases, constants."""
+"""How the results of a functional graph become what the captured graph returns: writes, aliases,
+constants."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,8 @@ class InputItself:
 
 @dataclass(frozen=True, slots=True)
 class ViewOfInput:
-    """A view of the input at place `index`: sizes and strides of `meta`, whose offset counts from the input's."""
+    """A view of the input at place `index`: sizes and strides of `meta`, whose offset counts from the
+    input's."""
 
     index: int
     meta: TensorMeta
@@ -34,7 +36,8 @@ class ViewOfInput:
 
 @dataclass(frozen=True, slots=True)
 class ViewOfResult:
-    """A view of output `index` of the functional graph; the offset of `meta` counts from its first element."""
+    """A view of output `index` of the functional graph; the offset of `meta` counts from its first
+    element."""
 
     index: int
     meta: TensorMeta
@@ -73,8 +76,8 @@ class Convention:
         inputs: number of inputs of the captured graph; the functional graph has the same ones first.
         constants: tensors to pass after them.
         outputs: one for each output of the captured graph.
-        mutations: writes to inputs, done before outputs are made, in this order. They hold only for inputs that
-            share memory with no other input: `shares_memory` tells.
+        mutations: writes to inputs, done before outputs are made, in this order. They hold only for inputs
+        that share memory with no other input: `shares_memory` tells.
     """
 
     inputs: int
@@ -166,5 +169,5 @@ def _view(base: object, meta: TensorMeta) -> torch.Tensor:
 
 def shares_memory(convention: Convention, inputs: Sequence[object]) -> bool:
     """Tell whether a written input shares its storage with another input."""
-    homes = [item.untyped_storage()._cdata if isinstance(item, torch.Tensor) else 0 for item in inputs]
+    homes = [item.untyped_storage().data_ptr() if isinstance(item, torch.Tensor) else 0 for item in inputs]
     return any(homes.count(homes[mutation.input]) > 1 for mutation in convention.mutations)

@@ -1,7 +1,8 @@
 """Rewrite a functional ATen graph with the operators of `ir.core_ops` only, and clean it up.
 
 before:  y = aten.silu.default(x)
-after:   n = aten.neg.default(x); e = aten.exp.default(n); a = aten.add.Tensor(e, 1.0); y = aten.div.Tensor(x, a)
+after:   n = aten.neg.default(x); e = aten.exp.default(n); a = aten.add.Tensor(e, 1.0)
+         y = aten.div.Tensor(x, a)
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,7 +104,8 @@ def _same_strides(left: Meta, right: Meta) -> bool:
 
 
 def separated(graph: Graph, wanted: Graph) -> Graph:
-    """Return the graph with every tensor output in memory of its own and in the layout of `wanted`'s output."""
+    """Return the graph with every tensor output in memory of its own and in the layout of `wanted`'s
+    output."""
     metas = wanted.metas()
     lowering = Lowering(graph.inputs)
     lowering.nodes += graph.nodes

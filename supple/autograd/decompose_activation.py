@@ -1,4 +1,5 @@
-"""Decompositions of activation functions. bf16 and f16 are computed in f32 and rounded at the end, as in eager."""
+"""Decompositions of activation functions. bf16 and f16 are computed in f32 and rounded at the end, as in
+eager."""
 
 import math
 from collections.abc import Callable

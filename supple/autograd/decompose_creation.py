@@ -1,6 +1,7 @@
 """Decompositions of tensors made from numbers, to full, arange and empty with explicit type and device."""
 
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 
@@ -14,7 +15,7 @@ from supple.shapes.promote import Number, default_dtype, number_dtype
 
 def _kind(options: dict[str, object], otherwise: DType) -> DType:
     given = options.get("dtype")
-    return otherwise if given is None else DTYPES[given]
+    return otherwise if given is None else DTYPES[cast("torch.dtype", given)]
 
 
 def _device(options: dict[str, object], like: TensorMeta | None = None) -> str:

@@ -1,4 +1,5 @@
-"""Decompositions of softmax, normalisations and losses: computed in f32 for bf16 and f16, rounded at the end."""
+"""Decompositions of softmax, normalisations and losses: computed in f32 for bf16 and f16, rounded at the
+end."""
 
 from collections.abc import Sequence
 from typing import Final, cast
@@ -39,7 +40,8 @@ def _top(b: Lowering, x: Var, dims: Sequence[int]) -> Var:
 
 
 def _normalised(b: Lowering, x: Var, dims: Sequence[int], eps: float) -> tuple[Var, Var, Var]:
-    """Return (x - mean) / sqrt(variance + eps), the mean and the reciprocal deviation, all in the compute type."""
+    """Return (x - mean) / sqrt(variance + eps), the mean and the reciprocal deviation, all in the compute
+    type."""
     variance, mean = moments(b, x, dims)
     deviation = b.unary("rsqrt", b.add(variance, eps))
     return b.mul(b.sub(x, mean), deviation), mean, deviation
@@ -172,7 +174,8 @@ def _(b: Lowering, x: Var, target: Var, reduction: int = 1, beta: float = 1.0) -
 
 @decompositions.on("aten.nll_loss_forward.default")
 def _(b: Lowering, x: Var, target: Var, weight: Var | None, reduction: int, ignore_index: int) -> Arg:
-    """-x at the target, times its weight, 0 where the target is ignored; the mean divides by the total weight."""
+    """-x at the target, times its weight, 0 where the target is ignored; the mean divides by the total
+    weight."""
     meta = b.tensor_meta(x)
     rows = b.tensor_meta(target).sizes
     is_kept = b.point("ne.Tensor", target, ignore_index)

@@ -3,14 +3,16 @@
 import math
 from typing import Final, cast
 
+import torch
+
 from supple.autograd.lowering import Lowering, Operand, Rule, decompositions, rounded
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Var
 from supple.shapes.promote import Number, category, default_dtype
 
 FLOAT_UNARY: Final = (
-    "sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
-    "erf erfc lgamma reciprocal"
+    "sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh "
+    "tanh asinh acosh atanh erf erfc lgamma reciprocal"
 ).split()
 ROUNDINGS: Final = ("floor", "ceil", "round", "trunc")
 
@@ -331,7 +333,7 @@ def _(b: Lowering, x: Var, **options: object) -> Var | None:
     if device is not None and str(device) != meta.device:
         return None
     dtype = options.get("dtype")
-    result = x if dtype is None else b.cast(x, DTYPES[dtype])
+    result = x if dtype is None else b.cast(x, DTYPES[cast("torch.dtype", dtype)])
     format_ = options.get("memory_format")
     if format_ is not None:
         return cast("Var", b.call("aten.clone.default", result, memory_format=format_))

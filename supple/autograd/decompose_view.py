@@ -1,4 +1,5 @@
-"""Decompositions of views and of operators that move elements, to their core forms with explicit dimensions."""
+"""Decompositions of views and of operators that move elements, to their core forms with explicit
+dimensions."""
 
 from collections.abc import Sequence
 from typing import cast

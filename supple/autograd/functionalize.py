@@ -1,4 +1,5 @@
-"""Reads and writes through views, as pure operators: what a view shows now, and what a write does to its base.
+"""Reads and writes through views, as pure operators: what a view shows now, and what a write does to its
+base.
 
 before:  y = aten.select.int(x, 0, 1); aten.add_.Tensor(y, 1)
 after:   y = aten.select.int(x, 0, 1); a = aten.add.Tensor(y, 1); x1 = aten.select_scatter.default(x, a, 0, 1)
@@ -16,7 +17,8 @@ from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta, contiguous
 from supple.ir.ops import op_named
 
-#: View op name -> (builder, what the view was taken of, step, new value of the view) -> new value of the former.
+#: View op name -> (builder, what the view was taken of, step, new value of the view) -> new value of the
+#: former.
 Undo = Callable[[Builder, Value, ViewStep, Var], Var]
 undo_view: Rules[Undo] = Rules("undo a view")
 

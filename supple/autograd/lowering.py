@@ -1,7 +1,7 @@
 """What a decomposition rule works with: a graph under construction that promotes, casts and reshapes.
 
-`decompositions` maps an ATen op to a rule (lowering, *args, **kwargs) -> value, or a tuple of values for an op with
-several results. A rule that returns None leaves the op as it is.
+`decompositions` maps an ATen op to a rule (lowering, *args, **kwargs) -> value, or a tuple of values for an
+op with several results. A rule that returns None leaves the op as it is.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,8 @@ decompositions: Rules[Rule] = Rules("decompositions")
 
 
 class Lowering(Builder):
-    """A builder of core graphs. Every method returns the value of a node, or its argument where nothing is to do."""
+    """A builder of core graphs. Every method returns the value of a node, or its argument where nothing is
+    to do."""
 
     def meta(self, operand: Operand) -> TensorMeta | Number:
         """Return the metadata of a tensor; a number is its own."""

@@ -1,7 +1,7 @@
 """Which fake tensors share memory, and the pure value that each stands for at this point of a trace.
 
-Each memory block has a base value; a view is the base with a chain of view steps. A write makes a new base value, and
-views made earlier are computed again from it when they are next read.
+Each memory block has a base value; a view is the base with a chain of view steps. A write makes a new base
+value, and views made earlier are computed again from it when they are next read.
 """
 
 from dataclasses import dataclass, field

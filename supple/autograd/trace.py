@@ -46,7 +46,7 @@ class Recorder(Faking):
     """Records the ATen operators that run while it is active, as a functional graph."""
 
     def __init__(self, graph: Graph) -> None:
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
         self.builder = Builder(
             Input(item.name, item.meta, item.source, item.is_parameter) for item in graph.inputs
         )

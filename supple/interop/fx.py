@@ -6,10 +6,11 @@ from typing import cast
 
 import torch
 import torch.fx
+from torch.fx.node import Argument
 
 from supple.base.errors import InternalError, Where
 from supple.expr import Expr
-from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg
+from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg, slice_parts
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, OpKind, aten_op, function_op, method_op
 from supple.shapes.fake import fake_from, fake_like, faking, meta_of
@@ -43,7 +44,8 @@ def compile_with(backend: Backend, graph: Graph, examples: Sequence[object]) -> 
 def to_fx(graph: Graph) -> torch.fx.GraphModule:
     """Return a GraphModule with the graph's inputs as placeholders, in order, and a tuple of its outputs.
 
-    Placeholders are named after the sources (`l_x_`). `meta` of a node has "example_value" and "val" (fake tensors),
+    Placeholders are named after the sources (`l_x_`). `meta` of a node has "example_value" and "val" (fake
+    tensors),
     and "stack_trace" where the user's line is known.
     """
     made = torch.fx.Graph()
@@ -70,7 +72,7 @@ def to_fx(graph: Graph) -> torch.fx.GraphModule:
         if item.where:
             node.meta["stack_trace"] = stack_trace(item.where)
         values[item.name] = node
-    made.output(_plain(map_arg(look_up, tuple(graph.outputs))))
+    made.output(cast("Argument", _plain(map_arg(look_up, tuple(graph.outputs)))))
     return torch.fx.GraphModule(torch.nn.Module(), made)
 
 
@@ -92,10 +94,12 @@ def _called(
     made: torch.fx.Graph, node: Node, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> torch.fx.Node:
     # The arguments are fx Arguments: constants and nodes in containers.
+    given = cast("tuple[Argument, ...]", args)
+    named = cast("dict[str, Argument]", kwargs)
     if node.op.kind is OpKind.METHOD:
         method = node.op.name.removeprefix("Tensor.")
-        return made.create_node("call_method", method, args, kwargs, node.name)  # pyright: ignore[reportArgumentType]  # see above
-    return made.create_node("call_function", node.op.call, args, kwargs, node.name)  # pyright: ignore[reportArgumentType]  # see above
+        return made.create_node("call_method", method, given, named, node.name)
+    return made.create_node("call_function", node.op.call, given, named, node.name)
 
 
 def _plain(arg: object) -> object:
@@ -109,7 +113,7 @@ def _plain(arg: object) -> object:
     if isinstance(arg, dict):
         return {key: _plain(item) for key, item in cast("dict[object, object]", arg).items()}
     if isinstance(arg, slice):
-        return slice(*(_plain(cast("object", part)) for part in (arg.start, arg.stop, arg.step)))
+        return slice(*map(_plain, slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
     return arg
 
 
@@ -156,7 +160,9 @@ def from_fx(module: torch.fx.GraphModule, examples: Sequence[object]) -> Graph:
             fakes[node.name] = fake_like(example) if isinstance(example, torch.Tensor) else example
         elif node.op == "output":
             returned = _from_fx(node.args[0], names)
-            outputs = tuple(cast("Sequence[Arg]", returned)) if isinstance(returned, tuple | list) else (returned,)
+            outputs = (
+                tuple(cast("Sequence[Arg]", returned)) if isinstance(returned, tuple | list) else (returned,)
+            )
         else:
             nodes.append(_node(node, names, fakes))
             names[node] = node.name
@@ -188,15 +194,17 @@ def _node(node: torch.fx.Node, names: Mapping[torch.fx.Node, str], fakes: dict[s
 
 def _op(node: torch.fx.Node) -> Op:
     if node.op == "call_method":
-        return method_op(str(node.target))
+        return method_op(cast("str", node.target))
     if node.op == "call_function" and isinstance(node.target, OpOverload):
-        return aten_op(node.target)
+        return aten_op(node.target)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # untyped in torch
     if node.op == "call_function" and callable(node.target):
-        function = cast("Callable[..., object]", node.target)
-        module, name = getattr(function, "__module__", None), getattr(function, "__name__", str(function))
-        return function_op(f"{module}.{name}", function)
+        return _function_op(node.target)
     msg = f"a torch.fx node {node.op} {node.target} has no form in our graphs"
     raise InternalError(msg)
+
+
+def _function_op(function: Callable[..., object]) -> Op:
+    return function_op(f"{function.__module__}.{function.__name__}", function)
 
 
 def _from_fx(arg: object, names: Mapping[torch.fx.Node, str]) -> Arg:
@@ -209,5 +217,5 @@ def _from_fx(arg: object, names: Mapping[torch.fx.Node, str]) -> Arg:
     if isinstance(arg, dict):
         return {key: _from_fx(item, names) for key, item in cast("dict[object, object]", arg).items()}
     if isinstance(arg, slice):
-        return slice(*(_from_fx(cast("object", part), names) for part in (arg.start, arg.stop, arg.step)))
+        return slice(*(_from_fx(part, names) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
     return arg

@@ -1,4 +1,5 @@
-"""The backends that torch has registered ("inductor", "aot_eager", ...): the only file that loads torch's compiler.
+"""The backends that torch has registered ("inductor", "aot_eager", ...): the only file that loads torch's
+compiler.
 
 torch._dynamo is imported inside functions, when a backend is asked for by a name that is not ours.
 """
@@ -16,7 +17,7 @@ def list_registered() -> list[str]:
     """Return the names of torch's registered backends, sorted."""
     from torch._dynamo.backends import registry  # noqa: PLC0415  # lazy: loads torch's compiler
 
-    return sorted(registry.list_backends(exclude_tags=()))
+    return sorted(cast("Callable[..., list[str]]", registry.list_backends)(exclude_tags=()))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
 
 
 def lookup_backend(name: str) -> Backend | None:
@@ -39,8 +40,8 @@ def lookup_backend(name: str) -> Backend | None:
 def run_registered(backend: Backend, module: torch.fx.GraphModule, examples: Sequence[object]) -> object:
     """Return what one of torch's backends makes of a module.
 
-    The backend sees what torch's own capture would show it: a tracing context with a fake mode, and fake tensors of
-    that mode as the values of the placeholders.
+    The backend sees what torch's own capture would show it: a tracing context with a fake mode, and fake
+    tensors of that mode as the values of the placeholders.
     """
     from torch._guards import TracingContext, tracing  # noqa: PLC0415  # lazy: loads torch's compiler
     from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: PLC0415  # lazy: loads torch's compiler

@@ -62,7 +62,7 @@ def method_op(method: str, *, is_pure: bool = True) -> Op:
 def aten_op(overload: OpOverload) -> Op:
     """Return the op of an ATen overload (or of any overload of another namespace)."""
     name = f"{overload.namespace}.{overload.name().split('::')[1]}"
-    if overload.overloadpacket is not None and not name.count(".") > 1:
+    if name.count(".") <= 1:
         name = f"{name}.default"
     known = _BY_NAME.get(name)
     if known is not None:

@@ -1,10 +1,11 @@
 """FakeTensor: a tensor that knows its metadata and has no data; operators on it compute metadata only.
 
-A fake is made for a device ("cpu") and has that device's dispatch keys, so autograd, autocast, views and composite
-operators behave as for real tensors; what arrives here are the ATen overloads that eager would run. Each is
-answered by a shape rule, or by torch's meta kernel.
+A fake is made for a device ("cpu") and has that device's dispatch keys, so autograd, autocast, views and
+composite operators behave as for real tensors; what arrives here are the ATen overloads that eager would
+run. Each is answered by a shape rule, or by torch's meta kernel.
 
-Run programs on fakes inside `with faking():`. Then operators without tensor arguments (`torch.zeros`) give fakes too,
+Run programs on fakes inside `with faking():`. Then operators without tensor arguments (`torch.zeros`) give
+fakes too,
 and torch's own dispatch of tensor subclasses stays out (it loads torch.distributed on first use).
 """
 
@@ -43,7 +44,7 @@ class FakeTensor(torch.Tensor):
     __torch_function__ = no_torch_function
 
     @classmethod
-    def __torch_dispatch__(  # pyright: ignore[reportIncompatibleMethodOverride]  # torch's stub is untyped
+    def __torch_dispatch__(
         cls,
         func: OpOverload,
         types: Sequence[type],
@@ -55,6 +56,10 @@ class FakeTensor(torch.Tensor):
 
     def __repr__(self, *, tensor_contents: object = None) -> str:
         return f"FakeTensor({meta_of(self)})"
+
+    def mark_parameter(self) -> None:
+        """Make this an instance of nn.Parameter: what its metaclass asks for."""
+        self._is_param = True
 
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         name = "Tensor data"
@@ -78,7 +83,7 @@ class Faking(DispatchMode):
         """Keep torch from wrapping the handler in a function that loads torch's own compiler."""
         return False
 
-    def __torch_dispatch__(  # pyright: ignore[reportIncompatibleMethodOverride]  # torch's stub is untyped
+    def __torch_dispatch__(
         self,
         func: OpOverload,
         types: Sequence[type],
@@ -98,7 +103,7 @@ def fake_from(meta: TensorMeta, *, is_parameter: bool = False) -> FakeTensor:
     """Return a fake tensor with this metadata; `is_parameter` makes it an instance of nn.Parameter."""
     fake = _wrapped(meta, requires_grad=meta.requires_grad)
     if is_parameter:
-        fake._is_param = True  # pyright: ignore[reportAttributeAccessIssue]  # noqa: SLF001  # what Parameter's metaclass asks
+        fake.mark_parameter()
     return fake
 
 
@@ -139,7 +144,8 @@ def _exprs(sizes: Sequence[int]) -> tuple[Expr, ...]:
 
 
 def _is_describable(tensor: torch.Tensor) -> bool:
-    """Tell whether sizes, strides, offset, dtype and device say all about how a tensor's elements lie in memory."""
+    """Tell whether sizes, strides, offset, dtype and device say all about how a tensor's elements lie in
+    memory."""
     return (
         tensor.layout is torch.strided
         and is_represented(tensor.dtype)
@@ -151,18 +157,15 @@ def _is_describable(tensor: torch.Tensor) -> bool:
 
 
 def _wrapped(meta: TensorMeta, *, requires_grad: bool = False) -> FakeTensor:
-    fake = cast(
-        "FakeTensor",
-        make_wrapper_subclass(
-            FakeTensor,
-            [size.value for size in meta.sizes],
-            strides=[stride.value for stride in meta.strides],
-            storage_offset=meta.offset.value,
-            dtype=meta.dtype.torch,
-            device=meta.device,
-            requires_grad=requires_grad,
-            storage_size=_UNBOUNDED,
-        ),
+    fake = make_wrapper_subclass(
+        FakeTensor,
+        [size.value for size in meta.sizes],
+        strides=[stride.value for stride in meta.strides],
+        storage_offset=meta.offset.value,
+        dtype=meta.dtype.torch,
+        device=torch.device(meta.device),
+        requires_grad=requires_grad,
+        storage_size=_UNBOUNDED,
     )
     fake.known_meta = meta
     return fake

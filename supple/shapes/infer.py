@@ -1,4 +1,5 @@
-"""The metadata of an op's result from the metadata of its arguments: what every pass over ATen graphs asks."""
+"""The metadata of an op's result from the metadata of its arguments: what every pass over ATen graphs
+asks."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast

@@ -1,7 +1,7 @@
 """Strides: contiguity, dense orders, memory formats, and the strides eager gives to results.
 
-Everything is about sizes and strides in elements, as tuples of Expr. Source of the rules: the behaviour of eager
-torch, which the tests compare with on random layouts.
+Everything is about sizes and strides in elements, as tuples of Expr. Source of the rules: the behaviour of
+eager torch, which the tests compare with on random layouts.
 """
 
 from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ def is_dense(sizes: Exprs, strides: Exprs) -> bool:
 
 def strides_in_order(sizes: Exprs, order: Sequence[int]) -> Exprs:
     """Return dense strides; `order` names the dimensions from the innermost to the outermost."""
-    strides = [ONE] * len(sizes)
+    strides: list[Expr] = [ONE] * len(sizes)
     running = ONE
     for dim in order:
         strides[dim] = running
@@ -125,7 +125,8 @@ def _compare_strides(sizes: Exprs, strides: Exprs, first: int, second: int) -> i
 
 
 def preserved_strides(sizes: Exprs, strides: Exprs) -> Exprs:
-    """Return the strides of a copy that keeps the layout: the same when dense, else dense in the same order."""
+    """Return the strides of a copy that keeps the layout: the same when dense, else dense in the same
+    order."""
     if is_dense(sizes, strides):
         return strides
 
@@ -165,7 +166,7 @@ def pointwise_strides(operands: Sequence[TensorMeta], sizes: Exprs, *, has_scala
     order = _sorted_dims(rank, compare)
     if order == list(range(rank - 1, -1, -1)):
         return contiguous_strides(sizes)
-    strides = [ONE] * rank
+    strides: list[Expr] = [ONE] * rank
     running = ONE
     for dim in order:
         strides[dim] = running
@@ -203,7 +204,7 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
         return strides if all_equal(sizes, wanted) else contiguous_strides(wanted)
     if not sizes:
         return (ONE,) * len(wanted)
-    result = [ONE] * len(wanted)
+    result: list[Expr] = [ONE] * len(wanted)
     place = len(wanted) - 1
     base, block, filled = strides[-1], ONE, ONE
     for dim in range(len(sizes) - 1, -1, -1):
@@ -222,7 +223,8 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
 
 
 def format_strides(meta: TensorMeta, memory_format: torch.memory_format | None) -> Exprs:
-    """Return the strides of a fresh tensor of `meta`'s sizes in a memory format; None and preserve keep the layout.
+    """Return the strides of a fresh tensor of `meta`'s sizes in a memory format; None and preserve keep the
+    layout.
 
     Raises:
         RuntimeError: channels_last of a tensor that has not rank 4 (or rank 5 for channels_last_3d).

@@ -5,7 +5,7 @@ Slow (a first use may load torch's symbolic shapes), so the operators of common 
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Final, cast
+from typing import cast
 
 import torch
 
@@ -16,17 +16,11 @@ from supple.shapes.errors import DataDependent, NoShapeRule
 from supple.torch_private import OpOverload, is_composite, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
-
-#: What torch raises when an operator has no meta kernel, or the kernel needs data.
-_REFUSALS: Final = (NotImplementedError,)
+Mode = Callable[[], AbstractContextManager[object]]
 
 
 def run(
-    func: OpOverload,
-    args: tuple[object, ...],
-    kwargs: Mapping[str, object],
-    make: Make,
-    mode: Callable[[], AbstractContextManager[object]],
+    func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object], make: Make, mode: Mode
 ) -> object:
     """Return fake results of an overload, made by `make`; arguments that it writes are returned themselves.
 
@@ -42,45 +36,57 @@ def run(
     if is_composite(func):
         with mode():
             return func.decompose(*args, **kwargs)
-    originals: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
-    device = _device_of(args, kwargs)
+    twins = _Twins(make, _device_of(args, kwargs))
+    named = {name: twins.of(arg) for name, arg in kwargs.items()}
+    if any(argument.name == "device" for argument in schema_of(func).arguments):
+        named["device"] = torch.device("meta")
+    try:
+        result = func(*(twins.of(arg) for arg in args), **named)
+    except NotImplementedError as error:
+        raise NoShapeRule(str(func), str(error).splitlines()[0]) from error
+    twins.require_unchanged(str(func))
+    return twins.fake(result)
 
-    def convert(arg: object) -> object:
+
+class _Twins:
+    """The meta tensors that stand for the arguments of one call."""
+
+    def __init__(self, make: Make, device: str) -> None:
+        self._make = make
+        self._device = device
+        self._pairs: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+
+    def of(self, arg: object) -> object:
+        """Return an argument with tensors and devices replaced by their meta twins."""
         if isinstance(arg, torch.Tensor):
-            twin = _meta_twin(arg)
-            originals[id(twin)] = (twin, arg)
+            twin = torch.empty_strided(arg.shape, arg.stride(), dtype=arg.dtype, device="meta")
+            self._pairs[id(twin)] = (twin, arg)
             return twin
         if isinstance(arg, list | tuple):
-            return [convert(item) for item in cast("Sequence[object]", arg)]
+            return [self.of(item) for item in cast("Sequence[object]", arg)]
         return torch.device("meta") if isinstance(arg, torch.device) else arg
 
-    meta_kwargs = {name: convert(arg) for name, arg in kwargs.items()}
-    if "device" in (argument.name for argument in schema_of(func).arguments):
-        meta_kwargs["device"] = torch.device("meta")
-    try:
-        result = func(*map(convert, args), **meta_kwargs)
-    except _REFUSALS as error:
-        raise NoShapeRule(str(func), str(error).splitlines()[0]) from error
-    for twin, original in originals.values():
-        if twin.shape != original.shape or twin.stride() != original.stride():
-            why = "it changes the sizes or strides of an argument"
-            raise NoShapeRule(str(func), why)
+    def require_unchanged(self, name: str) -> None:
+        """Check that no argument has other sizes or strides now.
 
-    def back(value: object) -> object:
+        Raises:
+            NoShapeRule: one has.
+        """
+        for twin, original in self._pairs.values():
+            if twin.shape != original.shape or twin.stride() != original.stride():
+                why = "it changes the sizes or strides of an argument"
+                raise NoShapeRule(name, why)
+
+    def fake(self, value: object) -> object:
+        """Return a result with twins replaced by what they stand for, other meta tensors by fakes."""
         if isinstance(value, torch.Tensor):
-            known = originals.get(id(value))
-            return make(_described(value, device)) if known is None else known[1]
+            known = self._pairs.get(id(value))
+            return self._make(_described(value, self._device)) if known is None else known[1]
         if isinstance(value, list):
-            return [back(item) for item in cast("list[object]", value)]
+            return [self.fake(item) for item in cast("list[object]", value)]
         if isinstance(value, tuple):
-            return tuple(back(item) for item in cast("tuple[object, ...]", value))
+            return tuple(self.fake(item) for item in cast("tuple[object, ...]", value))
         return value
-
-    return back(result)
-
-
-def _meta_twin(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 
 def _described(tensor: torch.Tensor, device: str) -> TensorMeta:

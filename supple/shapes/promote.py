@@ -1,4 +1,5 @@
-"""Dtype promotion as torch does it: by category, tensors with dimensions before rank 0 before Python numbers."""
+"""Dtype promotion as torch does it: by category, tensors with dimensions before rank 0 before Python
+numbers."""
 
 from collections.abc import Sequence
 from typing import Final

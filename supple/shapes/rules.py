@@ -1,7 +1,8 @@
 """The table of shape rules: ATen overload -> function from argument metadata to result metadata.
 
-A rule takes the overload's arguments with each tensor replaced by its `TensorMeta` (lists of tensors by lists), and
-returns the metadata of a fresh result or view (a tuple or list for several). It raises what eager raises for
+A rule takes the overload's arguments with each tensor replaced by its `TensorMeta` (lists of tensors by
+lists), and returns the metadata of a fresh result or view (a tuple or list for several). It raises what
+eager raises for
 arguments that do not fit. Offsets of views are absolute; `requires_grad` is not a rule's business.
 """
 
@@ -120,7 +121,8 @@ def _joined(known: Sequence[Expr], shape: Sequence[Expr], dim: int, size: Expr) 
     if is_equal(mine, size):
         return mine
     msg = (
-        f"The size of tensor a ({mine}) must match the size of tensor b ({size}) at non-singleton dimension {dim}"
+        f"The size of tensor a ({mine}) must match the size of tensor b ({size}) at "
+        f"non-singleton dimension {dim}"
         f" (shapes {printed(known)} and {printed(shape)})"
     )
     raise RuntimeError(msg)

@@ -1,7 +1,7 @@
 """Shape rules of tensors made from numbers: filled, counted, and their `new_*` and `*_like` forms.
 
-Each takes the factory options of its overload: dtype, device, memory_format; layout and pin_memory say nothing about
-the metadata.
+Each takes the factory options of its overload: dtype, device, memory_format; layout and pin_memory say
+nothing about the metadata.
 """
 
 import math
@@ -14,7 +14,7 @@ from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.layout import format_strides
 from supple.shapes.promote import Number, default_dtype, number_dtype
-from supple.shapes.rules import Size, aten, as_dtype, fresh, shape_rules
+from supple.shapes.rules import Size, as_dtype, aten, fresh, shape_rules
 
 
 def _made(
@@ -24,7 +24,8 @@ def _made(
     like: TensorMeta | None = None,
     strides: Sequence[Size] | None = None,
 ) -> TensorMeta:
-    """Return a fresh tensor; `dtype` and the device of `like` (else the default device) yield to the options."""
+    """Return a fresh tensor; `dtype` and the device of `like` (else the default device) yield to the
+    options."""
     kind = as_dtype(cast("torch.dtype | None", options.get("dtype")), dtype)
     made = fresh(sizes, kind, None, strides)
     device = cast("torch.device | str | None", options.get("device"))

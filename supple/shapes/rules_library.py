@@ -80,7 +80,8 @@ def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
     _require_rank(right, 3, "batch2 must be a 3D tensor")
     if not (is_equal(left.sizes[0], right.sizes[0]) and is_equal(left.sizes[2], right.sizes[1])):
         msg = (
-            f"Expected size for first two dimensions of batch2 tensor to be: [{left.sizes[0]}, {left.sizes[2]}] "
+            "Expected size for first two dimensions of batch2 tensor to be: "
+            f"[{left.sizes[0]}, {left.sizes[2]}] "
             f"but got: [{right.sizes[0]}, {right.sizes[1]}]."
         )
         raise RuntimeError(msg)
@@ -181,7 +182,8 @@ Numbers = Sequence[int]
 
 
 def _pooled(size: Expr, window: int, step: int, pad: int, spread: int = 1, *, ceil_mode: bool) -> Expr:
-    """Return the number of places of a window; with ceil_mode the last may reach over the end, not start there."""
+    """Return the number of places of a window; with ceil_mode the last may reach over the end, not start
+    there."""
     free = size.value + 2 * pad - spread * (window - 1) - 1
     if not ceil_mode:
         return as_expr(free // step + 1)

@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
 import torch
 
 from supple.expr import Expr
-from supple.ir.dtypes import DType, from_torch
+from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import printed
 from supple.shapes.layout import format_strides, pointwise_strides, preserved_strides
 from supple.shapes.promote import Operand, category, float_dtype, real_dtype, result_dtype
 from supple.shapes.rules import (
+    as_dtype,
     aten,
     broadcast,
     common_device,
@@ -27,11 +28,13 @@ SAME_UNARY: Final = "relu neg floor ceil trunc threshold conj_physical".split()
 #: The same of floating-point numbers only.
 ACTIVATIONS: Final = "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac".split()
 FLOAT_UNARY: Final = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh "
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh "
+    "tanh asinh acosh atanh "
     "erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0"
 ).split()
 ARITHMETIC: Final = (
-    "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor rsub.Scalar remainder.Tensor "
+    "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor "
+    "rsub.Scalar remainder.Tensor "
     "remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar maximum minimum fmax fmin "
     "clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar "
     "pow.Tensor_Tensor heaviside xlogy.Tensor"
@@ -44,7 +47,8 @@ COMPARE: Final = [
 ]
 BITWISE: Final = (
     "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
-    "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_right_shift.Tensor "
+    "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar "
+    "bitwise_right_shift.Tensor "
     "bitwise_right_shift.Tensor_Scalar"
 ).split()
 
@@ -53,7 +57,8 @@ def pointwise(operands: Sequence[Operand], dtype: DType, common: DType | None = 
     """Return the metadata of a pointwise result of `dtype`; at least one operand is a tensor.
 
     Args:
-        common: what operands are converted to first, `dtype` unless given. A converted operand is a dense copy.
+        common: what operands are converted to first, `dtype` unless given. A converted operand is a dense
+        copy.
     """
     wanted = dtype if common is None else common
     tensors = [_converted(operand, wanted) for operand in operands if isinstance(operand, TensorMeta)]
@@ -226,7 +231,10 @@ def _require_bits(name: str, dtype: DType) -> None:
 def _(condition: TensorMeta, self: Operand, other: Operand) -> TensorMeta:
     """The promoted type of both values; the condition is a bool (or u8) tensor."""
     if condition.dtype not in (DType.BOOL, DType.U8):
-        msg = f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.torch}"
+        msg = (
+            "where expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype.torch}"
+        )
         raise RuntimeError(msg)
     dtype = result_dtype((self, other))
     return pointwise((replace(condition, dtype=dtype), self, other), dtype)
@@ -293,7 +301,8 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
         if mine is not sizes[dim]:
             if mine is not one:
                 msg = (
-                    f"The expanded size of the tensor ({sizes[dim]}) must match the existing size ({mine}) at "
+                    f"The expanded size of the tensor ({sizes[dim]}) must match the "
+                    f"existing size ({mine}) at "
                     f"non-singleton dimension {dim}.  Target sizes: {printed(sizes)}.  "
                     f"Tensor sizes: {printed(operand.sizes)}"
                 )
@@ -304,20 +313,12 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
 
 
 @shape_rules.on(*aten("_to_copy"))
-def _(
-    self: TensorMeta,
-    *,
-    dtype: torch.dtype | None = None,
-    layout: torch.layout | None = None,
-    device: torch.device | None = None,
-    pin_memory: bool | None = None,
-    non_blocking: bool = False,
-    memory_format: torch.memory_format | None = None,
-) -> TensorMeta:
+def _(self: TensorMeta, **options: object) -> TensorMeta:
     """A copy with another type, device or layout; the layout is kept unless a memory format is given."""
-    place = self.device if device is None else str(torch.device(device))
-    kind = self.dtype if dtype is None else from_torch(dtype)
-    return TensorMeta(self.sizes, format_strides(self, memory_format), kind, place)
+    device, dtype = options.get("device"), cast("torch.dtype | None", options.get("dtype"))
+    place = self.device if device is None else str(device)
+    memory_format = cast("torch.memory_format | None", options.get("memory_format"))
+    return TensorMeta(self.sizes, format_strides(self, memory_format), as_dtype(dtype, self.dtype), place)
 
 
 @shape_rules.on(*aten("clone"))

@@ -17,8 +17,8 @@ from supple.shapes.layout import (
 )
 from supple.shapes.promote import category, float_dtype, real_dtype
 from supple.shapes.rules import (
-    aten,
     as_dtype,
+    aten,
     fresh,
     require_float,
     require_number,
@@ -88,7 +88,8 @@ def _(
     kind = as_dtype(dtype, self.dtype)
     if category(kind) < 2:
         msg = (
-            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            "mean(): could not infer output dtype. Input dtype must be either a floating "
+            "point or complex dtype. "
             f"Got: {kind.torch}"
         )
         raise RuntimeError(msg)

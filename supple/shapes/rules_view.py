@@ -26,8 +26,10 @@ def _(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     strides = view_strides(self.sizes, self.strides, wanted)
     if strides is None:
         msg = (
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across "
-            f"two contiguous subspaces). Use .reshape(...) instead. ({printed(self.sizes)} -> {printed(wanted)})"
+            "view size is not compatible with input tensor's size and stride (at least one "
+            "dimension spans across "
+            f"two contiguous subspaces). Use .reshape(...) instead. ({printed(self.sizes)} "
+            f"-> {printed(wanted)})"
         )
         raise RuntimeError(msg)
     return view_of(self, wanted, strides)
@@ -48,7 +50,8 @@ def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]
     rest = numel([item for dim, item in enumerate(wanted) if dim not in holes])
     if holes and rest is ZERO:
         msg = (
-            f"cannot reshape tensor of 0 elements into shape {printed(wanted)} because the unspecified dimension "
+            f"cannot reshape tensor of 0 elements into shape {printed(wanted)} because the "
+            "unspecified dimension "
             "size -1 can be any value and is ambiguous"
         )
         raise RuntimeError(msg)
@@ -109,7 +112,8 @@ def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     """Result dimension i is dimension dims[i]."""
     if len(dims) != self.rank:
         msg = (
-            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            "permute(sparse_coo): number of dimensions in the tensor input does not match "
+            "the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {self.rank} is not equal to len(dims) = {len(dims)}"
         )
         raise RuntimeError(msg)
@@ -209,7 +213,10 @@ def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
     place = wrapped_dim(dim, self.rank)
     size, where = self.sizes[place], as_expr(index)
     if where.is_const and size.is_const and not -size.value <= where.value < size.value:
-        msg = f"select(): index {index} out of range for tensor of size {printed(self.sizes)} at dimension {place}"
+        msg = (
+            f"select(): index {index} out of range for tensor of size {printed(self.sizes)} at "
+            f"dimension {place}"
+        )
         raise IndexError(msg)
     if where.is_const and where.value < 0:
         where = where + size
@@ -254,7 +261,8 @@ def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[Tenso
     total = sum((length for length in lengths), ZERO)
     if not is_equal(total, self.sizes[place]):
         msg = (
-            f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[place]} (input tensor's size at "
+            f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[place]} "
+            "(input tensor's size at "
             f"dimension {place}), but got split_sizes={printed(lengths)}"
         )
         raise RuntimeError(msg)

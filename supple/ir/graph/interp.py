@@ -1,7 +1,7 @@
 """Run a Graph with eager torch: the oracle of every later stage, and the "eager" backend.
 
-`run` walks the nodes; `compile_python` prints the same program as one straight Python function. State-changing ops
-(grad mode, autocast) run where they stand. Values are dropped after their last use.
+`run` walks the nodes; `compile_python` prints the same program as one straight Python function.
+State-changing ops (grad mode, autocast) run where they stand. Values are dropped after their last use.
 """
 
 import math
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from supple.expr import Expr, Symbol, evaluate
-from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, uses_of, vars_of
+from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, slice_parts, uses_of, vars_of
 from supple.ir.graph.numbers import callable_of
 from supple.ir.meta import TensorMeta
 
@@ -133,8 +133,7 @@ class _Printer:
 
     def _container(self, arg: Arg) -> str:
         if isinstance(arg, slice):
-            parts = (cast("object", part) for part in (arg.start, arg.stop, arg.step))
-            return f"slice({', '.join(map(self.arg, parts))})"
+            return f"slice({', '.join(map(self.arg, slice_parts(arg)))})"  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
         if type(arg) is list:
             return f"[{', '.join(map(self.arg, cast('list[object]', arg)))}]"
         if type(arg) is tuple:

@@ -1,12 +1,13 @@
 """Graph, Node, Input: frozen; a pass returns a new Graph.
 
-A value is named once (SSA) and used by `Var(name)`. Arguments are constants, Vars, and lists, tuples, dicts and
-slices of them. A node with several results is followed by `getitem`-like projections: `Item(node, index)`
+A value is named once (SSA) and used by `Var(name)`. Arguments are constants, Vars, and lists, tuples, dicts
+and slices of them. A node with several results is followed by `getitem`-like projections: `Item(node, index)`
 is written `Var("name", (index,))`, so no extra node is needed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from supple.base.errors import Where
 from supple.expr import Expr
@@ -100,6 +101,12 @@ def meta_of(var: Var, metas: Mapping[str, Meta]) -> Meta:
     return meta
 
 
+def slice_parts(item: object) -> tuple[Arg, Arg, Arg]:
+    """Return start, stop and step of a slice."""
+    assert isinstance(item, slice), f"{item!r} is not a slice"
+    return cast("tuple[Arg, Arg, Arg]", (item.start, item.stop, item.step))  # pyright: ignore[reportUnknownMemberType]  # slices are of anything
+
+
 def map_arg(function: Callable[[Var], Arg], arg: Arg) -> Arg:
     """Return `arg` with every Var replaced by `function(var)`, containers rebuilt."""
     match arg:
@@ -112,9 +119,7 @@ def map_arg(function: Callable[[Var], Arg], arg: Arg) -> Arg:
         case dict():
             return {key: map_arg(function, item) for key, item in arg.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open constants
         case slice():
-            return slice(
-                map_arg(function, arg.start), map_arg(function, arg.stop), map_arg(function, arg.step)
-            )
+            return slice(*(map_arg(function, part) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
         case _:
             return arg
 

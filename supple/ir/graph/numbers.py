@@ -17,8 +17,8 @@ Number = bool | int | float | complex
 def callable_of(op: Op, args: tuple[object, ...]) -> Callable[..., object]:
     """Return the callable of an op for these arguments (Vars or tensors, and numbers).
 
-    For a pointwise core op with a number among its operands it is a function that makes the number a tensor of
-    rank 0; on bf16 and f16 that function computes in f32 and rounds, so the number keeps its digits.
+    For a pointwise core op with a number among its operands it is a function that makes the number a tensor
+    of rank 0; on bf16 and f16 that function computes in f32 and rounds, so the number keeps its digits.
     """
     if op.kind is not OpKind.ATEN or kind_of(op.name) is not Kind.POINTWISE:
         return op.call

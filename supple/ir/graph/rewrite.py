@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from supple.expr import Expr
-from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, uses_of, vars_of
+from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, slice_parts, uses_of, vars_of
 
 
 def without_dead(graph: Graph) -> Graph:
@@ -61,12 +61,12 @@ def _key(arg: Arg) -> Hashable:
         case bool() | int() | float() | complex() | str():
             return type(arg).__name__, repr(arg)
         case list() | tuple():
-            return (type(arg).__name__, *map(_key, cast("Sequence[Arg]", arg)))
+            return (type(arg).__name__, *map(_key, cast("Sequence[Arg]", arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
         case dict():
             pairs = cast("dict[str, Arg]", arg).items()
             return ("dict", *((name, _key(item)) for name, item in pairs))
         case slice():
-            return ("slice", *(_key(cast("Arg", part)) for part in (arg.start, arg.stop, arg.step)))
+            return ("slice", *map(_key, slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
         case _:
             return ("object", str(arg)) if isinstance(arg, Hashable) else id(arg)
 
@@ -77,8 +77,8 @@ class Pattern:
 
     Attributes:
         op: name of the op it is about.
-        replace: (graph so far by name, node) -> the node to put in its place, a Var or constant that stands for
-            its value, or None where the pattern does not hold.
+        replace: (graph so far by name, node) -> the node to put in its place, a Var or constant that stands
+        for its value, or None where the pattern does not hold.
     """
 
     op: str

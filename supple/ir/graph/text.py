@@ -4,7 +4,8 @@
         mul: "f32[2,3](3,1)" = aten.mul.Tensor(x, w)
         return (mul,)
 
-A quoted text is what is known of a value. In a call, `expr('s0 + 1')` is a size, `opaque(0)` an object without literal.
+A quoted text is what is known of a value. In a call, `expr('s0 + 1')` is a size, `opaque(0)` an object
+without literal.
 """
 
 import ast
@@ -17,7 +18,7 @@ import torch
 from supple.expr import Expr, as_expr
 from supple.expr import parse as parse_expr
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, slice_parts
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
@@ -88,7 +89,7 @@ def _container_text(arg: Arg, opaque: list[object]) -> str:
         pairs = cast("dict[Arg, Arg]", arg).items()
         return "{" + ", ".join(f"{arg_text(k, opaque)}: {arg_text(v, opaque)}" for k, v in pairs) + "}"
     if isinstance(arg, slice):
-        parts = [arg_text(cast("Arg", part), opaque) for part in (arg.start, arg.stop, arg.step)]
+        parts = [arg_text(part, opaque) for part in slice_parts(arg)]  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
         return f"slice({', '.join(parts)})"
     opaque.append(arg)
     return f"opaque({len(opaque) - 1})"
@@ -104,7 +105,7 @@ def parse(source: str, opaque: Sequence[object] = ()) -> Graph:
     function = module.body[0]
     if not isinstance(function, ast.FunctionDef):
         msg = "a graph is printed as one function"
-        raise ValueError(msg)
+        raise ValueError(msg)  # noqa: TRY004  # the text is wrong, not a type
     reader = _Reader(opaque)
     inputs = tuple(reader.input(item) for item in function.args.args)
     nodes = tuple(reader.node(statement) for statement in function.body[:-1])
@@ -120,11 +121,11 @@ class _Reader:
 
     def __init__(self, opaque: Sequence[object]) -> None:
         self._calls: dict[str, Callable[..., object]] = {
-            "expr": lambda content: parse_expr(cast("str", content)),
+            "expr": parse_expr,
             "float": float,
             "complex": complex,
             "slice": slice,
-            "opaque": lambda place: opaque[place],
+            "opaque": opaque.__getitem__,
             "torch.device": torch.device,
         }
 
@@ -142,7 +143,7 @@ class _Reader:
             and isinstance(statement.value, ast.Call)
         ):
             msg = f"not a node: {ast.unparse(statement)}"
-            raise ValueError(msg)
+            raise ValueError(msg)  # noqa: TRY004  # the text is wrong, not a type
         call = statement.value
         try:
             op = op_named(ast.unparse(call.func))
@@ -199,7 +200,7 @@ class _Reader:
             return tuple(self.meta(part.strip()) for part in split_top(inner, ";")) if inner else ()
         kind, _, rest = content.partition(" ")
         if kind == "int":
-            return as_expr(cast("Expr", parse_expr(rest)))
+            return as_expr(parse_expr(rest))
         if kind == "value":
             return Constant(self.arg(ast.parse(rest, mode="eval").body))
         return tensor_meta(content)
@@ -225,7 +226,7 @@ def tensor_meta(content: str) -> TensorMeta:
         _exprs(rest[:end]),
         DType(name),
         device or "cpu",
-        as_expr(cast("Expr", parse_expr(start[1:]))) if start else as_expr(0),
+        as_expr(parse_expr(start[1:])) if start else as_expr(0),
         requires_grad,
     )
 
@@ -242,9 +243,7 @@ def _closing(content: str) -> int:
 
 
 def _exprs(content: str) -> tuple[Expr, ...]:
-    return (
-        tuple(as_expr(cast("Expr", parse_expr(part))) for part in split_top(content, ",")) if content else ()
-    )
+    return tuple(as_expr(parse_expr(part)) for part in split_top(content, ",")) if content else ()
 
 
 def split_top(content: str, separator: str) -> list[str]:
