@@ -87,6 +87,32 @@ class Machine(Protocol):
         """Inline a plain Python function of this package (a polyfill) on values."""
         ...
 
+    def inline_anyway(
+        self, function: object, args: Sequence["Value"], kwargs: Mapping[str, "Value"]
+    ) -> "Value":
+        """Interpret a Python function of torch although it has a rule."""
+        ...
+
+    def global_module_hooks(self) -> list[tuple[Mapping[object, object], Source]]:
+        """Return the hooks that apply to all modules, each with its source."""
+        ...
+
+    def read_context_variable(self, variable: "Value", default: Sequence["Value"]) -> "Value":
+        """Return `variable.get(*default)`."""
+        ...
+
+    def write_context_variable(self, variable: "Value", new: "Value") -> "Value":
+        """Note `variable.set(new)`; return its token."""
+        ...
+
+    def reset_context_variable(self, variable: "Value", token: "Value") -> None:
+        """Note `variable.reset(token)`."""
+        ...
+
+    def super_of_frame(self) -> "tuple[Value, Value]":
+        """Return the class and the owner that `super()` without arguments means in the innermost frame."""
+        ...
+
     def unsupported(self, reason: Reason, **facts: object) -> NoReturn:
         """Give up this capture: raise `Unsupported` with the user's stack."""
         ...

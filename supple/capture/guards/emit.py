@@ -29,7 +29,7 @@ from typing import Final, cast
 import torch
 
 from supple.base.rules import Rules
-from supple.capture.guards.equality import same
+from supple.capture.guards.equality import has_slot, same
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.guards.overlap import share_memory
 from supple.capture.guards.state import READERS, State, StatePart, compared
@@ -419,6 +419,12 @@ def _(emitter: Emitter, guard: Guard) -> str:
     """Nothing of this name in the object's own dict."""
     own = emitter.variable(attribute(guard.source, "__dict__"))
     return f"{guard.expected!r} in {own}"
+
+
+@check_rules.on(Kind.LACKS_SLOT)
+def _(emitter: Emitter, guard: Guard) -> str:
+    """Nothing in a slot; `__getattr__` of the class is not asked."""
+    return f"{emitter.constant(has_slot)}({emitter.variable(guard.source)}, {guard.expected!r})"
 
 
 @check_rules.on(Kind.LACKS_CLASS_ATTRIBUTE)

@@ -10,6 +10,15 @@ Same = Callable[[object, object], bool]
 same_rules: Final[Rules[Same]] = Rules("same")
 
 
+def has_slot(obj: object, name: str) -> bool:
+    """Tell whether a slot of an object holds something."""
+    try:
+        object.__getattribute__(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
 def same(left: object, right: object) -> bool:
     """Tell whether two objects have one type and mean the same value."""
     if left is right:

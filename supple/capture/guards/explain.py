@@ -288,7 +288,7 @@ def _(_: Reader, guard: Guard) -> str:
     return f"{guard.source} had no {guard.expected!r}, has it now"
 
 
-@explain_rules.on(Kind.LACKS_ATTRIBUTE, Kind.LACKS_CLASS_ATTRIBUTE)
+@explain_rules.on(Kind.LACKS_ATTRIBUTE, Kind.LACKS_SLOT, Kind.LACKS_CLASS_ATTRIBUTE)
 def _(_: Reader, guard: Guard) -> str:
     """An attribute came."""
     return f"{guard.source} had no attribute {guard.expected!r}, has it now"

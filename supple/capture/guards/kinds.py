@@ -21,6 +21,7 @@ class Kind(Enum):
     HAS_KEY = "HAS_KEY"  # expected in x, for dicts and sets
     LACKS_KEY = "LACKS_KEY"  # expected not in x
     LACKS_ATTRIBUTE = "LACKS_ATTRIBUTE"  # expected not in x.__dict__
+    LACKS_SLOT = "LACKS_SLOT"  # the slot `expected` of x is empty
     LACKS_CLASS_ATTRIBUTE = "LACKS_CLASS_ATTRIBUTE"  # not hasattr(x, expected), for classes
     TENSOR = "TENSOR"  # metadata of a tensor, a TensorExpectation
     CONTEXT_UNSET = "CONTEXT_UNSET"  # x.get() raises LookupError, for context variables

@@ -3,6 +3,7 @@
 import types
 from typing import Final
 
+from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, instance_attribute, pinned
@@ -43,9 +44,18 @@ def lookup(cls: type, name: str) -> object:
 
 def is_data_descriptor(found: object) -> bool:
     """Tell whether a class attribute comes before the instance's own."""
-    return isinstance(found, property | types.MemberDescriptorType | types.GetSetDescriptorType) or (
-        lookup(type(found), "__set__") is not MISSING
+    return isinstance(found, property | types.MemberDescriptorType | types.GetSetDescriptorType) or any(
+        lookup(type(found), name) is not MISSING for name in _SETTERS
     )
+
+
+_SETTERS: Final = ("__set__", "__delete__")
+
+
+def guard_no_setter(machine: Machine, found: object) -> None:
+    """Guard that a class attribute does not become a data descriptor."""
+    for name in _SETTERS:
+        guard_lookup(machine, type(found), name, MISSING)
 
 
 def class_source(cls: type) -> Source:
@@ -114,8 +124,11 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
 
 
 def _bind_other(machine: Machine, value: Value, cls: type, found: object, source: Source | None) -> Value:
+    if isinstance(found, SLOT_KINDS):
+        machine.unsupported(breaks.ATTRIBUTE, name=getattr(found, "__name__", "?"), owner=value.describe())
     descriptor = machine.wrap(found, source)
     if not isinstance(lookup(type(found), "__get__"), types.FunctionType):
+        guard_lookup(machine, type(found), "__get__", lookup(type(found), "__get__"))
         return descriptor
     getter = special(machine, descriptor, "__get__")
     assert getter is not None, descriptor.describe()

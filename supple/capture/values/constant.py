@@ -86,6 +86,8 @@ def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object
     assert callable(function)
     try:
         return function(*args, **kwargs)
+    except RecursionError:
+        raise
     except Exception as error:  # whatever the constant operation raises, the program raises
         machine.throw(type(error), *error.args)
 

@@ -8,7 +8,7 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, cell, instance_attribute, item
 from supple.capture.values.base import LazyValue, NotConstant, Value
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import LITERALS, ConstantValue
 
 UNBOUND = object()
 
@@ -60,6 +60,24 @@ def wrap_cell(obj: types.CellType, source: Source | None) -> CellValue:
     except ValueError:
         return CellValue(None, source, obj)
     return CellValue(LazyValue(contents, source), source, obj)
+
+
+class LazyDefault(LazyValue):
+    """A default of a function's parameter: which one it is depends on how many there are."""
+
+    __slots__ = ("defaults",)
+
+    def __init__(self, obj: object, source: Source | None, defaults: tuple[object, ...]) -> None:
+        super().__init__(obj, source)
+        self.defaults = defaults
+
+    def force(self, machine: Machine) -> Value:
+        base = self.source.base if self.source is not None else None
+        if all(type(default) in LITERALS for default in self.defaults):
+            machine.guard(base, Kind.EQUALS, self.defaults)
+            return machine.wrap(self.obj, None)
+        machine.guard(base, Kind.LENGTH, len(self.defaults))
+        return super().force(machine)
 
 
 class FunctionValue(Value):
@@ -170,7 +188,7 @@ def wrap_function(machine: Machine, fn: types.FunctionType, source: Source | Non
     if fn.__defaults__:
         base = attribute(source, "__defaults__") if source else None
         made.defaults = [
-            LazyValue(default, item(base, i, tuple) if base else None)
+            LazyDefault(default, item(base, i, tuple) if base else None, fn.__defaults__)
             for i, default in enumerate(fn.__defaults__)
         ]
     if fn.__kwdefaults__:
@@ -205,11 +223,8 @@ class BoundMethodValue(Value):
             raise NotConstant
         return types.MethodType(function, owner)
 
-    def identity(self) -> object:
-        return ("method", self.owner.identity(), self.function.identity())
-
     def key(self, machine: Machine) -> object:
-        return self.identity()
+        return ("method", self.owner.identity(), self.function.identity())
 
     def truth(self, machine: Machine) -> bool:
         return True
@@ -259,4 +274,5 @@ class LeafValue(Value):
         found = getattr(self.obj, name, UNBOUND)
         if found is UNBOUND:
             machine.throw(AttributeError, f"{type(self.obj).__name__!r} object has no attribute {name!r}")
-        return machine.wrap(found, None)
+        is_fixed = type(self.obj).__module__.split(".")[0] in ("builtins", "torch", "_contextvars")
+        return machine.wrap(found, None if is_fixed or self.source is None else attribute(self.source, name))

@@ -18,6 +18,7 @@ from supple.capture.values.attributes import (
     SLOT_KINDS,
     bind,
     guard_lookup,
+    guard_no_setter,
     is_data_descriptor,
     lookup,
     special,
@@ -128,7 +129,7 @@ class InstanceValue(Value):
         found = lookup(self.cls, "__call__")
         if found is MISSING:
             machine.throw(TypeError, f"{self.cls.__name__!r} object is not callable")
-        if not isinstance(found, types.FunctionType):
+        if not isinstance(found, types.FunctionType | types.WrapperDescriptorType):
             machine.unsupported(breaks.CALL, name=self.describe())
         return machine.call(bind(machine, self, self.cls, "__call__", found), args, kwargs)
 
@@ -168,6 +169,8 @@ class InstanceValue(Value):
             if isinstance(found, SLOT_KINDS):
                 return self._slot(machine, name)
             return bind(machine, self, self.cls, name, found)
+        if found is not MISSING:
+            guard_no_setter(machine, found)
         own = self.own(machine, name)
         if own is not None:
             return own
@@ -185,6 +188,8 @@ class InstanceValue(Value):
             found = getattr(self.obj, name, MISSING)
             if found is not MISSING:
                 self.attrs[name] = machine.wrap(found, attribute(self.source, name) if self.source else None)
+            else:
+                machine.guard(self.source, Kind.LACKS_SLOT, name)
         value = self.attrs.get(name, DELETED)
         if value is DELETED:
             machine.throw(AttributeError, name)
@@ -272,7 +277,8 @@ class InstanceValue(Value):
     def generic_delete(self, machine: Machine, name: str) -> None:
         """What `object.__delattr__(x, name)` does."""
         found = lookup(self.cls, name)
-        if isinstance(found, property) or (found is not MISSING and lookup(type(found), "__delete__") is not MISSING and not isinstance(found, SLOT_KINDS)):
+        has_deleter = found is not MISSING and lookup(type(found), "__delete__") is not MISSING
+        if has_deleter and not isinstance(found, SLOT_KINDS):
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         if isinstance(found, SLOT_KINDS):
             self._slot(machine, name)

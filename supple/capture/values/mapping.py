@@ -2,6 +2,7 @@
 something depends on it (iteration, length, writing).
 """
 
+import types
 from collections.abc import Mapping
 
 from supple.capture import breaks
@@ -40,6 +41,14 @@ class DictValue(Value):
     def python_type(self) -> type:
         return self.kind
 
+    @property
+    def _reader(self) -> type:
+        return types.MappingProxyType if self.kind is types.MappingProxyType else dict
+
+    def _require_mutable(self, machine: Machine, what: str) -> None:
+        if self.kind is types.MappingProxyType:
+            machine.throw(TypeError, f"'mappingproxy' object does not support item {what}")
+
     def truth(self, machine: Machine) -> bool:
         self.complete(machine)
         return bool(self.items)
@@ -61,7 +70,8 @@ class DictValue(Value):
         ordered: dict[object, tuple[Value, Value]] = {}
         for position, key in enumerate(keys):
             by_key, value = self._entry(machine, key, position)
-            ordered[by_key] = known.get(by_key) or value
+            # An entry that was read with an equal key of another type (1 and True) keeps the key of the dict.
+            ordered[by_key] = (value[0], known[by_key][1]) if by_key in known else value
         self.items = ordered
         self.is_complete = True
 
@@ -71,7 +81,7 @@ class DictValue(Value):
             key_value: Value = ConstantValue(key)
         else:
             key_value = machine.wrap(key, key_at(self.source, position) if self.source else None)
-        source = item(self.source, key, dict) if self.source else None
+        source = item(self.source, key, self._reader) if self.source else None
         return key_value.key(machine), (key_value, LazyValue(self.obj[key], source))
 
     def find(self, machine: Machine, key: Value) -> Value | None:
@@ -98,7 +108,7 @@ class DictValue(Value):
         if raw not in self.obj:
             machine.guard(self.source, Kind.LACKS_KEY, raw)
             return None
-        source = item(self.source, raw, dict) if self.source else None
+        source = item(self.source, raw, self._reader) if self.source else None
         entry: tuple[Value, Value] = (key, LazyValue(self.obj[raw], source))
         self.items[by_key] = entry
         return entry
@@ -117,6 +127,7 @@ class DictValue(Value):
         return key.value if isinstance(key, ConstantValue) else key.describe()
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
+        self._require_mutable(machine, "assignment")
         self.complete(machine)
         by_key = key.key(machine)
         old = self.items.get(by_key)
@@ -124,6 +135,7 @@ class DictValue(Value):
         self._changed(machine)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
+        self._require_mutable(machine, "deletion")
         self.complete(machine)
         by_key = key.key(machine)
         if by_key not in self.items:

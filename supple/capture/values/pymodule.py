@@ -5,7 +5,7 @@ import types
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, global_variable, pinned
+from supple.capture.source import Source, attribute, global_variable, pinned
 from supple.capture.values.base import Value
 
 _MISSING = object()
@@ -50,7 +50,8 @@ class PythonModuleValue(Value):
         if found is _MISSING:
             machine.guard(globals_source, Kind.LACKS_KEY, name)
             machine.throw(AttributeError, f"module {self.module.__name__!r} has no attribute {name!r}")
-        return machine.wrap(found, None)
+        module = pinned(f"M[{self.module.__name__}@{id(self.module):x}]", self.module)
+        return machine.wrap(found, attribute(module, name))
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         machine.unsupported(breaks.SIDE_EFFECT, name=f"{self.module.__name__}.{name}")

@@ -8,7 +8,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, instance_attribute
+from supple.capture.source import Source, attribute, instance_attribute
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
@@ -23,7 +23,7 @@ from supple.shapes.fake import DataDependent
 #: Attributes that are plain metadata, read off the fake tensor.
 METADATA: Final = frozenset(
     "shape dtype device ndim layout requires_grad is_cuda is_cpu is_meta is_sparse is_quantized is_nested "
-    "itemsize nbytes is_mkldnn is_xpu is_mps is_leaf names is_xla is_mtia is_ipu is_vulkan is_maia "
+    "itemsize nbytes is_mkldnn is_xpu is_mps is_xla is_mtia is_ipu is_vulkan is_maia "
     "is_sparse_csr".split()
 )
 #: Attributes that are tensors.
@@ -70,6 +70,14 @@ class TensorValue(Value):
         return ConstantValue(int(self.fake.shape[0]))
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        if name in ("is_leaf", "grad_fn") and self.obj is not None and self.obj.requires_grad:
+            machine.guard(attribute(self.source, "is_leaf") if self.source else None, Kind.EQUALS, self.obj.is_leaf)
+            if name == "is_leaf":
+                return ConstantValue(self.obj.is_leaf)
+            if self.obj.is_leaf:
+                return ConstantValue(None)
+        if name == "grad_fn" and not self.fake.requires_grad:
+            return ConstantValue(None)
         if name in METADATA:
             return machine.wrap(getattr(self.fake, name), None)
         if name in TENSOR_ATTRIBUTES:
@@ -79,9 +87,8 @@ class TensorValue(Value):
         if self.obj is not None and name in instance_dict(self.obj):
             source = instance_attribute(self.source, name) if self.source else None
             return machine.wrap(instance_dict(self.obj)[name], source)
-        if name == "grad" and self.obj is not None and self.obj.grad is None:
-            machine.guard(self.source, Kind.NO_GRADIENT)
-            return ConstantValue(None)
+        if name == "grad":
+            return self._gradient(machine)
         found = lookup(self.python_type(), name)
         if found is MISSING:
             if self.obj is not None:
@@ -90,6 +97,15 @@ class TensorValue(Value):
         if callable(found):
             return BoundMethodValue(self, LeafValue(found))
         machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def _gradient(self, machine: Machine) -> Value:
+        """Return `x.grad` of an existing leaf (guarded)."""
+        if self.obj is None or self.source is None or not self.obj.is_leaf:
+            machine.unsupported(breaks.ATTRIBUTE, name="grad", owner=self.describe())
+        if self.obj.grad is None:
+            machine.guard(self.source, Kind.NO_GRADIENT)
+            return ConstantValue(None)
+        return machine.wrap(self.obj.grad, attribute(self.source, "grad"))
 
     def get_item(self, machine: Machine, key: Value) -> Value:
         return machine.call_leaf(torch.Tensor.__getitem__, [self, key], {})
