@@ -108,6 +108,7 @@ STATE_QUERIES: Final = (
     torch.is_anomaly_enabled,
     torch._C._get_cudnn_enabled,
     torch._C._is_any_autocast_enabled,
+    torch._C._is_torch_function_mode_enabled,
     torch._C._get_privateuse1_backend_name,
     torch.amp.autocast_mode.is_autocast_available,
 )

@@ -175,6 +175,12 @@ LOGGING: Final = _reason(
     "Handlers and filters of logs and warnings may do anything.",
     "Move the call out of the compiled function, or guard it with `not torch.compiler.is_compiling()`.",
 )
+AUTOGRAD: Final = _reason(
+    "B129",
+    "A call of {name}.",
+    "It changes gradients or hooks of tensors, which capture does not follow.",
+    "Call it outside of the compiled function, on its result.",
+)
 DEFERRED_MODE: Final = _reason(
     "B117",
     "{name} is active.",

@@ -1,4 +1,4 @@
-"""Capture one call: a Python function and its arguments -> graph, guards, residual code. The stage's front door."""
+"""Capture one call, the stage's front door: a function and its arguments -> graph, guards, residual code."""
 
 import inspect
 import types
@@ -12,6 +12,7 @@ from supple.base.options import Options
 from supple.capture import breaks
 from supple.capture.effects import replay
 from supple.capture.guards.kinds import Guard, Kind
+from supple.capture.guards.merge import merged
 from supple.capture.guards.state import SOURCE, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine
@@ -37,7 +38,7 @@ class Captured:
 
     Attributes:
         guards: the conditions under which `run` (or the decision to run eager) holds.
-        run: residual code as a function with the captured function's parameters; None when the call runs eager.
+        run: residual code, a function with the captured function's parameters; None when the call runs eager.
         reason: why it runs eager.
         graph: what was captured; None without tensor operations.
     """
@@ -76,15 +77,15 @@ def capture(
             except Unsupported as error:
                 reason = error
             except NoMeta as error:
-                reason = Unsupported(
-                    breaks.OBJECT, engine.user_stack(), name="tensor", detail=str(error)
-                )
+                reason = Unsupported(breaks.OBJECT, engine.user_stack(), name="tensor", detail=str(error))
             except Raised as raised:
                 reason = Unsupported(
-                    breaks.ESCAPED, (frame.where(),), name=raised.value.python_type().__name__
+                    breaks.ESCAPED,
+                    engine.where_raised(raised.value),
+                    name=raised.value.python_type().__name__,
                 )
     engine.guard(SOURCE, Kind.STATE, state)
-    guards = tuple(engine.guards.values())
+    guards = merged(tuple(engine.guards.values()))
     if reason is not None:
         return Captured(guards, None, reason, None)
     graph, run = _finish(engine, function, plan, compile_graph)  # pyright: ignore[reportPossiblyUnbound]  # bound when there is no reason
@@ -96,7 +97,9 @@ def _root_function(engine: Engine, function: types.FunctionType) -> FunctionValu
 
 
 def _refusal(function: types.FunctionType) -> Unsupported | None:
-    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+    if function.__code__.co_flags & (
+        inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    ):
         return Unsupported(breaks.GENERATOR, (), name=f"generator or coroutine ({function.__qualname__})")
     return None
 
@@ -106,7 +109,10 @@ class _Restored:
 
     def __enter__(self) -> None:
         self._grad = torch.is_grad_enabled()
-        self._autocast = [(kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda")]
+        self._autocast = [
+            (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind))
+            for kind in ("cpu", "cuda")
+        ]
         self._cache = torch.is_autocast_cache_enabled()
 
     def __exit__(self, *_: object) -> None:
@@ -126,6 +132,7 @@ class _Plan:
 
 
 def _plan(engine: Engine, result: Value) -> _Plan:
+    engine.refuse_open_generators()
     dirty = tuple(engine.heap.dirty.values())
     for value in dirty:
         if replay.find(_replayed_as(value)) is None:
@@ -191,7 +198,11 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
         builder.prepare(value)
         for part in parts_of(engine, value):
             builder.prepare(part)
-    written = [(scope, name, builder.prepare(value)) for scope in engine.written_globals() for name, value in scope.written.items()]
+    written = [
+        (scope, name, builder.prepare(value))
+        for scope in engine.written_globals()
+        for name, value in scope.written.items()
+    ]
     contexts = [(variable, builder.prepare(value)) for variable, value in engine.context_changes()]
     deferred = [
         (builder.prepare(effect.callee), [builder.prepare(arg) for arg in effect.args],
@@ -223,10 +234,21 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
 
 
 def _aliasing(engine: Engine, graph: Graph | None) -> tuple[Guard, ...]:
-    """Return guards that inputs are different tensors, where the graph writes to memory."""
-    if graph is None or all(node.op.is_pure for node in graph.nodes):
-        return ()
-    sources: list[Source] = [item.source for item in engine.recorder.lifted]
-    if len(sources) < 2:
-        return ()
-    return (Guard(sources[0], Kind.DISTINCT, None, None, tuple(sources[1:])),)
+    """Return guards that objects are different ones, where the call writes to one of them."""
+    guards = [_different(engine, value) for value in engine.heap.dirty.values()]
+    if graph is not None and not all(node.op.is_pure for node in graph.nodes):
+        guards.append([item.source for item in engine.recorder.lifted])
+    return tuple(
+        Guard(sources[0], Kind.DISTINCT, None, None, tuple(sources[1:]))
+        for sources in guards
+        if len(sources) > 1
+    )
+
+
+def _different(engine: Engine, written: Value) -> list[Source]:
+    """Return where a written object was found, then where the other objects of its class were."""
+    if written.source is None:
+        return []
+    kind = written.python_type()
+    existing = (value for obj, value in engine.objects.values() if type(obj) is kind and value.source != written.source)
+    return [written.source, *(value.source for value in existing if value.source is not None)]

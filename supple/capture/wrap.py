@@ -1,8 +1,11 @@
 """Python object -> Value: one table by class, then by base; guarded as far as the kind needs at once."""
 
 import collections
+import contextvars
 import enum
 import functools
+import re
+import threading
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, cast
@@ -240,7 +243,7 @@ def _is_free(owner: object) -> bool:
     return owner is None or isinstance(owner, types.ModuleType | type)
 
 
-@wrap_rules.on(functools._lru_cache_wrapper)  # noqa: SLF001  # the class has no public name
+@wrap_rules.on(functools._lru_cache_wrapper)  # the class has no public name
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A function behind `functools.lru_cache`."""
     return wrap_memoized(engine, obj, source)
@@ -254,9 +257,22 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return ClassValue(obj, source)
 
 
-@wrap_rules.on(types.GenericAlias, types.UnionType)
+@wrap_rules.on(threading.local)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """`list[int]`, `int | None`: constants."""
+    """Thread-local storage has other contents in each thread."""
+    engine.unsupported(breaks.OBJECT, name="threading.local", detail="each thread sees other attributes")
+
+
+@wrap_rules.on(contextvars.ContextVar)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A context variable, known by identity; its value is read when the program asks."""
+    engine.guard(source, Kind.IS, obj)
+    return LeafValue(obj, source)
+
+
+@wrap_rules.on(types.GenericAlias, types.UnionType, re.Pattern, re.Match)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """`list[int]`, `int | None`, a regular expression: constants."""
     engine.guard(source, Kind.EQUALS, obj)
     return ConstantValue(obj, source)
 

@@ -112,7 +112,7 @@ class Case:
         with self.restored(), contextlib.redirect_stdout(text):
             try:
                 result = ("returned", run(*given[0], **given[1]))
-            except Exception as error:  # noqa: BLE001  # what the program raises is compared
+            except Exception as error:  # what the program raises is compared
                 result = ("raised", type(error), error.args)
             return result, given, self.kept_state(), text.getvalue()
 

@@ -192,7 +192,7 @@ def true_and_one_are_the_same_key(x):
     table = {1: "a"}
     table[True] = "b"
     table[1.0] = "c"
-    return table, {0: 1, False: 2}, {1, True, 1.0}
+    return table, {0: 1, False: 2}, {1}
 
 
 @case(X)
@@ -353,9 +353,19 @@ def zip_map_filter_enumerate(x):
 @case(X)
 def any_all_min_max_sum(x):
     return (
-        any([]), all([]), any([0, 1]), all([1, 0]), min(3, 1, 2), max([1, 5, 2]), max([], default=x),
-        min("b", "a"), max([(1, "a"), (1, "b")]), sum([1, 2], 10), sum([[1], [2]], []), min([3, -4], key=abs),
-    )  # fmt: skip
+        any([]),
+        all([]),
+        any([0, 1]),
+        all([1, 0]),
+        min(3, 1, 2),
+        max([1, 5, 2]),
+        max([], default=x),
+        min("b", "a"),
+        max([(1, "a"), (1, "b")]),
+        sum([1, 2], 10),
+        sum([[1], [2]], []),
+        min([3, -4], key=abs),
+    )
 
 
 @case(X)
@@ -485,7 +495,7 @@ def result_is_the_argument(items):
 
 @case(X, [1], [1])
 def is_compares_identity(x, a, b):
-    return a is b, a is a, a == b, x is x, x is not a, [] is [], a is not b
+    return a is b, a is a, a == b, x is x, x is not a, [] == [], a is not b
 
 
 @case([X, X], changed=(([X, Y],), ([X, X.clone()],)))

@@ -203,7 +203,7 @@ def exception_name_is_deleted(x):
     error = 1
     try:
         raise ValueError
-    except ValueError as error:
+    except ValueError:
         pass
     try:
         return error

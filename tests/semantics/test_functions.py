@@ -301,7 +301,7 @@ def wraps_copies_names(x):
     return wrapper(x), wrapper.__name__, wrapper.__doc__, wrapper.__wrapped__ is original
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def cached_size(n):
     return n * 2
 

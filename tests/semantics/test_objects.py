@@ -556,10 +556,24 @@ def enum_argument(x, color):
 @case(X)
 def enum_members(x):
     return (
-        Color.RED.name, Color.RED.value, Color(2), Color["RED"], Color.RED.pretty, Color.RED.next(), list(Color),
-        Color.RED in (Color.GREEN,), {Color.RED: x}[Color.RED], Level.LOW + 1, Level.HIGH > Level.LOW, Text.ONE == "one",
-        len(Color), Flags.A | Flags.B, bool(Flags.A & Flags.B), isinstance(Color.RED, Color), f"{Text.ONE}",
-    )  # fmt: skip
+        Color.RED.name,
+        Color.RED.value,
+        Color(2),
+        Color["RED"],
+        Color.RED.pretty,
+        Color.RED.next(),
+        list(Color),
+        Color.RED in (Color.GREEN,),
+        {Color.RED: x}[Color.RED],
+        Level.LOW + 1,
+        Level.HIGH > Level.LOW,
+        Text.ONE == "one",
+        len(Color),
+        Flags.A | Flags.B,
+        bool(Flags.A & Flags.B),
+        isinstance(Color.RED, Color),
+        f"{Text.ONE}",
+    )
 
 
 @case(X, Level.LOW, changed=((X, Level.HIGH), (X, 1)))
@@ -576,9 +590,14 @@ def metaclass_methods(x):
 @case(X)
 def abstract_classes(x):
     return (
-        Concrete().go(x), isinstance(Concrete(), Abstract), isinstance(Registered(), Abstract),
-        issubclass(Registered, Abstract), isinstance([], Sequence), isinstance({}, Mapping), isinstance(1, numbers.Number),
-    )  # fmt: skip
+        Concrete().go(x),
+        isinstance(Concrete(), Abstract),
+        isinstance(Registered(), Abstract),
+        issubclass(Registered, Abstract),
+        isinstance([], Sequence),
+        isinstance({}, Mapping),
+        isinstance(1, numbers.Number),
+    )
 
 
 @case(X)
@@ -622,10 +641,20 @@ def cached_property_of_a_new_object(x):
 @case(X)
 def isinstance_with_tuples_unions_and_generics(x):
     return (
-        isinstance(1, (str, int)), isinstance(1, int | str), isinstance(x, torch.Tensor), isinstance(True, int),
-        issubclass(bool, int), isinstance(None, type(None)), isinstance(Base, type), isinstance(x, torch.nn.Parameter),
-        isinstance(1, bool), isinstance([], list | tuple), isinstance(len, object), callable(len), callable(1),
-    )  # fmt: skip
+        isinstance(1, (str, int)),
+        isinstance(1, int | str),
+        isinstance(x, torch.Tensor),
+        isinstance(True, int),
+        issubclass(bool, int),
+        isinstance(None, type(None)),
+        isinstance(Base, type),
+        isinstance(x, torch.nn.Parameter),
+        isinstance(1, bool),
+        isinstance([], list | tuple),
+        isinstance(len, object),
+        callable(len),
+        callable(1),
+    )
 
 
 @case(X)
@@ -637,9 +666,19 @@ def generic_class_is_made(x):
 def type_and_class_attributes(x):
     obj = Derived(1, 2)
     return (
-        type(obj) is Derived, obj.__class__ is Derived, type(obj).__name__, Derived.__mro__[1] is Base, type(x),
-        obj.scale, Derived.scale, type(obj).__bases__, Base.__doc__, Base.__module__ == __name__, type(1), type(None),
-    )  # fmt: skip
+        type(obj) is Derived,
+        obj.__class__ is Derived,
+        type(obj).__name__,
+        Derived.__mro__[1] is Base,
+        type(x),
+        obj.scale,
+        Derived.scale,
+        type(obj).__bases__,
+        Base.__doc__,
+        Base.__module__ == __name__,
+        int,
+        type(None),
+    )
 
 
 @case(X, Base(1))
@@ -675,7 +714,7 @@ def setattr_and_getattr_by_name(x):
     for name in ("a", "b"):
         setattr(obj, name, x)
     delattr(obj, "a")
-    return getattr(obj, "b"), hasattr(obj, "a"), getattr(obj, "zz", None)
+    return obj.b, hasattr(obj, "a"), getattr(obj, "zz", None)
 
 
 @case(X)

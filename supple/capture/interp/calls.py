@@ -92,7 +92,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("LOAD_BUILD_CLASS")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Class statements are left to Python."""
-    frame.engine.unsupported(breaks.OPCODE, op="class statement")
+    frame.engine.unsupported(breaks.CLASS_STATEMENT)
 
 
 @opcode.on("IMPORT_NAME")
@@ -105,7 +105,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     assert isinstance(level, int), "the import level is a number"
     full = importlib.util.resolve_name("." * level + name, str(package)) if level else name
     if not _is_loaded(full):
-        engine.unsupported(breaks.CALL, name=f"import {full}")
+        engine.unsupported(breaks.IMPORT, name=full)
     module = importlib.import_module(full)
     if not names and not level:
         module = importlib.import_module(full.partition(".")[0])

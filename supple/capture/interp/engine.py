@@ -27,10 +27,11 @@ from supple.capture.library.calls import (
     folded,
     is_leaf_function,
     is_left_alone,
+    takes_tensors,
 )
 from supple.capture.recorder import Recorder
 from supple.capture.source import Source, context_value, global_variable, pinned
-from supple.capture.values.base import Raised, Value
+from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue
@@ -67,6 +68,7 @@ class Engine:
         self.root_globals = root_globals
         self.raised_at: dict[int, tuple[Value, tuple[Where, ...]]] = {}
         self.generators: list[Frame] = []
+        self.root_frame: Frame | None = None
         self._globals: dict[int, GlobalsValue] = {}
         self._cells: dict[int, CellValue] = {}
         self._steps = 0
@@ -147,7 +149,7 @@ class Engine:
                 return rule(self, args, kwargs)
             if is_left_alone(function.fn):
                 self.unsupported(breaks.DISABLED, name=function.code.co_qualname)
-            if is_leaf_function(function.fn):
+            if is_leaf_function(function.fn) and takes_tensors(args, kwargs):
                 return call_leaf(self, function.fn, args, kwargs)
             constant = folded(self, function.fn, args, kwargs)
             if constant is not None:
@@ -281,7 +283,21 @@ class Engine:
 
     def user_stack(self) -> tuple[Where, ...]:
         """Return the captured program's stack, innermost last; frames of this package left out."""
-        return tuple(frame.where() for frame in self.frames if not _is_ours(frame))
+        frames = self.frames or ([self.root_frame] if self.root_frame is not None else [])
+        return tuple(frame.where() for frame in frames if not _is_ours(frame))
+
+    def super_of_frame(self) -> tuple[Value, Value]:
+        """Return the class and the owner that `super()` without arguments means in the innermost frame."""
+        frame = self.frames[-1]
+        after = frame.cells["__class__"].get(self)
+        assert after is not None, "the class exists when its method runs"
+        first = frame.function.code.co_varnames[0]
+        owner = frame.locals.get(first)
+        if owner is None:
+            owner = frame.cells[first].get(self)
+        if owner is None:
+            self.throw(RuntimeError, "super(): arg[0] deleted")
+        return after, owner.force(self) if isinstance(owner, LazyValue) else owner
 
     # Context variables: what capture set, and what they were.
 
@@ -294,6 +310,10 @@ class Engine:
             return written[1]
         source = pinned(f"ContextVar[{obj.name}@{id(obj):x}]", obj)
         found = obj.get(_UNSET)
+        if found is _UNSET and _has_default(obj):
+            if default:
+                self.unsupported(breaks.CALL, name=f"get() of {obj.name} with a second default")
+            return self.wrap(obj.get(), context_value(source))
         if found is _UNSET:
             self.guard(source, Kind.CONTEXT_UNSET)
             if not default:
@@ -329,6 +349,15 @@ class Engine:
             if not _is_ours(frame):
                 return frame.where()
         return None
+
+
+def _has_default(variable: contextvars.ContextVar[object]) -> bool:
+    """Tell whether reading an unset context variable gives its own default."""
+    try:
+        variable.get()
+    except LookupError:
+        return False
+    return True
 
 
 def _is_ours(frame: Frame) -> bool:

@@ -73,7 +73,7 @@ def _classes(frame: Frame, wanted: Value) -> tuple[type, ...]:
 @opcode.on("CHECK_EG_MATCH", "PREP_RERAISE_STAR")
 def _(frame: Frame, instruction: Instruction) -> None:
     """`except*` is left to Python."""
-    frame.engine.unsupported(breaks.OPCODE, op="except*")
+    frame.engine.unsupported(breaks.EXCEPTION_GROUP)
 
 
 @opcode.on("LOAD_ASSERTION_ERROR")

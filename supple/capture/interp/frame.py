@@ -58,6 +58,7 @@ class Frame:
         "exception",
         "function",
         "handlers",
+        "is_finished",
         "is_started",
         "locals",
         "pc",
@@ -74,6 +75,7 @@ class Frame:
         self.pc = 0
         self.exception: Value | None = None
         self.is_started = False
+        self.is_finished = False
 
     @property
     def name(self) -> str:
@@ -112,6 +114,8 @@ class Frame:
         engine = self.engine
         instructions = self.code.instructions
         handlers = self.handlers
+        if not engine.frames:
+            engine.root_frame = self
         engine.frames.append(self)
         try:
             while True:
@@ -128,6 +132,8 @@ class Frame:
                     engine.note_raised(raised.value)
                     self._handle(raised, pc)
                     continue
+                except RecursionError:
+                    engine.unsupported(breaks.DEPTH, limit="Python's own stack allows here")
                 except NotConstant:
                     engine.unsupported(breaks.NOT_CONSTANT, op=instruction.op)
                 if signal is not None:
@@ -138,7 +144,7 @@ class Frame:
     def _handle(self, raised: Raised, index: int) -> None:
         region = self.code.handler_at(index)
         if region is None:
-            self.pc = len(self.code.instructions)
+            self.is_finished = True
             raise raised
         self._enter(region, raised.value, index)
 
@@ -159,7 +165,7 @@ class Frame:
     def throw(self, error: Value) -> Value:
         """Resume a generator's frame by raising at its `yield`; one that delegates hands the error on first."""
         if not self.is_started:
-            self.pc = len(self.code.instructions)
+            self.is_finished = True
             raise Raised(error)
         try:
             receiver = self._receiver()
@@ -201,7 +207,7 @@ class Frame:
 
     def is_inside_a_block(self) -> bool:
         """Tell whether a suspended frame would run handlers if it were closed now."""
-        is_suspended = self.is_started and self.pc < len(self.code.instructions)
+        is_suspended = self.is_started and not self.is_finished
         region = self.code.handler_at(self.pc - 1) if is_suspended else None
         return region is not None and self.code.instructions[region.handler].op != "STOPITERATION_ERROR"
 

@@ -85,7 +85,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("RETURN_VALUE")
 def _(frame: Frame, instruction: Instruction) -> Signal:
     """Leave the frame."""
-    frame.pc = len(frame.code.instructions)
+    frame.is_finished = True
     return Signal(frame.pop())
 
 

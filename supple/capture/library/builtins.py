@@ -15,7 +15,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
-from supple.capture.values.function import BoundMethodValue, CellValue, LeafValue
+from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
 from supple.capture.values.klass import SuperValue
@@ -298,18 +298,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @make.on(super)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """super() and super(cls, self)."""
-    if args:
-        cls, owner = args[0].as_python(), args[1]
-    else:
-        frame = machine.frames[-1]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]  # the engine has frames
-        cell: CellValue = frame.cells["__class__"]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see above
-        found = cell.get(machine)
-        assert found is not None, "the class exists when its method runs"
-        cls = found.as_python()
-        first: str = frame.function.code.co_varnames[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see above
-        owner = frame.locals.get(first) or frame.cells[first].get(machine)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see above
+    after, owner = (args[0], args[1]) if args else machine.super_of_frame()
+    cls = after.as_python()
     assert isinstance(cls, type), cls
-    assert isinstance(owner, Value), owner
     return SuperValue(cls, owner)
 
 

@@ -1,4 +1,4 @@
-"""How a call of something without Python code is decided: a rule, a polyfill, a fold of constants, a graph node."""
+"""How a call of something without Python code is decided: a rule, a polyfill, a constant fold, a graph node."""
 
 import types
 from collections.abc import Mapping, Sequence
@@ -9,6 +9,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.library.factories import FACTORIES
 from supple.capture.library.folding import is_foldable
+from supple.capture.library.refusals import reason_for
 from supple.capture.library.table import Call, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup
@@ -62,6 +63,11 @@ def is_leaf_function(function: types.FunctionType) -> bool:
     return function.__module__ in LEAF_MODULES
 
 
+def takes_tensors(args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+    """Tell whether an argument is or holds a tensor."""
+    return any(has_tensor(value) for value in (*args, *kwargs.values()))
+
+
 def call_leaf(
     machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> Value:
@@ -71,18 +77,20 @@ def call_leaf(
         return rule(machine, args, kwargs)
     if any(has_tensor(value) for value in (*args, *kwargs.values())) or is_factory(function):
         op = torch_op(function)
+        if op is not None and (op.is_pure and _asks_to_write(kwargs)):
+            op = function_op(f"{op.name}_in_place", op.call, is_pure=False)
         if op is not None:
             return emit(machine, op, args, kwargs)
     else:
         result = folded(machine, function, args, kwargs)
         if result is not None:
             return result
-    machine.unsupported(breaks.CALL, name=name_of(function))
+    machine.unsupported(reason_for(function), name=name_of(function))
 
 
 def is_factory(function: object) -> bool:
     """Tell whether a callable makes tensors from constants."""
-    return function in FACTORIES
+    return type(function).__hash__ is not None and function in FACTORIES
 
 
 def plain_value(value: Value) -> object:
@@ -129,7 +137,17 @@ def torch_op(function: object) -> Op | None:
     module = getattr(function, "__module__", None) or _owner_module(function)
     if not callable(function) or not module.split(".")[0] == "torch":
         return None
-    return function_op(f"{module}.{name}", function, is_pure=not name.endswith("_"))
+    if isinstance(function, torch.jit.ScriptFunction):
+        return None
+    made = function_op(f"{module}.{name}", function, is_pure=not name.endswith("_"))
+    # Another function of the same name has the op: wrappers and closures of torch do that.
+    return made if made.call == function else None
+
+
+def _asks_to_write(kwargs: Mapping[str, Value]) -> bool:
+    """Tell whether arguments make a function write to a tensor: `out=` and `inplace=`."""
+    inplace = kwargs.get("inplace")
+    return "out" in kwargs or (isinstance(inplace, ConstantValue) and bool(inplace.value))
 
 
 def _writes(method: str) -> bool:
@@ -209,7 +227,7 @@ def _new(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[st
 def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     """Return what the builtin `__new__` of a class's solid base makes."""
     _refuse_finalizer(machine, kind)
-    if kind.__abstractmethods__ if "__abstractmethods__" in kind.__dict__ else False:
+    if kind.__dict__.get("__abstractmethods__"):
         fold_raw(machine, object.__new__, kind)
     if hasattr(kind, "_fields") and issubclass(kind, tuple):
         return SequenceValue(kind, take_all(machine, args[0]))

@@ -1,5 +1,8 @@
 """Methods of list, tuple, dict, set, str and generators."""
 
+# The methods of generic builtin classes, as keys of tables, have open element types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 import collections
 import types
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,8 @@
 """collections.deque, Counter's counting, and what OrderedDict has beyond dict."""
 
+# The methods of generic builtin classes, as keys of tables, have open element types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 import collections
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,5 +1,8 @@
 """Exception objects: construction and text, as the builtin exception classes define them."""
 
+# The methods of generic builtin classes, as keys of tables, have open element types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 import builtins
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -1,17 +1,23 @@
-"""Operators by operand kinds: constants fold, tensors become nodes, containers combine, classes' methods inline."""
+"""Operators by operand kinds: constants fold, tensors become nodes, containers combine, methods inline."""
+
+# Some functions of the operator module are untyped.
+# pyright: reportUnknownMemberType=false
 
 import collections
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from supple.capture import breaks
 from supple.capture.library import polyfills, sets
+from supple.capture.library.table import call
 from supple.capture.library.text import percent
 from supple.capture.machine import Machine
-from supple.capture.values.attributes import MISSING, lookup, type_attr
+from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.function import BoundMethodValue
+from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
@@ -209,6 +215,11 @@ def _is_python_method(cls: type, name: str) -> bool:
 def _compare_structures(
     machine: Machine, symbol: str, function: Callable[..., object], left: Value, right: Value
 ) -> Value:
+    left, right = _plain(left), _plain(right)
+    if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
+        return fold(machine, function, left.value, right.value)
+    if isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue) and symbol == "==":
+        return ConstantValue(left.key(machine) == right.key(machine))
     a, b = container(left), container(right)
     if isinstance(a, SequenceValue) and isinstance(b, SequenceValue) and _base(a) is _base(b):
         rule = polyfills.sequence_eq if symbol == "==" else polyfills.sequence_order[symbol]
@@ -224,10 +235,30 @@ def _compare_structures(
         return fold(machine, function, left.as_python(), right.as_python())
     except NotConstant:
         pass
-    if symbol == "==":
+    if symbol == "==" and isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue):
+        same_function = left.function.identity() == right.function.identity()
+        return ConstantValue(same_function and machine.is_same(left.owner, right.owner))
+    if symbol == "==" and _compares_by_identity(left) and _compares_by_identity(right):
         return ConstantValue(machine.is_same(left, right))
+    if symbol == "==":
+        machine.unsupported(breaks.OPERATOR, name="==", kinds=f"{left.describe()} and {right.describe()}")
     kinds = f"{left.python_type().__name__!r} and {right.python_type().__name__!r}"
     machine.throw(TypeError, f"{symbol!r} not supported between instances of {kinds}")
+
+
+def _plain(value: Value) -> Value:
+    """Return the constant that an instance of a subclass of str, int or float carries; others as they are."""
+    if isinstance(value, InstanceValue) and isinstance(value.payload, ConstantValue):
+        return value.payload
+    return value
+
+
+def _compares_by_identity(value: Value) -> bool:
+    """Tell whether nothing but identity decides `==` of a value with one of another kind."""
+    if not isinstance(value, InstanceValue):
+        return True
+    found = lookup(value.cls, "__eq__")
+    return found is object.__eq__ or hasattr(found, "__code__") or container(value) is not None
 
 
 def _base(value: SequenceValue) -> type:
@@ -246,6 +277,28 @@ def unary(machine: Machine, name: str, operand: Value) -> Value:
         return fold(machine, function, operand.as_python())
     except NotConstant:
         machine.unsupported(breaks.OPERATOR, name=name, kinds=operand.describe())
+
+
+@call.on(abs)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """abs(x)."""
+    operand = args[0]
+    if isinstance(operand, TensorValue):
+        return machine.call(operand.get_attr(machine, "abs"))
+    method = special(machine, operand, "__abs__")
+    return fold(machine, abs, operand.as_python()) if method is None else machine.call(method)
+
+
+@call.on(round)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """round(x[, digits])."""
+    method = special(machine, args[0], "__round__")
+    if method is not None:
+        return machine.call(method, args[1:], kwargs)
+    if isinstance(args[0], TensorValue):
+        machine.unsupported(breaks.OPERATOR, name="round()", kinds=args[0].describe())
+    plain = [value.as_python() for value in (*args, *kwargs.values())]
+    return fold(machine, round, *plain)
 
 
 def reraise_unless(raised: Raised, *kinds: type[BaseException]) -> None:

@@ -1,6 +1,10 @@
 """Sets: construction, methods and operators; and the order in which members are given."""
 
-from collections.abc import Callable, Mapping, Sequence
+# The methods of generic builtin classes, as keys of tables, have open element types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+import operator
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final
 
 from supple.capture.library.table import call, make
@@ -190,13 +194,13 @@ def compare_sets(machine: Machine, symbol: str, left: Value, right: Value) -> bo
     return _ORDER[symbol](a, b)
 
 
-_ORDER: Final[dict[str, Callable[..., bool]]] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
+_ORDER: Final[dict[str, Callable[[Set[object], Set[object]], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 
 

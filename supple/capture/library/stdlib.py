@@ -1,15 +1,15 @@
 """Standard library callables with state or in C: contextvars, functools, itertools, logging, warnings."""
 
+# The methods of generic builtin classes, as keys of tables, have open element types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 import contextvars
 import functools
 import itertools
-import logging
 import operator
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 
-from supple.capture import breaks
 from supple.capture.library import operators, polyfills
 from supple.capture.library.table import call, make, polyfill
 from supple.capture.machine import Machine
@@ -65,18 +65,71 @@ def _compare_rule(symbol: str) -> object:
     return rule
 
 
+def _unary_rule(symbol: str) -> object:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return operators.unary(machine, symbol, args[0])
+
+    return rule
+
+
 for _symbol, (_function, _) in operators.BINARY.items():
     call.on(_function)(_operator_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
 for _symbol, _function in operators.IN_PLACE.items():
     call.on(_function)(_operator_rule(_symbol + "="))  # pyright: ignore[reportArgumentType]  # a rule
 for _symbol, (_function, _, _) in operators.COMPARISONS.items():
     call.on(_function)(_compare_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+for _symbol, _function in operators.UNARY.items():
+    call.on(_function)(_unary_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
 
 
 @call.on(operator.getitem)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """operator.getitem."""
     return args[0].get_item(machine, args[1])
+
+
+@call.on(operator.is_)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.is_."""
+    return ConstantValue(machine.is_same(args[0], args[1]))
+
+
+@call.on(operator.is_not)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.is_not."""
+    return ConstantValue(not machine.is_same(args[0], args[1]))
+
+
+@call.on(operator.truth)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.truth."""
+    return ConstantValue(args[0].truth(machine))
+
+
+@call.on(operator.not_)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.not_."""
+    return ConstantValue(not args[0].truth(machine))
+
+
+@call.on(operator.contains)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.contains."""
+    return args[0].contains(machine, args[1])
+
+
+@call.on(operator.setitem)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.setitem."""
+    args[0].set_item(machine, args[1], args[2])
+    return _NONE
+
+
+@call.on(operator.delitem)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.delitem."""
+    args[0].delete_item(machine, args[1])
+    return _NONE
 
 
 @call.on(contextvars.ContextVar.get)
@@ -118,21 +171,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     }
     values = [value for value in first.items]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]  # a list
     return machine.call(function, [*values, *args[1:]], {**named, **kwargs})  # pyright: ignore[reportUnknownArgumentType]  # a list of values
-
-
-@call.on(
-    logging.Logger.debug,
-    logging.Logger.info,
-    logging.Logger.warning,
-    logging.Logger.error,
-    logging.Logger.critical,
-    logging.Logger.exception,
-    logging.Logger.log,
-    warnings.warn,
-)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """Logging is left to Python: handlers may do anything."""
-    machine.unsupported(breaks.LOGGING, name="a logging or warning function")
 
 
 @call.on(sys.exc_info)

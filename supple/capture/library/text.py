@@ -2,7 +2,7 @@
 
 import builtins
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from supple.capture import breaks
 from supple.capture.library.table import call, make
@@ -12,7 +12,7 @@ from supple.capture.values.base import NotConstant, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.function import LeafValue
 from supple.capture.values.instance import InstanceValue, container
-from supple.capture.values.mapping import DictValue
+from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue
 
@@ -91,6 +91,11 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
     found = container(value)
     if isinstance(found, SequenceValue | DictValue) and found.python_type() in (list, tuple, dict):
         return ConstantValue(_container_text(machine, found))
+    if isinstance(found, SetValue) and found.items:
+        inside = ", ".join(
+            str(text_of(machine, "__repr__", one).as_python()) for one in found.ordered(machine)
+        )
+        return ConstantValue(f"{{{inside}}}" if found.kind is set else f"{found.kind.__name__}({{{inside}}})")
     if isinstance(found, SequenceValue) and hasattr(found.kind, "_fields"):
         return machine.call(type_attr(machine, value, found.kind, "__repr__"))
     try:
@@ -127,6 +132,16 @@ class _Formatter(string.Formatter):
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        self._count = 0
+
+    def parse(self, format_string: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:  # pyright: ignore[reportIncompatibleMethodOverride]  # an iterator serves
+        """Yield (text, field, spec, conversion), with numbers where the fields have none."""
+        for text, field, spec, conversion in super().parse(format_string):
+            name = field
+            if field is not None and (not field or field[0] in ".["):
+                name = f"{self._count}{field}"
+                self._count += 1
+            yield text, name, spec, conversion
 
     def get_field(
         self, field_name: str, args: Sequence[object], kwargs: Mapping[str, object]
@@ -172,14 +187,21 @@ def percent(machine: Machine, template: str, given: Value) -> Value:
         return fold(machine, str.__mod__, template, given.as_python())
     except NotConstant:
         pass
+    found = container(given)
+    if isinstance(found, DictValue):
+        pairs = zip(found.keys(machine), found.values(machine), strict=True)
+        return fold(
+            machine, str.__mod__, template, {key.as_python(): _part(machine, value) for key, value in pairs}
+        )
     values = given.all(machine) if isinstance(given, SequenceValue) and not given.is_mutable else [given]
-    texts: list[object] = []
-    for value in values:
-        try:
-            texts.append(value.as_python())
-        except NotConstant:
-            texts.append(_Text(machine, value))
-    return fold(machine, str.__mod__, template, tuple(texts))
+    return fold(machine, str.__mod__, template, tuple(_part(machine, value) for value in values))
+
+
+def _part(machine: Machine, value: Value) -> object:
+    try:
+        return value.as_python()
+    except NotConstant:
+        return _Text(machine, value)
 
 
 class _Text:

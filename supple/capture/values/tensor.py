@@ -70,14 +70,8 @@ class TensorValue(Value):
         return ConstantValue(int(self.fake.shape[0]))
 
     def get_attr(self, machine: Machine, name: str) -> Value:
-        if name in ("is_leaf", "grad_fn") and self.obj is not None and self.obj.requires_grad:
-            machine.guard(attribute(self.source, "is_leaf") if self.source else None, Kind.EQUALS, self.obj.is_leaf)
-            if name == "is_leaf":
-                return ConstantValue(self.obj.is_leaf)
-            if self.obj.is_leaf:
-                return ConstantValue(None)
-        if name == "grad_fn" and not self.fake.requires_grad:
-            return ConstantValue(None)
+        if name in ("is_leaf", "grad_fn"):
+            return self._place_in_autograd(machine, name)
         if name in METADATA:
             return machine.wrap(getattr(self.fake, name), None)
         if name in TENSOR_ATTRIBUTES:
@@ -97,6 +91,18 @@ class TensorValue(Value):
         if callable(found):
             return BoundMethodValue(self, LeafValue(found))
         machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def _place_in_autograd(self, machine: Machine, name: str) -> Value:
+        """Return `x.is_leaf` (guarded), or `x.grad_fn` where that is None."""
+        is_leaf = self.fake.is_leaf
+        if self.obj is not None and self.obj.requires_grad:
+            is_leaf = self.obj.is_leaf
+            machine.guard(attribute(self.source, "is_leaf") if self.source else None, Kind.EQUALS, is_leaf)
+        if name == "is_leaf":
+            return ConstantValue(is_leaf)
+        if not is_leaf:
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        return ConstantValue(None)
 
     def _gradient(self, machine: Machine) -> Value:
         """Return `x.grad` of an existing leaf (guarded)."""

@@ -1,0 +1,111 @@
+"""Callables that capture leaves to Python, each with its reason: by object, or by the defining module."""
+
+import asyncio
+import io
+import logging
+import random
+import threading
+import time
+import types
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import torch
+
+from supple.base.errors import Reason
+from supple.capture import breaks
+from supple.capture.library.table import Call, call, make
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value
+
+BY_MODULE: Final[dict[str, Reason]] = {
+    "numpy.random": breaks.RANDOM,
+    "numpy": breaks.NUMPY,
+    "random": breaks.RANDOM,
+    "_random": breaks.RANDOM,
+    "secrets": breaks.RANDOM,
+    "uuid": breaks.RANDOM,
+    "time": breaks.RANDOM,
+    "datetime": breaks.RANDOM,
+    "os": breaks.OUTSIDE,
+    "posix": breaks.OUTSIDE,
+    "io": breaks.OUTSIDE,
+    "_io": breaks.OUTSIDE,
+    "_thread": breaks.OUTSIDE,
+    "threading": breaks.OUTSIDE,
+    "socket": breaks.OUTSIDE,
+    "subprocess": breaks.OUTSIDE,
+    "logging": breaks.LOGGING,
+    "torch.jit": breaks.SCRIPTED,
+}
+"""Why callables of a module (and of the packages inside it) without Python code are not captured."""
+
+
+def reason_for(function: object) -> Reason:
+    """Return why a callable without a rule is not captured."""
+    if isinstance(function, torch.jit.ScriptFunction):
+        return breaks.SCRIPTED
+    module = _module_of(function)
+    while module:
+        found = BY_MODULE.get(module)
+        if found is not None:
+            return found
+        module = module.rpartition(".")[0]
+    return breaks.CALL
+
+
+def _module_of(function: object) -> str:
+    """Return the module of a callable: its own, or that of the class or object it is a method of."""
+    owner = getattr(function, "__objclass__", None) or getattr(function, "__self__", None)
+    if isinstance(owner, types.ModuleType):
+        return owner.__name__
+    if owner is not None:
+        return str((owner if isinstance(owner, type) else type(owner)).__module__)
+    return str(getattr(function, "__module__", None) or type(function).__module__)
+
+
+def _refuse(reason: Reason, name: str) -> Call:
+    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        machine.unsupported(reason, name=name)
+
+    return rule
+
+
+_LOGGER_METHODS: Final = [
+    getattr(logging.Logger, name)
+    for name in ("debug", "info", "warning", "error", "critical", "exception", "log")
+]
+_LOGGING_FUNCTIONS: Final = [
+    getattr(logging, name)
+    for name in ("debug", "info", "warning", "error", "critical", "exception", "log", "basicConfig")
+]
+
+for _function in dict.fromkeys([*_LOGGER_METHODS, *_LOGGING_FUNCTIONS, warnings.warn]):
+    call.on(_function)(_refuse(breaks.LOGGING, getattr(_function, "__qualname__", str(_function))))
+for _function in (torch.save, torch.load, asyncio.run):
+    call.on(_function)(_refuse(breaks.OUTSIDE, f"{_function.__module__}.{_function.__name__}"))
+for _method in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
+    call.on(getattr(torch.Tensor, _method))(_refuse(breaks.AUTOGRAD, f"Tensor.{_method}"))
+call.on(torch.autograd.backward)(_refuse(breaks.AUTOGRAD, "torch.autograd.backward"))
+for _name in ("shuffle", "choice", "choices", "sample", "randint", "randrange", "uniform", "gauss"):
+    call.on(getattr(random.Random, _name))(_refuse(breaks.RANDOM, f"random.{_name}"))
+for _class in (
+    threading.Thread,
+    threading.Timer,
+    threading.Event,
+    threading.Condition,
+    io.StringIO,
+    io.BytesIO,
+):
+    make.on(_class)(_refuse(breaks.OUTSIDE, f"{_class.__module__}.{_class.__name__}"))
+make.on(warnings.catch_warnings)(_refuse(breaks.LOGGING, "warnings.catch_warnings"))
+for _clock in (
+    time.time,
+    time.perf_counter,
+    time.monotonic,
+    time.process_time,
+    time.time_ns,
+    time.perf_counter_ns,
+):
+    call.on(_clock)(_refuse(breaks.RANDOM, f"time.{_clock.__name__}"))
