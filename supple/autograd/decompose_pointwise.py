@@ -82,8 +82,11 @@ _FLOAT_BINARY: Final = {
 
 def _binary(core: str) -> Rule:
     def rule(b: Lowering, left: Operand, right: Operand) -> Var:
-        """Both in the promoted type."""
-        return b.point(core, left, right)
+        """Both in the promoted type; a number is rounded to it, except as a factor."""
+        dtype = b.common(left, right)
+        if core == "mul.Tensor":
+            return b.point(core, left, right, dtype=dtype)
+        return b.point(core, _bound(left, dtype), _bound(right, dtype), dtype=dtype)
 
     return rule
 
@@ -101,8 +104,7 @@ def _compare(core: str) -> Rule:
     def rule(b: Lowering, left: Operand, right: Operand) -> Var:
         """Both in the promoted type; a number is rounded to it as eager does."""
         dtype = b.common(left, right)
-        numbers = [o if isinstance(o, Var) else rounded(o, dtype) for o in (left, right)]
-        return b.point(core, *numbers, dtype=dtype)
+        return b.point(core, _bound(left, dtype), _bound(right, dtype), dtype=dtype)
 
     return rule
 
@@ -116,10 +118,11 @@ for _given, _core in _COMPARE.items():
 
 
 def _scaled(b: Lowering, core: str, left: Operand, right: Operand, alpha: Number) -> Var:
-    """left (+ or -) alpha * right, rounded once."""
-    if alpha == 1:
-        return b.point(core, left, right)
+    """left (+ or -) alpha * right, rounded once; a number is rounded to the type before."""
     dtype = b.common(left, right)
+    left, right = _bound(left, dtype), _bound(right, dtype)
+    if alpha == 1:
+        return b.point(core, left, right, dtype=dtype)
     first = b.wide(b.cast(left, dtype))
     second = b.mul(b.wide(b.cast(right, dtype)), alpha)
     return b.cast(b.point(core, first, second, dtype=dtype.compute), dtype)
@@ -173,7 +176,7 @@ def _(b: Lowering, x: Var, exponent: Number) -> Var:
         return b.mul(base, base)
     if dtype.is_float and exponent in (3, -2, -1, 0.5, -0.5):
         return _float_power(b, base, exponent, dtype)
-    return b.point("pow.Tensor_Tensor", base, exponent, dtype=dtype)
+    return b.point("pow.Tensor_Tensor", base, rounded(exponent, dtype), dtype=dtype)
 
 
 def _float_power(b: Lowering, base: Var, exponent: Number, dtype: DType) -> Var:
@@ -269,6 +272,7 @@ def _(b: Lowering, x: Var, low: Operand | None = None, high: Operand | None = No
 
 
 def _bound(bound: Operand, dtype: DType) -> Operand:
+    """Return a tensor as it is, a number rounded to a type."""
     return bound if isinstance(bound, Var) else rounded(bound, dtype)
 
 

@@ -152,7 +152,7 @@ def _(self: TensorMeta) -> TensorMeta:
 
 
 @shape_rules.on(*aten(*(name for name in ARITHMETIC if not name.startswith(("sub", "rsub")))))
-def _(self: Operand, other: Operand, *, alpha: complex = 1) -> TensorMeta:
+def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
     """The promoted type of both."""
     operands = (self, other)
     return pointwise(operands, result_dtype(operands))

@@ -254,6 +254,7 @@ UNARY: dict[str, Callable[[Tensor], Any]] = {
 READS_VALUES = ("item_assignment", "index_list", "index_pair", "index_select")
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool], ids=str)
 @pytest.mark.parametrize("name", UNARY)
 def test_function_of_one_tensor_has_the_metadata_of_eager(name: str, dtype: torch.dtype) -> None:
