@@ -8,13 +8,17 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from typing import get_args
 
 import pytest
 
 import supple
 from supple.base.events import Event
 from supple.base.rules import Rules
-from supple.expr.nodes import BoolExpr, Expr
+from supple.expr.nodes import BoolExpr, Const, Expr
+from supple.ir.loops import spec
+from supple.ir.loops.nodes import Statement
+from supple.ir.loops.scalar_ops import SCALAR_OPS, Operands
 from tests.contract.package import sources
 
 
@@ -43,10 +47,29 @@ def integer_expressions() -> set[type]:
     return leaves(Expr) - leaves(BoolExpr)
 
 
+def loop_statements() -> tuple[type, ...]:
+    return get_args(Statement)
+
+
+def reductions() -> Iterable[Hashable]:
+    return spec.reductions
+
+
 COVERAGE = (
     Coverage("supple.expr.interval:transfer", integer_expressions),
     Coverage("supple.expr.evaluate:meanings", lambda: leaves(Expr)),
     Coverage("supple.expr.text:printers", lambda: leaves(Expr)),
+    Coverage("supple.ir.loops.meaning:meanings", lambda: SCALAR_OPS),
+    Coverage("supple.ir.loops.types:operand_rules", lambda: Operands),
+    Coverage("supple.ir.loops.interp:runners", loop_statements),
+    Coverage("supple.ir.loops.text:printers", loop_statements),
+    Coverage("supple.ir.loops.spec:checks", loop_statements),
+    Coverage("supple.codegen.cpu.scalars:scalars", lambda: SCALAR_OPS),
+    Coverage("supple.codegen.cpu.statements:write_rules", loop_statements),
+    Coverage("supple.codegen.cpu.index:evaluators", integer_expressions),
+    Coverage("supple.codegen.cpu.index:stride_rules", lambda: integer_expressions() - {Const}),
+    Coverage("supple.codegen.cpu.reduce:foldings", reductions),
+    Coverage("supple.ir.loops.interp:reductions", reductions),
 )
 
 

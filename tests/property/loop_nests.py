@@ -1,17 +1,17 @@
 """Strategies of nests that are legal by construction and exact in every dtype they use.
 
-Numbers are small integers, so that sums and products are exact in float32 and the order of a reduction does not
-matter; every buffer is as large as the indices into it reach.
+Numbers are small integers, so that sums and products are exact in float32 and the order of a reduction does
+not matter; every buffer is as large as the indices into it reach.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import torch
 from hypothesis import strategies as st
 
-from supple.expr import Expr, const, interval
+from supple.expr import Expr, const, interval, symbol
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import (
     Access,
@@ -29,7 +29,13 @@ from supple.ir.loops.nodes import (
 )
 from tests.unit.codegen.cpu.kernels import axis
 
-DTYPES = (DType.F32, DType.F32, DType.F64, DType.I64, DType.I32, DType.I8, DType.U8, DType.BOOL)
+DTYPES = (
+    *(DType.F32, DType.F32, DType.F64, DType.BF16, DType.F16),
+    *(DType.I64, DType.I32, DType.I16, DType.I8, DType.U8, DType.BOOL),
+)
+BOOL_OPS = ("compare", "where", "cast", "and", "and", "not")
+LOW_OPS = ("compare", "where", "cast", "cast")
+OPS = ("compare", "where", "cast", "min", "max", "neg")
 EXTENTS = (0, 1, 2, 3, 8, 15, 16, 17, 33, 64, 70, 130)
 MOST_POINTS = 400
 """Iterations of all axes around a statement, so that the interpreter is done in milliseconds."""
@@ -131,29 +137,23 @@ def computes(draft: Draft, names: Names) -> list[Statement]:
         dtype = names[left]
         same = sorted(other for other, kind in names.items() if kind is dtype)
         right = draft.draw(st.sampled_from([*same, 1]))
-        op = draft.pick(
-            ("compare", "where", "cast", "min", "max", "and")
-            if dtype is DType.BOOL
-            else ("compare", "where", "cast", "min", "max", "neg")
-        )
         masks = sorted(other for other, kind in names.items() if kind is DType.BOOL)
+        op = draft.pick(BOOL_OPS if dtype is DType.BOOL else LOW_OPS if dtype.is_low_precision else OPS)
+        if op == "where" and not masks:
+            op = "cast"
         match op:
             case "compare":
-                made.append(
-                    Compute(name, DType.BOOL, draft.pick(("lt", "le", "eq", "ne", "gt", "ge")), (left, right))
-                )
-            case "where" if masks:
-                made.append(Compute(name, dtype, "where", (draft.draw(st.sampled_from(masks)), left, right)))
+                relation = draft.pick(("lt", "le", "eq", "ne", "gt", "ge"))
+                made.append(Compute(name, DType.BOOL, relation, (left, right)))
+            case "where":
+                mask = draft.draw(st.sampled_from(masks))
+                made.append(Compute(name, dtype, "where", (mask, left, right)))
             case "cast":
                 made.append(Compute(name, draft.pick(DTYPES), "cast", (left,)))
-            case "and":
-                made.append(Compute(name, dtype, "and", (left, right)))
-            case "neg":
-                made.append(Compute(name, dtype, "neg", (left,)))
-            case _ if dtype is not DType.BOOL:
-                made.append(Compute(name, dtype, "max" if op == "where" else op, (left, right)))
+            case "neg" | "not":
+                made.append(Compute(name, dtype, op, (left,)))
             case _:
-                made.append(Compute(name, dtype, "not", (left,)))
+                made.append(Compute(name, dtype, op, (left, right)))
         names[name] = made[-1].dtype
     return made
 
@@ -180,9 +180,9 @@ def inner(draft: Draft, outer: tuple[Axis, ...], names: Names, *, may_vector: bo
     body = [*loads(draft, outer + axes, inside), *computes(draft, inside)]
     if draft.draw(st.booleans()):
         body.append(store(draft, outer + axes, inside))
-    own = sorted(set(inside) - set(names))
+    own = sorted(name for name in set(inside) - set(names) if not inside[name].is_low_precision)
     reduces: list[Reduce] = []
-    for _ in range(draft.draw(st.integers(0, 3))):
+    for _ in range(draft.draw(st.integers(0, 3)) if own else 0):
         value = draft.draw(st.sampled_from(own))
         dtype = inside[value]
         op = draft.pick(("any", "all") if dtype is DType.BOOL else REDUCTIONS)
@@ -211,6 +211,26 @@ def nests(draw: st.DrawFn) -> Nest:
         body += computes(draft, names)
     body.append(store(draft, axes, names))
     return Nest("nest", tuple(draft.buffers), (), axes, tuple(body), ("random",))
+
+
+def with_sizes(nest: Nest) -> tuple[Nest, dict[str, int]]:
+    """Return the nest with each extent as a size symbol, and the values that make it the same."""
+    sizes: dict[str, int] = {}
+
+    def unknown(over: Axis) -> Axis:
+        name = f"n_{over.symbol.name}"
+        sizes[name] = over.extent.value
+        return replace(over, extent=symbol(name, minimum=0))
+
+    def rewritten(statement: Statement) -> Statement:
+        if not isinstance(statement, Loop):
+            return statement
+        return replace(
+            statement, axes=tuple(map(unknown, statement.axes)), body=tuple(map(rewritten, statement.body))
+        )
+
+    axes, body = tuple(map(unknown, nest.axes)), tuple(map(rewritten, nest.body))
+    return replace(nest, axes=axes, body=body, sizes=tuple(symbol(name, minimum=0) for name in sizes)), sizes
 
 
 def memory(nest: Nest, seed: int) -> Mapping[str, torch.Tensor]:

@@ -12,7 +12,7 @@ from supple.ir.loops.nodes import Nest
 from supple.ir.loops.spec import check
 from supple.ir.loops.text import parse, text
 from supple.ir.program import Target
-from tests.property.loop_nests import memory, nests
+from tests.property.loop_nests import memory, nests, with_sizes
 from tests.unit.codegen.cpu.kernels import run_compiled, run_interpreted
 
 WIDTHS = [width for width in (64, 32, 16) if width <= host_target().vector_bytes]
@@ -43,6 +43,19 @@ def test_compiled_for_a_width_is_interpreted(width: int, nest: Nest, seed: int) 
     assert_compiled_is_interpreted(nest, seed, Target(vector_bytes=width))
 
 
+@given(nests(), st.integers(0, 9))
+def test_sizes_may_be_known_late(nest: Nest, seed: int) -> None:
+    unknown, sizes = with_sizes(nest)
+    check(unknown)
+    expected, got = memory(nest, seed), memory(nest, seed)
+    run_interpreted(nest, expected, {})
+    run_compiled(unknown, got, sizes, replace(host_target(), parallel_work=100))
+    for name, tensor in expected.items():
+        assert torch.equal(tensor, got[name]), f"{name}: {tensor} != {got[name]}\n{text(unknown)}"
+
+
 @given(nests())
 def test_parse_inverts_text(nest: Nest) -> None:
     assert parse(text(nest)) == nest
+    unknown, _ = with_sizes(nest)
+    assert parse(text(unknown)) == unknown

@@ -17,13 +17,16 @@ from supple.codegen.cpu.registers import Reg, constant, stored
 from supple.codegen.cpu.target import Features
 from supple.expr import Expr, const, product
 from supple.ir.dtypes import DType
-from supple.ir.loops.nodes import Access, Axis, Buffer, Loop, Nest, Role, Statement
+from supple.ir.loops.nodes import Access, Axis, Buffer, Compute, Loop, Nest, Role, Statement
 from supple.ir.program import Target
 
 SYMBOL: Final = "KERNEL"
 """Stands for the public function's name in the text, so that equal kernels have equal text."""
 RARE: Final = '!0 = !{!"branch_weights", i32 1, i32 100000}'
 """What the branch to rare code says."""
+CALL_COST: Final = 32
+LONG_COST: Final = 8
+"""What operators that call functions, and those of many instructions, are worth in simple ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +109,16 @@ def _units(nest: Nest, units: Expr, work: Expr, limit: int) -> str:
 
 
 def operations(axes: Sequence[Axis], body: Sequence[Statement]) -> Expr:
-    """Return how many scalar operations the body takes over the axes: a measure of work."""
+    """Return how many simple scalar operations the body is worth over the axes: a measure of work."""
     total = const(0)
     for statement in body:
-        total = total + (operations(statement.axes, statement.body) if isinstance(statement, Loop) else 1)
+        match statement:
+            case Loop():
+                total = total + operations(statement.axes, statement.body)
+            case Compute(op=op):
+                total = total + (CALL_COST if op in vector.CALLS else LONG_COST if op in vector.LONG else 1)
+            case _:
+                total = total + 1
     return total * product(axis.extent for axis in axes)
 
 

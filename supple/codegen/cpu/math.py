@@ -144,7 +144,7 @@ def _inline_near(function: str, written: Callable[[Code, Reg, Callable[[Reg], Re
     def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
         if not inline.has_code(s.features, dtype):
             return call(s.code, s.features, function, args)
-        return written(s.code, *args, lambda x: call(s.code, s.features, function, (x,)))
+        return written(s.code, args[0], lambda x: call(s.code, s.features, function, (x,)))
 
     return emit
 

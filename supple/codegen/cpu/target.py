@@ -3,10 +3,14 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 import llvmlite.binding as llvm
 
 from supple.ir.program import Target
+
+PARALLEL_WORK: Final = 1 << 17
+"""Simple scalar operations that take one core some microseconds: about what starting the threads costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ def host_cpu() -> Cpu:
 @cache
 def host_target() -> Target:
     """Return what schedule and codegen may assume of this machine."""
-    return Target(vector_bytes=host_cpu().vector_bytes)
+    return Target(vector_bytes=host_cpu().vector_bytes, parallel_work=PARALLEL_WORK)
 
 
 def machine(cpu: Cpu) -> llvm.TargetMachine:

@@ -1,14 +1,15 @@
 """Print nests as text and parse them back: `parse(text(nest)) == nest`.
 
-    nest norm(x: f32 in [128*s0], out: f32 out [128*s0]; s0[1:]) from mean, sub:
+    nest norm(x: f32 in [128*s0], out: f32 out [128]; s0[1:]) from mean, sub:
       over r[0:128] < 128 parallel:
         for k[0:] < s0 vector reducing s: f32 = sum(t0):
-          m: b1 = index_is_even(k)
-          t0: f32 = load x[s0*r + k] where m else 0
-        store out[s0*r] = s
+          i: i32 = index k + 1
+          m: b1 = lt(i, 7)
+          t0: f32 = load x[r*s0 + k] where m else 0
+        store out[r] = s
 
-Symbols print their ranges where they are declared; in an expression of declared symbols alone the name says
-which is meant, in others all ranges print. Numbers print as Python does.
+Symbols print their ranges where they are declared; elsewhere the name says which is meant. Names of scalars in
+an index have no range; an expression with one that has prints all ranges. Numbers print as Python does.
 """
 
 import re
@@ -49,12 +50,10 @@ NUMBERS: Final = {
 
 def text(nest: Nest) -> str:
     """Return the nest as text, a line for each statement."""
-    buffers = ", ".join(
-        f"{b.name}: {b.dtype.value} {b.access.value} [{_expr(b.size, {})}]" for b in nest.buffers
-    )
-    sizes = "; " + ", ".join(map(str, nest.sizes)) if nest.sizes else ""
-    origin = f" from {', '.join(nest.origin)}" if nest.origin else ""
     declared = {size.name: size for size in nest.sizes}
+    buffers = ", ".join(_buffer(buffer, declared) for buffer in nest.buffers)
+    sizes = "; " + ", ".join(map(expr.text, nest.sizes)) if nest.sizes else ""
+    origin = f" from {', '.join(nest.origin)}" if nest.origin else ""
     lines = [f"nest {nest.name}({buffers}{sizes}){origin}:"]
     inner = _with_axes(declared, nest.axes)
     lines.append(f"  over {_axes(nest.axes, declared)}:" if nest.axes else "  once:")
@@ -63,6 +62,10 @@ def text(nest: Nest) -> str:
 
 
 Declared = Mapping[str, Symbol]
+
+
+def _buffer(buffer: Buffer, declared: Declared) -> str:
+    return f"{buffer.name}: {buffer.dtype.value} {buffer.access.value} [{_expr(buffer.size, declared)}]"
 
 
 def _with_axes(declared: Declared, axes: Sequence[Axis]) -> Declared:
@@ -77,7 +80,7 @@ def _block(statements: Sequence[Statement], declared: Declared, indent: str) -> 
 
 def _expr(e: Expr, declared: Declared) -> str:
     """Return the text of an expression: without ranges if it says which symbols are meant."""
-    is_plain = all(declared.get(s.name) is s for s in free_symbols(e))
+    is_plain = all(declared.get(s.name, symbol(s.name)) is s for s in free_symbols(e))
     return expr.text(e, ranges=not is_plain)
 
 
@@ -158,10 +161,8 @@ def parse(source: str) -> Nest:
     if body.place != len(lines):
         msg = f"line {body.place + 1} is indented like no block: {lines[body.place]!r}"
         raise ValueError(msg)
-    origin = tuple(_split(head[2]))
-    return Nest(
-        head[0], tuple(map(_read_buffer, _split(buffers))), tuple(declared.values()), axes, statements, origin
-    )
+    parameters = tuple(_read_buffer(part, declared) for part in _split(buffers))
+    return Nest(head[0], parameters, tuple(declared.values()), axes, statements, tuple(_split(head[2])))
 
 
 @dataclass(slots=True)
@@ -230,9 +231,9 @@ def _read_axis(line: str, declared: Declared) -> Axis:
     return Axis(_symbol(name), _read_expr(extent, declared), Role(role) if role else Role.SERIAL)
 
 
-def _read_buffer(line: str) -> Buffer:
+def _read_buffer(line: str, declared: Declared) -> Buffer:
     name, dtype, access, size = _match(r"(\w+): (\w+) (\w+) \[(.*)\]", line)
-    return Buffer(name, DType(dtype), Access(access), expr.parse(size))
+    return Buffer(name, DType(dtype), Access(access), _read_expr(size, declared))
 
 
 def _read_reduce(line: str) -> Reduce:
