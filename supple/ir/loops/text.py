@@ -8,8 +8,8 @@
           t0: f32 = load x[r*s0 + k] where m else 0
         store out[r] = s
 
-Symbols print their ranges where they are declared; elsewhere the name says which is meant. Names of scalars in
-an index have no range; an expression with one that has prints all ranges. Numbers print as Python does.
+Symbols print their ranges where they are declared; elsewhere the name says which is meant. Names of scalars
+in an index have no range; an expression with one that has prints all ranges. Numbers print as Python does.
 """
 
 import re
