@@ -11,6 +11,7 @@ from supple.base.errors import Unsupported
 from supple.base.options import Options
 from supple.capture import breaks
 from supple.capture.effects import replay
+from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
 from supple.capture.guards.state import SOURCE, state_now
@@ -63,33 +64,32 @@ def capture(
     Raises:
         TypeError: when the arguments do not fit the function's parameters, as calling it would.
     """
-    bound = inspect.getcallargs(function, *args, **kwargs)
+    bound = arguments(function, args, kwargs)
     engine = Engine(options, function.__globals__)
     state = state_now()
     root = _root_function(engine, function)
     frame = Frame(engine, root, {name: LazyValue(value, local(name)) for name, value in bound.items()})
     with _Restored(), faking():
-        reason = _refusal(function)
-        if reason is None:
-            try:
-                result = frame.run().value
-                plan = _plan(engine, result)
-            except Unsupported as error:
-                reason = error
-            except NoMeta as error:
-                reason = Unsupported(breaks.OBJECT, engine.user_stack(), name="tensor", detail=str(error))
-            except Raised as raised:
-                reason = Unsupported(
-                    breaks.ESCAPED,
-                    engine.where_raised(raised.value),
-                    name=raised.value.python_type().__name__,
-                )
+        plan = _refusal(function) or _interpreted(engine, frame)
     engine.guard(SOURCE, Kind.STATE, state)
     guards = merged(tuple(engine.guards.values()))
-    if reason is not None:
-        return Captured(guards, None, reason, None)
-    graph, run = _finish(engine, function, plan, compile_graph)  # pyright: ignore[reportPossiblyUnbound]  # bound when there is no reason
+    if isinstance(plan, Unsupported):
+        return Captured(guards, None, plan, None)
+    graph, run = _finish(engine, function, plan, compile_graph)
     return Captured((*guards, *_aliasing(engine, graph)), run, None, graph)
+
+
+def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
+    """Return what residual code must make, or why capture gave up."""
+    try:
+        return _plan(engine, frame.run().value)
+    except Unsupported as error:
+        return error
+    except NoMeta as error:
+        return Unsupported(breaks.OBJECT, engine.user_stack(), name="tensor", detail=str(error))
+    except Raised as raised:
+        kind = raised.value.python_type()
+        return Unsupported(breaks.ESCAPED, engine.where_raised(raised.value), name=kind.__name__)
 
 
 def _root_function(engine: Engine, function: types.FunctionType) -> FunctionValue:
@@ -250,5 +250,9 @@ def _different(engine: Engine, written: Value) -> list[Source]:
     if written.source is None:
         return []
     kind = written.python_type()
-    existing = (value for obj, value in engine.objects.values() if type(obj) is kind and value.source != written.source)
+    existing = (
+        value
+        for obj, value in engine.objects.values()
+        if type(obj) is kind and value.source != written.source
+    )
     return [written.source, *(value.source for value in existing if value.source is not None)]

@@ -239,9 +239,8 @@ def _(builder: Builder, value: Value) -> None:
     arguments: Sequence[Value] = ()
     if isinstance(payload, SequenceValue) and not payload.is_mutable:
         arguments = payload.all(builder.engine)
-        if issubclass(value.cls, tuple):
-            payload_tuple = SequenceValue(tuple, list(arguments))
-            arguments = [payload_tuple]
+        if issubclass(payload.kind, tuple):
+            arguments = [SequenceValue(tuple, list(arguments))]
     elif isinstance(payload, ConstantValue):
         arguments = [payload]
     names = [builder.prepare(argument) for argument in arguments]

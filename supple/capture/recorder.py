@@ -1,7 +1,8 @@
 """Append to the graph under construction: inputs lifted from sources, nodes run on fake tensors."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 
@@ -29,7 +30,6 @@ class Recorder:
         self.inputs: list[Input] = []
         self.lifted: list[Lifted] = []
         self.nodes: list[Node] = []
-        self.writes_inputs = False
         self._vars: dict[int, tuple[Var, torch.Tensor]] = {}
         self._taken: dict[str, int] = {}
 
@@ -77,7 +77,7 @@ class Recorder:
         if isinstance(result, torch.Tensor):
             self._vars.setdefault(id(result), (var, result))
         elif isinstance(result, tuple | list):
-            for index, item in enumerate(result):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open results
+            for index, item in enumerate(cast("Sequence[object]", result)):
                 self._note(Var(var.name, (*var.path, index)), item)
 
     def _fresh(self, stem: str) -> str:
@@ -94,7 +94,7 @@ def _meta(result: object) -> Meta:
     if isinstance(result, int):
         return const(result)
     if isinstance(result, tuple | list):
-        return tuple(_meta(item) for item in result)  # pyright: ignore[reportUnknownVariableType]  # open results
+        return tuple(_meta(item) for item in cast("Sequence[object]", result))
     return Constant(result)
 
 

@@ -132,7 +132,7 @@ def _(writer: Writer, source: Source) -> None:
 def _(writer: Writer, source: Source) -> None:
     """base[key], past any `__getitem__` of a subclass."""
     assert isinstance(source, Item), source
-    writer.function(source.of.__getitem__)
+    writer.function(vars(source.of)["__getitem__"])
     writer.base_of(source)
     writer.constant(source.key)
     writer.call(2)

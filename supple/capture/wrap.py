@@ -107,10 +107,10 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
 @wrap_rules.on(list, tuple, torch.Size)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A list or tuple; its length is guarded, its items when they are read."""
-    kind = type(obj)
+    kind: type = type(obj)
     if kind not in (list, tuple, torch.Size) and not hasattr(kind, "_fields"):
         if issubclass(kind, tuple) and kind.__module__.startswith("torch"):
-            return wrap_sequence(engine, cast("tuple[object, ...]", obj), source, kind)
+            return wrap_sequence(engine, cast("tuple[object, ...]", obj), source, type(obj))
         return _subclass_instance(engine, obj, source, list if issubclass(kind, list) else tuple)
     return wrap_sequence(engine, cast("list[object]", obj), source, kind)
 
@@ -170,8 +170,9 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     members = cast("set[object]", obj)
     if any(type(member) not in LITERALS and not isinstance(member, type | enum.Enum) for member in members):
         engine.unsupported(breaks.OBJECT, name="set", detail="it holds objects that are not constants")
-    engine.guard(source, Kind.EQUALS, frozenset(members) if type(obj) is frozenset else set(members))
-    value = SetValue(type(obj), source, obj if source else None)
+    kind = type(obj)
+    engine.guard(source, Kind.EQUALS, frozenset(members) if kind is frozenset else set(members))
+    value = SetValue(kind, source, members if source else None)
     for member in members:
         made = wrap(engine, member, None)
         value.items[made.key(engine)] = made
@@ -181,9 +182,8 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
 @wrap_rules.on(slice)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A slice of constants."""
-    assert isinstance(obj, slice), obj
     engine.guard(source, Kind.EQUALS, obj)
-    parts = [wrap(engine, part, None) for part in (obj.start, obj.stop, obj.step)]
+    parts = [wrap(engine, getattr(obj, name), None) for name in ("start", "stop", "step")]
     return SliceValue((parts[0], parts[1], parts[2]))
 
 
@@ -229,10 +229,10 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A callable without Python code, known by identity; a method bound to an object is taken apart."""
     owner = getattr(obj, "__self__", None)
     if isinstance(obj, types.BuiltinFunctionType | types.MethodWrapperType) and not _is_free(owner):
-        kind = type(owner)
-        function = getattr(kind, obj.__name__, None)
+        function = getattr(cast("type", type(owner)), obj.__name__, None)
         if function is not None:
             engine.guard(source, Kind.TYPE, type(obj))
+            engine.guard(attribute(source, "__name__") if source else None, Kind.EQUALS, obj.__name__)
             wrapped = wrap(engine, owner, attribute(source, "__self__") if source else None)
             return BoundMethodValue(wrapped, LeafValue(function), source)
     engine.guard(source, Kind.IS, obj)
@@ -243,7 +243,7 @@ def _is_free(owner: object) -> bool:
     return owner is None or isinstance(owner, types.ModuleType | type)
 
 
-@wrap_rules.on(functools._lru_cache_wrapper)  # the class has no public name
+@wrap_rules.on(functools._lru_cache_wrapper)  # pyright: ignore[reportPrivateUsage]  # it has no public name
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A function behind `functools.lru_cache`."""
     return wrap_memoized(engine, obj, source)

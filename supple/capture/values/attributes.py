@@ -1,7 +1,7 @@
 """Attribute lookup on types: the MRO, descriptors, binding; guarded where a class could change."""
 
 import types
-from typing import Final
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -76,7 +76,7 @@ def guard_lookup(machine: Machine, cls: type, name: str, found: object) -> Sourc
 
 
 def _raw_source(machine: Machine, cls: type, name: str) -> Source | None:
-    """Return the source of what lies in a class's dict, where reading the attribute would call a descriptor."""
+    """Return the source of what lies in a class's dict, where ordinary reading would call a descriptor."""
     for owner in cls.__mro__:
         if name in owner.__dict__:
             return instance_attribute(class_source(owner), name) if may_change(owner) else None
@@ -95,6 +95,12 @@ def special(machine: Machine, value: Value, name: str) -> Value | None:
     return bind(machine, value, cls, name, found)
 
 
+def unbound(found: object) -> object:
+    """Return the function in a `staticmethod` or `classmethod`."""
+    assert isinstance(found, staticmethod | classmethod), found
+    return cast("object", found.__func__)  # pyright: ignore[reportUnknownMemberType]  # its parameters are open
+
+
 def bind(machine: Machine, value: Value, cls: type, name: str, found: object) -> Value:
     """Return what `value.name` gives when the class attribute `found` provides it."""
     source = guard_lookup(machine, cls, name, found)
@@ -102,10 +108,12 @@ def bind(machine: Machine, value: Value, cls: type, name: str, found: object) ->
         case types.FunctionType():
             return BoundMethodValue(value, machine.wrap(found, source))
         case staticmethod():
-            return machine.wrap(found.__func__, source)  # pyright: ignore[reportUnknownMemberType]  # open
+            return machine.wrap(unbound(cast("object", found)), source)
         case classmethod():
             inner = attribute(source, "__func__") if source else None
-            return BoundMethodValue(machine.wrap(cls, None), machine.wrap(found.__func__, inner))  # pyright: ignore[reportUnknownMemberType]  # open
+            return BoundMethodValue(
+                machine.wrap(cls, None), machine.wrap(unbound(cast("object", found)), inner)
+            )
         case property():
             return _read_property(machine, value, found, source)
         case types.MethodDescriptorType() | types.WrapperDescriptorType():

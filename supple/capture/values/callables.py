@@ -46,7 +46,7 @@ class PartialValue(InstanceValue):
 
 
 class MemoizedValue(LeafValue):
-    """A function behind `functools.lru_cache`: inlined where its result is constant and it changes nothing."""
+    """A function behind `functools.lru_cache`: inlined where it gives a constant and changes nothing."""
 
     __slots__ = ()
 

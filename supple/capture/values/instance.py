@@ -67,7 +67,8 @@ class InstanceValue(Value):
             and not self.attrs
             and self.obj is not None
         ):
-            return self.obj if isinstance(self.obj, str | int | float | tuple) else super().as_python()
+            if issubclass(self.cls, str | int | float | tuple):
+                return self.obj
         raise NotConstant
 
     def identity(self) -> object:

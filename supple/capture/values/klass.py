@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from supple.capture import breaks
 from supple.capture.machine import Machine
@@ -16,6 +17,7 @@ from supple.capture.values.attributes import (
     lookup,
     may_change,
     special,
+    unbound,
 )
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
@@ -50,7 +52,7 @@ class SuperValue(Value):
         if self.is_on_class and isinstance(found, types.FunctionType):
             return machine.wrap(found, attribute(class_source(cls), name) if may_change(cls) else None)
         if isinstance(found, classmethod):
-            inner = machine.wrap(found.__func__, None)  # pyright: ignore[reportUnknownMemberType]  # open
+            inner = machine.wrap(unbound(cast("object", found)), None)
             owner = self.owner if self.is_on_class else machine.wrap(self.start, None)
             return BoundMethodValue(owner, inner)
         if isinstance(found, SLOT_KINDS) and isinstance(self.owner, InstanceValue):
@@ -117,9 +119,11 @@ class ClassValue(Value):
             case types.FunctionType():
                 return machine.wrap(found, source)
             case staticmethod():
-                return machine.wrap(found.__func__, source)  # pyright: ignore[reportUnknownMemberType]  # open
+                return machine.wrap(unbound(cast("object", found)), source)
             case classmethod():
-                inner = machine.wrap(found.__func__, attribute(source, "__func__") if source else None)  # pyright: ignore[reportUnknownMemberType]  # open
+                inner = machine.wrap(
+                    unbound(cast("object", found)), attribute(source, "__func__") if source else None
+                )
                 return BoundMethodValue(self, inner)
             case types.ClassMethodDescriptorType() | types.BuiltinFunctionType():
                 return LeafValue(getattr(self.cls, name))
@@ -133,7 +137,8 @@ class ClassValue(Value):
     def _meta_attr(self, machine: Machine, name: str, meta: object) -> Value:
         if isinstance(meta, types.FunctionType | property):
             return bind(machine, self, type(self.cls), name, meta)
-        if meta is MISSING and isinstance(fallback := lookup(type(self.cls), "__getattr__"), types.FunctionType):
+        fallback = lookup(type(self.cls), "__getattr__")
+        if meta is MISSING and isinstance(fallback, types.FunctionType):
             getter = bind(machine, self, type(self.cls), "__getattr__", fallback)
             return machine.call(getter, [ConstantValue(name)])
         if name == "__dict__":

@@ -4,6 +4,7 @@ something depends on it (iteration, length, writing).
 
 import types
 from collections.abc import Mapping
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -200,6 +201,14 @@ class DictIterator(Value):
         return self.keys[self.position - 1]
 
 
+_EMPTY: Final[Mapping[str, object]] = {}
+_VIEWS: Final[dict[str, type]] = {
+    "keys": type(_EMPTY.keys()),
+    "values": type(_EMPTY.values()),
+    "items": type(_EMPTY.items()),
+}
+
+
 class DictView(Value):
     """`keys()`, `values()` or `items()` of a dict."""
 
@@ -211,7 +220,7 @@ class DictView(Value):
         self.part = part
 
     def python_type(self) -> type:
-        return type(getattr({}, self.part)())
+        return _VIEWS[self.part]
 
     def length(self, machine: Machine) -> Value:
         return self.mapping.length(machine)
@@ -264,10 +273,11 @@ class SetValue(Value):
         if any(type(key) not in LITERALS for key in self.items):
             machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
         if not self.is_ordered:
-            if not isinstance(self.obj, set | frozenset) or set(self.items) != self.obj:
+            existing = cast("set[object]", self.obj)
+            if set(self.items) != existing:
                 machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
-            machine.guard(self.source, Kind.KEYS, tuple(self.obj))
-            return [self.items[key] for key in self.obj]
+            machine.guard(self.source, Kind.KEYS, tuple(existing))
+            return [self.items[key] for key in existing]
         alike: set[object] = set()
         for key in self.items:
             alike.add(key)

@@ -6,6 +6,7 @@ read.
 
 import collections
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import torch
 
@@ -15,7 +16,7 @@ from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, item
 from supple.capture.values.attributes import special, type_attr
 from supple.capture.values.base import LazyValue, NotConstant, Value
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import LITERALS, ConstantValue
 
 
 class SequenceValue(Value):
@@ -135,7 +136,8 @@ class SequenceValue(Value):
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         # Named tuples have `_fields`; torch's result tuples (`max` with a dimension) name theirs for `match`.
-        fields: tuple[str, ...] = getattr(self.kind, "_fields", None) or getattr(self.kind, "__match_args__", ())
+        kind = self.kind
+        fields: tuple[str, ...] = getattr(kind, "_fields", ()) or getattr(kind, "__match_args__", ())
         if name in fields:
             return self.at(machine, fields.index(name))
         if name == "maxlen" and issubclass(self.kind, collections.deque):
@@ -186,21 +188,32 @@ def make_tuple(kind: type, items: list[object]) -> object:
     return make(items) if make is not None else kind(items)
 
 
+_SHORT: Final = 8
+"""Longest tuple of constants that is guarded as a whole."""
+
+
 def wrap_sequence(
     machine: Machine, obj: Sequence[object], source: Source | None, kind: type
 ) -> SequenceValue:
-    """Return the lazy value of an existing sequence; guards its type and length."""
+    """Return the value of an existing sequence.
+
+    A short tuple of constants is guarded as a whole; of others the type and the length, and items when read.
+    """
+    if kind is tuple and 0 < len(obj) <= _SHORT and all(type(element) in LITERALS for element in obj):
+        machine.guard(source, Kind.EQUALS, obj)
+        return SequenceValue(kind, [ConstantValue(element) for element in obj], source, obj)
     machine.guard(source, Kind.TYPE, kind)
     machine.guard(source, Kind.LENGTH, len(obj))
     items: list[Value]
     if source is None:
         items = [machine.wrap(element, None) for element in obj]
     else:
-        base = next(base for base in (tuple, list, collections.deque) if issubclass(kind, base))
+        bases: tuple[type, ...] = (tuple, list, collections.deque)
+        base = next(base for base in bases if base in kind.__mro__)
         items = [LazyValue(element, item(source, i, base)) for i, element in enumerate(obj)]
     made = SequenceValue(kind, items, source, obj if source is not None else None)
     if isinstance(obj, collections.deque):
-        made.maxlen = obj.maxlen  # pyright: ignore[reportUnknownMemberType]  # element type is open
+        made.maxlen = obj.maxlen
         machine.guard(attribute(source, "maxlen") if source else None, Kind.EQUALS, made.maxlen)
     return made
 

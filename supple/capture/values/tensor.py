@@ -1,7 +1,7 @@
 """Tensors: a fake tensor that stands for the real one, and how calls on it become graph nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 import torch
 
@@ -159,8 +159,8 @@ def of_result(machine: Machine, result: object) -> Value:
             machine.tensors[id(result)] = known
         return known
     if isinstance(result, tuple | list):
-        items = [of_result(machine, item) for item in result]  # pyright: ignore[reportUnknownVariableType]  # open results
-        return SequenceValue(type(result), items)  # pyright: ignore[reportUnknownArgumentType]  # open results
+        kind: type = type(cast("object", result))
+        return SequenceValue(kind, [of_result(machine, item) for item in cast("Sequence[object]", result)])
     return machine.wrap(result, None)
 
 

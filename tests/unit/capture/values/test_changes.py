@@ -211,6 +211,7 @@ def test_methods_of_a_list_follow_the_list() -> None:
     pair = settled(lambda x, count: x * count(1), X, items.count)
     items.append(1)
     pair.agree_anew(X, items.count)
+    pair.agree_anew(X, items.index)
 
 
 def test_objects_as_keys_go_by_identity() -> None:
