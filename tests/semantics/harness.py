@@ -1,7 +1,7 @@
 """The harness of the semantics corpus: one small function, captured and eager, must not differ in anything.
 
-Compared are the result, the arguments after the call, what the function wrote to globals and closure variables, and
-which of all these are one object. `Corpus` collects the functions of one file; `Case.check` runs one.
+Compared are the result, the arguments after the call, what the function wrote to globals and closures,
+and which of all these are one object. `Corpus` collects the functions of one file; `Case.check` runs one.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ from supple.ir.graph.interp import compile_python
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 ATOMS = (
-    type(None), bool, int, float, complex, str, bytes, range, slice, torch.dtype, torch.device, types.CodeType,
-    torch.layout, torch.memory_format, type(...), type(NotImplemented),
+    type(None), bool, int, float, complex, str, bytes, range, slice, torch.dtype, torch.device,
+    types.CodeType,     torch.layout, torch.memory_format, type(...), type(NotImplemented),
 )  # fmt: skip
 
 

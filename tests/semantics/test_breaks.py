@@ -189,7 +189,7 @@ def class_statement(x):
 
 @case(X, breaks="B120", line="import sndhdr")
 def import_of_an_unloaded_module(x):
-    import sndhdr  # noqa: F401
+    import sndhdr
 
     return x
 

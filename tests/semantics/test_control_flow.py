@@ -1,4 +1,7 @@
-"""Loops, branches, exceptions, with blocks, match statements, generators. PYTEST_DONT_REWRITE: `assert` is a subject."""
+"""Loops, branches, exceptions, with blocks, match statements, generators.
+
+PYTEST_DONT_REWRITE: `assert` is a subject.
+"""
 
 import contextlib
 

@@ -139,7 +139,7 @@ def decorators_inline(x):
 
 @case(X)
 def default_is_evaluated_once(x):
-    def append(item, to=[]):  # noqa: B006
+    def append(item, to=[]):
         to.append(item)
         return to
 

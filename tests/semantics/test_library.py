@@ -1,4 +1,4 @@
-"""Text, and the standard library: str, format, math, itertools, functools, operator, context variables, re."""
+"""Text and the standard library: str, format, math, itertools, functools, operator, context variables."""
 
 import collections
 import contextvars

@@ -1,4 +1,4 @@
-"""nn.Module: calls, hooks, parameters, buffers, containers, training mode, state changes; contexts of torch's state."""
+"""nn.Module: calls, hooks, parameters, buffers, containers, training mode; contexts of torch's state."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Classes: methods, attributes, descriptors, dataclasses, enums, slots, metaclasses; objects made and changed."""
+"""Classes: methods, attributes, descriptors, dataclasses, enums, slots, metaclasses; objects made."""
 
 import abc
 import copy

@@ -354,7 +354,7 @@ def identity_of_tensors(x):
 
 @case(X)
 def none_comparisons(x):
-    return x == None, x != None, x is None  # noqa: E711
+    return x == None, x != None, x is None
 
 
 @case(X)

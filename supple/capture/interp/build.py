@@ -52,7 +52,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     assert isinstance(keys, tuple), f"keys are a tuple, not {keys!r}"
     made = DictValue()
     for key, value in zip(keys, frame.pop_many(_count(instruction)), strict=True):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # constants
-        made.set_item(frame.engine, ConstantValue(key), value)
+        made.set_item(frame.engine, ConstantValue(key), value)  # pyright: ignore[reportUnknownArgumentType]  # constants
     frame.push(made)
 
 
@@ -75,7 +75,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """One {value!conversion:spec} of an f-string."""
     assert isinstance(instruction.arg, tuple), "the operand is (conversion, has_spec)"
-    conversion, has_spec = instruction.arg  # pyright: ignore[reportUnknownVariableType]  # see the assertion
+    conversion, has_spec = instruction.arg  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
     spec = frame.pop() if has_spec else ConstantValue("")
     frame.push(format_value(frame, frame.pop(), ("", "str", "repr", "ascii")[int(conversion)], spec))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
 
@@ -185,7 +185,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """A, *b, c = x."""
     assert isinstance(instruction.arg, tuple), "the operand is (before, after)"
-    before, after = (int(part) for part in instruction.arg)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # see the assertion
+    before, after = (int(part) for part in instruction.arg)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
     items = take_all(frame.engine, frame.pop())
     if len(items) < before + after:
         msg = f"not enough values to unpack (expected at least {before + after}, got {len(items)})"

@@ -21,7 +21,7 @@ from supple.capture.values.sequence import SequenceValue, new_tuple
 def _(frame: Frame, instruction: Instruction) -> None:
     """f(a, b, k=c)."""
     assert isinstance(instruction.arg, tuple), "the operand is (positional, keyword names)"
-    positional, names = instruction.arg  # pyright: ignore[reportUnknownVariableType]  # see the assertion
+    positional, names = instruction.arg  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
     values = frame.pop_many(int(positional) + len(names))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
     first, second = frame.pop_many(2)
     args = values[: int(positional)]  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
@@ -97,7 +97,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 
 @opcode.on("IMPORT_NAME")
 def _(frame: Frame, instruction: Instruction) -> None:
-    """`import a.b`, `from a import b`: modules that are loaded already; the import itself has no effect then."""
+    """`import a.b`, `from a import b`: modules that are loaded already, for whose import has no effect."""
     engine = frame.engine
     names, level = frame.pop().as_python(), frame.pop().as_python()
     package = frame.function.global_names.get("__package__") or ""
@@ -165,4 +165,4 @@ def _(frame: Frame, instruction: Instruction) -> None:
         frame.push(new_tuple([subject]))
         return
     wanted_names = [*positional[:count], *keywords]  # pyright: ignore[reportUnknownVariableType]  # constants
-    frame.push(new_tuple([subject.get_attr(engine, str(name)) for name in wanted_names]))  # pyright: ignore[reportUnknownArgumentType]  # constants
+    frame.push(new_tuple([subject.get_attr(engine, str(name)) for name in wanted_names]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # constants

@@ -5,7 +5,7 @@ import contextvars
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 import torch
 import torch.nn.modules.module
@@ -236,7 +236,7 @@ class Engine:
         return self.raised_at[id(error)][1]
 
     def refuse_open_generators(self) -> None:
-        """Give up when a generator left suspended inside `try` or `with` would do something when CPython closes it."""
+        """Give up when a generator left inside `try` or `with` would do something when CPython closes it."""
         for frame in self.generators:
             if not frame.is_inside_a_block():
                 continue
@@ -303,10 +303,9 @@ class Engine:
 
     def read_context_variable(self, variable: Value, default: Sequence[Value]) -> Value:
         """Return `variable.get(*default)`."""
-        obj = variable.as_python()
-        assert isinstance(obj, contextvars.ContextVar), variable.describe()
+        obj = _context_variable(variable)
         written = self.context_variables.get(id(obj))
-        if written is not None and written[1] is not None:
+        if written is not None:
             return written[1]
         source = pinned(f"ContextVar[{obj.name}@{id(obj):x}]", obj)
         found = obj.get(_UNSET)
@@ -323,8 +322,7 @@ class Engine:
 
     def write_context_variable(self, variable: Value, new: Value) -> Value:
         """Note `variable.set(new)`; return a token that remembers what was noted before."""
-        obj = variable.as_python()
-        assert isinstance(obj, contextvars.ContextVar), variable.describe()
+        obj = _context_variable(variable)
         before = self.context_variables.get(id(obj))
         self.heap.put(self.context_variables, id(obj), (obj, new))
         token = SequenceValue(tuple, [])
@@ -349,6 +347,12 @@ class Engine:
             if not _is_ours(frame):
                 return frame.where()
         return None
+
+
+def _context_variable(variable: Value) -> contextvars.ContextVar[object]:
+    obj = variable.as_python()
+    assert isinstance(obj, contextvars.ContextVar), variable.describe()
+    return cast("contextvars.ContextVar[object]", obj)
 
 
 def _has_default(variable: contextvars.ContextVar[object]) -> bool:

@@ -163,7 +163,7 @@ class Frame:
         return self._resumed()
 
     def throw(self, error: Value) -> Value:
-        """Resume a generator's frame by raising at its `yield`; one that delegates hands the error on first."""
+        """Resume a generator's frame by raising at its `yield`; a delegating one hands the error on."""
         if not self.is_started:
             self.is_finished = True
             raise Raised(error)

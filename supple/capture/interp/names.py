@@ -167,7 +167,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """`super().name`, on 3.12 one instruction: pops the global super, the class and self."""
     assert isinstance(instruction.arg, tuple), "the operand is (name, is_method, is_two_arg)"
-    name, is_method, _ = instruction.arg  # pyright: ignore[reportUnknownVariableType]  # see the assertion
+    name, is_method, _ = instruction.arg  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
     _, after, owner = frame.pop_many(3)
     cls = after.as_python()
     assert isinstance(cls, type), after.describe()

@@ -115,7 +115,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 class AddressValue(Value):
-    """`id(x)`: can be compared and be a dict key, and nothing else, for the number differs from run to run."""
+    """`id(x)`: can be compared and be a dict key only, for the number differs from run to run."""
 
     __slots__ = ("of",)
 
@@ -411,7 +411,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.unsupported(breaks.CALL, name=f"hash() of {value.describe()}")
     if not isinstance(plain, int | float | str | bytes | tuple | None):
         machine.unsupported(breaks.CALL, name=f"hash() of {value.describe()}")
-    return fold(machine, hash, plain)
+    return fold(machine, hash, plain)  # pyright: ignore[reportUnknownArgumentType]  # an open tuple
 
 
 @make.on(types.MethodType)

@@ -1,4 +1,7 @@
-"""How a call of something without Python code is decided: a rule, a polyfill, a constant fold, a graph node."""
+"""How a call of something without Python code is decided: a rule, a polyfill, a fold, a graph node."""
+
+# Classes and overloads are open types here.
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
 import types
 from collections.abc import Mapping, Sequence
@@ -40,7 +43,7 @@ PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
 def call_rule(function: object) -> Call | None:
     """Return the rule or polyfill of a callable, None when it has neither."""
     try:
-        found = call.find(function)  # pyright: ignore[reportArgumentType]  # unhashable callables have no rule
+        found = call.find(function)
     except TypeError:
         return None
     if found is not None:
@@ -219,7 +222,7 @@ def _construct_by_metaclass(
 def _new(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     new = lookup(kind, "__new__")
     if isinstance(new, staticmethod):
-        function: object = new.__func__  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # open
+        function: object = new.__func__
         return machine.call(machine.wrap(function, None), [machine.wrap(kind, None), *args], kwargs)
     return bare_instance(machine, kind, args)
 
@@ -251,7 +254,7 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
         assert isinstance(found, SequenceValue), source.describe()
         made.payload = SequenceValue(kind, list(found.items))
     else:
-        made.payload = ConstantValue(base(*(plain_value(arg) for arg in args)))  # pyright: ignore[reportArgumentType]  # str, int, float
+        made.payload = ConstantValue(base(*(plain_value(arg) for arg in args)))  # pyright: ignore[reportArgumentType, reportCallIssue]  # str, int, float
     return made
 
 
@@ -284,7 +287,7 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
 def folded(
     machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> Value | None:
-    """Return the folded result of a pure Python function on constants, None when an argument is not constant."""
+    """Return the folded result of a pure function on constants, None when an argument is not constant."""
     if not is_foldable(function):
         return None
     try:

@@ -81,7 +81,7 @@ def _shallow_instance(machine: Machine, value: InstanceValue) -> Value:
             machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}, whose class defines {name}")
     if issubclass(value.cls, BaseException) or type(value) is not InstanceValue:
         machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}")
-    made = InstanceValue(value.cls)
+    made = InstanceValue(value.cls)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # an open class
     for name in value.own_names(machine):
         own = value.own(machine, name)
         assert own is not None, name

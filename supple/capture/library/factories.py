@@ -5,8 +5,10 @@ from typing import Final
 import torch
 
 _NAMES: Final = (
-    "arange zeros ones full empty empty_strided eye linspace logspace rand randn randint randperm tensor scalar_tensor "
-    "tril_indices triu_indices normal hann_window hamming_window blackman_window bartlett_window kaiser_window "
+    "arange zeros ones full empty empty_strided eye linspace logspace rand randn randint randperm tensor "
+    "scalar_tensor "
+    "tril_indices triu_indices normal hann_window hamming_window blackman_window bartlett_window "
+    "kaiser_window "
     "as_tensor range complex polar asarray"
 ).split()
 

@@ -1,5 +1,8 @@
 """Which callables may be run during capture on constants: pure, deterministic, and without tensors."""
 
+# Some functions of torch are untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
 import builtins
 import inspect
 import math
@@ -12,12 +15,14 @@ from typing import Final
 import torch
 
 _BUILTINS: Final = (
-    "abs ascii bin bool bytes chr complex divmod float format hash hex int len oct ord pow range repr round slice "
+    "abs ascii bin bool bytes chr complex divmod float format hash hex int len oct ord pow range repr round "
+    "slice "
     "str sum tuple frozenset"
 ).split()
 _MODULES: Final = (math, operator)
 _TYPES: Final = (
-    str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, torch.dtype, torch.device, torch.Size,
+    str, bytes, int, float, complex, bool, tuple, frozenset, range, slice, torch.dtype, torch.device,
+    torch.Size,
     re.Pattern, re.Match, types.CodeType,
 )  # fmt: skip
 _FUNCTIONS: Final = (

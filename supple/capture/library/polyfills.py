@@ -354,7 +354,7 @@ def count_(start: Any = 0, step: Any = 1) -> Iterator[object]:
 
 def cycle_(items: Iterable[object]) -> Iterator[object]:
     """itertools.cycle."""
-    seen = []
+    seen: list[object] = []
     for item in items:
         seen.append(item)
         yield item

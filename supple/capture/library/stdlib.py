@@ -72,12 +72,12 @@ def _unary_rule(symbol: str) -> object:
     return rule
 
 
-for _symbol, (_function, _) in operators.BINARY.items():
-    call.on(_function)(_operator_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+for _symbol, _row in operators.BINARY.items():
+    call.on(_row[0])(_operator_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
 for _symbol, _function in operators.IN_PLACE.items():
     call.on(_function)(_operator_rule(_symbol + "="))  # pyright: ignore[reportArgumentType]  # a rule
-for _symbol, (_function, _, _) in operators.COMPARISONS.items():
-    call.on(_function)(_compare_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+for _symbol, _comparison in operators.COMPARISONS.items():
+    call.on(_comparison[0])(_compare_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
 for _symbol, _function in operators.UNARY.items():
     call.on(_function)(_unary_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
 
@@ -169,8 +169,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         str(key.as_python()): value
         for key, value in zip(given.keys(machine), given.values(machine), strict=True)
     }
-    values = [value for value in first.items]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]  # a list
-    return machine.call(function, [*values, *args[1:]], {**named, **kwargs})  # pyright: ignore[reportUnknownArgumentType]  # a list of values
+    values = [value for value in first.items]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # a list
+    return machine.call(function, [*values, *args[1:]], {**named, **kwargs})
 
 
 @call.on(sys.exc_info)

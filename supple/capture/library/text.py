@@ -2,7 +2,9 @@
 
 import builtins
 import string
+from _string import formatter_field_name_split as split_field  # pyright: ignore  # the parser of string.Formatter, untyped
 from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
 
 from supple.capture import breaks
 from supple.capture.library.table import call, make
@@ -134,7 +136,7 @@ class _Formatter(string.Formatter):
         self._machine = machine
         self._count = 0
 
-    def parse(self, format_string: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:  # pyright: ignore[reportIncompatibleMethodOverride]  # an iterator serves
+    def parse(self, format_string: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
         """Yield (text, field, spec, conversion), with numbers where the fields have none."""
         for text, field, spec, conversion in super().parse(format_string):
             name = field
@@ -147,7 +149,7 @@ class _Formatter(string.Formatter):
         self, field_name: str, args: Sequence[object], kwargs: Mapping[str, object]
     ) -> tuple[object, str]:
         """Return the value at a path such as `0.shape[1]`."""
-        first, rest = string._string.formatter_field_name_split(field_name)  # pyright: ignore  # the parser that the base class uses
+        first, rest = cast("tuple[int | str, list[tuple[bool, int | str]]]", split_field(field_name))
         value = self.get_value(first, args, kwargs)
         assert isinstance(value, Value), value
         for is_attribute, key in rest:

@@ -1,8 +1,11 @@
 """Thread and process state of torch: grad mode, autocast, tracing queries; and shortcuts for nn.Module.
 
-A state change happens for real while capture runs (fake tensors must see it), is recorded as a graph node that
-repeats it at run time, and is undone when capture ends.
+A state change happens for real while capture runs (fake tensors must see it), is recorded as a graph node
+that repeats it at run time, and is undone when capture ends.
 """
+
+# Some functions of torch are untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -72,7 +75,7 @@ _HOOKS: Final = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_f
 
 @call.on(torch_private.module_call, torch_private.module_call_wrapper)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """module(...): straight to `forward` when no hook is there (guarded), else CPython's own path is inlined."""
+    """module(...): straight to `forward` where no hook is (guarded), else torch's own path is inlined."""
     module = args[0]
     if isinstance(module, InstanceValue) and not _has_hooks(machine, module):
         return machine.call(module.get_attr(machine, "forward"), args[1:], kwargs)
