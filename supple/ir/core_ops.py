@@ -3,11 +3,11 @@
 Facts that hold of every decomposed graph (the spec checks them):
 
 * Operands of a pointwise op broadcast as in eager. Its tensor operands have one dtype (casts are explicit
-  `aten._to_copy.default` nodes), except the condition of `where`. A Python number may stand for any tensor operand,
-  also for the first; it has the dtype of the tensor operands.
-* A pointwise op on bf16 or f16 computes in f32 and rounds its result once. Where eager keeps more precision over
-  several steps (softmax, norms, gelu), the graph casts to f32 first and back at the end.
-* The result dtype is the node's `meta.dtype`: of compares, `isnan` and `logical_not` it is b1, else the operands'.
+  `aten._to_copy.default` nodes), except the condition of `where`. A Python number may stand for any tensor
+  operand, also for the first; it has the dtype of the tensor operands.
+* A pointwise op on bf16 or f16 computes in f32 and rounds its result once. Where eager keeps more precision
+  over several steps (softmax, norms, gelu), the graph casts to f32 first and back at the end.
+* The result dtype is the node's `meta.dtype`: of compares, `isnan` and `logical_not` b1, else the operands'.
 * Dimensions are non-negative, dimension lists explicit, sizes never -1, `alpha` of add and sub is always 1.
 * Every node is functional: nothing is written. Strides of a result are those of its meta.
 * An op that is not in the table is a library call (`kind_of` says so).
@@ -45,8 +45,8 @@ def _ops(kind: Kind, lines: str) -> tuple[CoreOp, ...]:
 
 
 _UNARY: Final = (
-    "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh acosh "
-    "atanh erf erfc lgamma floor ceil round trunc reciprocal sign"
+    "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh "
+    "acosh atanh erf erfc lgamma floor ceil round trunc reciprocal sign"
 ).split()
 
 _POINTWISE: Final = """
@@ -54,7 +54,7 @@ add.Tensor: a + b; on b1: or
 sub.Tensor: a - b
 mul.Tensor: a * b; on b1: and
 div.Tensor: a / b, floats only (integers are cast before)
-div.Tensor_mode: rounding_mode "floor" (floor division) or "trunc" (rounded towards 0); ints or floats, any kwarg order
+div.Tensor_mode: rounding_mode "floor" (floor division) or "trunc" (towards 0); ints or floats
 remainder.Tensor: a mod b with the sign of b
 fmod.Tensor: a mod b with the sign of a
 pow.Tensor_Tensor: a ** b
@@ -84,7 +84,7 @@ clone.default: a; strides as in meta (kwarg memory_format is explained by them)
 """
 
 _REDUCTION: Final = """
-sum.dim_IntList: (x, dims, keepdim): sum over dims, kwarg dtype: x is cast to it first; f32 accumulation for bf16 and f16
+sum.dim_IntList: (x, dims, keepdim): sum over dims, kwarg dtype: x is cast to it first; f32 sums for bf16, f16
 prod.dim_int: (x, dim, keepdim): product over one dim, kwarg dtype as for sum
 amax.default: (x, dims, keepdim): the largest; NaN wins
 amin.default: (x, dims, keepdim): the smallest; NaN wins
@@ -95,7 +95,7 @@ argmin.default: (x, dim or None, keepdim): i64 position of the first smallest; N
 """
 
 _VIEW: Final = """
-view.default: (x, sizes): same elements in row-major order, other sizes; always possible with the strides at hand
+view.default: (x, sizes): same elements in row-major order, other sizes; possible with these strides
 expand.default: (x, sizes): dims of size 1 repeated, dims added in front
 permute.default: (x, dims): result dim i is x's dim dims[i]
 squeeze.dims: (x, dims): those of dims that have size 1 are removed
@@ -108,7 +108,7 @@ as_strided.default: (x, sizes, strides, offset): of x's storage; only on graph i
 """
 
 _GATHER: Final = """
-index.Tensor: (x, [indices or None, ...]): eager's advanced indexing with i64 tensors (masks are refused); negatives wrap
+index.Tensor: (x, [indices or None, ...]): eager's indexing by i64 tensors (no masks); negatives wrap
 index_select.default: (x, dim, index 1-d): rows of x along dim; no negatives
 gather.default: (x, dim, index): x at index along dim, element by element; kwarg sparse_grad is ignored
 embedding.default: (weight, indices, ...): rows of weight; later arguments matter to gradients only
@@ -161,6 +161,6 @@ CORE_OPS: Final[dict[str, CoreOp]] = {
 
 
 def kind_of(name: str) -> Kind:
-    """Return how the op of a decomposed graph is lowered; LIBRARY for every op that the table does not have."""
+    """Return how an op of a decomposed graph is lowered; LIBRARY for every op that is not in the table."""
     op = CORE_OPS.get(name)
     return Kind.LIBRARY if op is None else op.kind

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from supple.expr import Expr, as_expr, const
 from supple.ir.dtypes import DType
+
+
+_AT_START: Final = const(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,7 @@ class TensorMeta:
     strides: tuple[Expr, ...]
     dtype: DType
     device: str = "cpu"
-    offset: Expr = const(0)
+    offset: Expr = _AT_START
     requires_grad: bool = False
 
     @property

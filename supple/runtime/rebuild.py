@@ -2,16 +2,23 @@
 
 import types
 from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from typing import Final, cast
+
+Store = Callable[[object, object, object], None]
+New = Callable[..., object]
+
+_TAKES_CONTENTS: Final = (BaseException, tuple, str, int, float, frozenset)
+_STARTS_EMPTY: Final = (dict, list, set)
 
 
 def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
-    """Return an instance of `cls` on which no `__init__` ran; `arguments` go to the builtin base's `__new__`."""
-    for base in (BaseException, tuple, str, int, float, frozenset):
+    """Return an instance of `cls` on which no `__init__` ran; `arguments` go to a builtin base's `__new__`."""
+    for base in _TAKES_CONTENTS:
         if issubclass(cls, base):
-            return base.__new__(cls, *arguments)
-    for base in (dict, list, set):
+            return cast("New", base.__new__)(cls, *arguments)
+    for base in _STARTS_EMPTY:
         if issubclass(cls, base):
-            return base.__new__(cls)
+            return cast("New", base.__new__)(cls)
     return object.__new__(cls)
 
 
@@ -44,38 +51,38 @@ def make_function(
 def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -> None:
     """Make a list or deque hold exactly `items`."""
     if isinstance(target, list):
-        list.__setitem__(target, slice(None), items)
+        cast("Store", list.__setitem__)(cast("object", target), slice(None), items)
         return
     target.clear()
     target.extend(items)
 
 
 def replace_mapping(target: MutableMapping[object, object], items: Mapping[object, object]) -> None:
-    """Make a dict hold exactly `items`, in their order; untouched when it does already."""
+    """Make a dict hold exactly `items`, in their order; entries that are in place are not moved."""
     if not isinstance(target, dict):
         target.clear()
         target.update(items)
         return
-    keys = list(items)
-    if list(dict.keys(target)) != keys[: len(target)]:
-        clear: Callable[[object], object] = (
-            type(target).clear if type(target) is dict else _base(target).clear
-        )
-        clear(target)
-    store: Callable[[object, object, object], object] = _base(target).__setitem__
-    for key in keys:
-        store(target, key, items[key])
+    base = _builtin_base(type(cast("object", target)))
+    if list(base.keys(target)) != list(items)[: len(target)]:
+        base.clear(target)
+    fill_mapping(target, items)
 
 
-def fill_mapping(target: dict[object, object], items: Mapping[object, object]) -> None:
-    """Add `items` to a new dict, past any `__setitem__` of its class."""
-    store: Callable[[object, object, object], object] = _base(target).__setitem__
+def fill_mapping(target: MutableMapping[object, object], items: Mapping[object, object]) -> None:
+    """Write `items` into a dict, past any `__setitem__` of its class."""
+    store = cast("Store", _builtin_base(type(target)).__setitem__)
     for key in items:
         store(target, key, items[key])
 
 
-def _base(target: dict[object, object]) -> type[dict[object, object]]:
-    return next(cls for cls in type(target).__mro__ if not cls.__flags__ & (1 << 9) or cls is dict)
+def _builtin_base(cls: type) -> type[dict[object, object]]:
+    """Return the innermost base written in C: dict, or OrderedDict, which keeps its order elsewhere."""
+    found = next(base for base in cls.__mro__ if not base.__flags__ & _MADE_BY_CLASS_STATEMENT)
+    return cast("type[dict[object, object]]", found)
+
+
+_MADE_BY_CLASS_STATEMENT: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def replace_set(target: MutableSet[object], items: set[object]) -> None:

@@ -56,14 +56,17 @@ class Blocks(nn.Module):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
 
     def attend(self, x, mask):
-        q, k, v = (part.unflatten(-1, (2, 8)).transpose(1, 2) for part in self.mix(self.norm(x)).split(16, -1))
+        parts = self.mix(self.norm(x)).split(16, -1)
+        q, k, v = (part.unflatten(-1, (2, 8)).transpose(1, 2) for part in parts)
         angle = torch.arange(8.0)[:, None] * 0.1
         q = torch.cat([q[..., 4:] * angle.cos(), q[..., :4] * angle.sin()], -1)
-        return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2).reshape(x.shape))
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.out(mixed.transpose(1, 2).reshape(x.shape))
 
     def forward(self, ids, picture):
         mask = torch.ones(8, 8, dtype=torch.bool).tril()[None, None]
-        x = self.words(ids) + self.places(torch.arange(8)) + self.patch(picture).flatten(2).transpose(1, 2).mean(1, True)
+        patches = self.patch(picture).flatten(2).transpose(1, 2).mean(1, True)
+        x = self.words(ids) + self.places(torch.arange(8)) + patches
         x = x + self.attend(x, mask)
         x = x + F.silu(self.out(self.rms(x))) * F.gelu(self.out(x), approximate="tanh")
         return F.log_softmax(x[:, -1], -1), x.max(-1).values.tanh()

@@ -1,4 +1,4 @@
-"""Hugging Face models from configurations, 4 layers of hidden size 256, random weights, and one batch for each."""
+"""Hugging Face models from configurations (4 layers, hidden size 256), random weights, a batch for each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def _text(*, padded: bool) -> dict[str, torch.Tensor]:
 
 def _gpt2() -> Case:
     config = transformers.GPT2Config(
-        vocab_size=VOCABULARY, n_positions=512, n_embd=256, n_layer=4, n_head=4, bos_token_id=1, eos_token_id=2
+        vocab_size=VOCABULARY, n_positions=512, n_embd=256, n_layer=4, n_head=4
     )
     return Case(transformers.GPT2LMHeadModel(config), _text(padded=False))
 
