@@ -7,7 +7,6 @@ from typing import Final
 from supple.expr import Expr, as_expr, const
 from supple.ir.dtypes import DType
 
-
 _AT_START: Final = const(0)
 
 

@@ -12,7 +12,7 @@ _STARTS_EMPTY: Final = (dict, list, set)
 
 
 def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
-    """Return an instance of `cls` on which no `__init__` ran; `arguments` go to a builtin base's `__new__`."""
+    """Return an instance of `cls` on which no `__init__` ran; a builtin base's `__new__` gets `arguments`."""
     for base in _TAKES_CONTENTS:
         if issubclass(cls, base):
             return cast("New", base.__new__)(cls, *arguments)
