@@ -49,12 +49,13 @@ class OpenLoop:
 class Code:
     """The body of one function, written line by line."""
 
-    __slots__ = ("_names", "declarations", "scopes")
+    __slots__ = ("_names", "_sources", "declarations", "scopes")
 
     def __init__(self) -> None:
         self.scopes = [Scope("entry")]
         self.declarations: dict[str, str] = {}
         self._names = 0
+        self._sources: dict[str, Reg] = {}
 
     @property
     def level(self) -> int:
@@ -216,6 +217,15 @@ class Code:
         """Return a vector with the scalar `value` in every lane; a vector is returned as it is."""
         if value.lanes == lanes:
             return value
+        made = self._splat(value, lanes)
+        self._sources[made.text] = value
+        return made
+
+    def source(self, vector: Reg) -> Reg | None:
+        """Return the scalar that `splat` made the vector of, None if it was made in another way."""
+        return self._sources.get(vector.text)
+
+    def _splat(self, value: Reg, lanes: int) -> Reg:
         if not value.text.startswith("%"):
             return replace(value, text=f"splat ({value.typed})", lanes=lanes, level=0)
         vector = replace(value, lanes=lanes).type

@@ -1,16 +1,26 @@
 """Division, remainders and powers: where integers and floats differ, and where C and Python do."""
 
+from typing import Final
+
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.math import by_lane, call
 from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.scalars import Scalars, is_unsigned, scalars
 from supple.ir.dtypes import DType
 
+RECIPROCAL_RANGE: Final = {DType.F32: (-100, 100), DType.F64: (-900, 900)}
+"""Powers of 2 between which the reciprocal of a divisor keeps all its bits."""
+
 
 @scalars.on("div")
 def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """a / b of floats; integers round towards 0, and x / 0 is 0."""
-    return s.code.op("fdiv", *args) if dtype.is_float else _integer_division(s.code, "div", *args)
+    if not dtype.is_float:
+        return _integer_division(s.code, "div", *args)
+    divisor = s.code.source(args[1])
+    if divisor is None or not s.features.cpu.has("fma"):
+        return s.code.op("fdiv", *args)
+    return _divided_by_one(s, args[0], args[1], divisor)
 
 
 @scalars.on("floordiv")
@@ -37,6 +47,30 @@ def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
 def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """a ** b; for integers with wrapping, and 0 for negative powers but those of 1 and -1."""
     return call(s.code, s.features, "pow", args) if dtype.is_float else _integer_power(s.code, *args)
+
+
+def _divided_by_one(s: Scalars, a: Reg, b: Reg, divisor: Reg) -> Reg:
+    """Return a / b where all lanes of b are `divisor`, by its reciprocal y.
+
+    With q = a*y, q + (a - q*b)*y is the quotient rounded once (Markstein) unless a is so small that a - q*b
+    loses bits; then it is off by an ulp at most. An infinite q is the quotient itself. A divisor out of range
+    takes the division instruction.
+    """
+    code = s.code
+    reciprocal = code.splat(code.op("fdiv", constant(a.dtype, 1), divisor), a.lanes)
+    near = code.op("fmul", a, reciprocal)
+    rest = code.intrinsic("fma", code.op("fneg", near), b, a)
+    exact = code.intrinsic("fma", rest, reciprocal, near)
+    infinite = code.compare("fcmp oeq", code.intrinsic("fabs", near), s.number(float("inf"), a))
+    quotient = code.select(infinite, near, exact)
+    size = code.intrinsic("fabs", divisor)
+    low, high = (constant(a.dtype, 2.0**power) for power in RECIPROCAL_RANGE[a.dtype])
+    is_near_1 = code.op("and", code.compare("fcmp ogt", size, low), code.compare("fcmp olt", size, high))
+    is_extreme = code.op("xor", is_near_1, constant(DType.BOOL, 1))
+    with code.guard(is_extreme, (quotient,), is_rare=True) as region:
+        text = f"fdiv {a.type} {a.text}, {b.text}"
+        region.next = (code.trapping(text, a.dtype, a.lanes, (a, b)),)
+    return region.results[0]
 
 
 def _integer_division(code: Code, name: str, a: Reg, b: Reg) -> Reg:

@@ -137,6 +137,50 @@ def test_a_long_column_sum_is_as_accurate_as_eager() -> None:
     assert (out - exact).abs().max() <= max(2 * (x.sum(0) - exact).abs().max().item(), ulp)
 
 
+DIVISORS = (
+    3.0,
+    1 / 3,
+    -7.0,
+    1e-30,
+    1e30,
+    2e-38,
+    1e-40,
+    1e-45,
+    3e38,
+    0.0,
+    -0.0,
+    float("inf"),
+    float("nan"),
+    1024.0,
+)
+
+
+@pytest.mark.parametrize("dtype", [F32, DType.F64])
+@pytest.mark.parametrize("divisor", DIVISORS)
+def test_division_by_one_number_has_the_bits_of_division(dtype: DType, divisor: float) -> None:
+    k = axis("k", 4003, Role.VECTOR)
+    index = (k.symbol,)
+    body = (
+        Load("a", dtype, "x", index),
+        Load("b", dtype, "y", (const(0),)),
+        Compute("q", dtype, "div", ("a", "b")),
+        Store("out", index, "q"),
+    )
+    buffers = (reading("x", dtype, 4003), reading("y", dtype, 1), writing("out", dtype, 4003))
+    scale = torch.logspace(-37, 38, 4003, dtype=torch.float64)
+    x = (torch.randn(4003, dtype=torch.float64) * scale).to(dtype.torch)
+    x[:5] = torch.tensor([0.0, -0.0, float("inf"), -float("inf"), float("nan")])
+    y, out = torch.tensor([divisor], dtype=dtype.torch), torch.empty(4003, dtype=dtype.torch)
+    run_compiled(Nest("quotient", buffers, (), (k,), body), {"x": x, "y": y, "out": out}, {})
+    expected = x / y
+    info = torch.finfo(dtype.torch)
+    tiny = (x.abs() < info.tiny / info.eps * 4) | (expected.abs() < info.tiny * 4)
+    torch.testing.assert_close(out[~tiny], expected[~tiny], rtol=0, atol=0, equal_nan=True)
+    torch.testing.assert_close(
+        out[tiny], expected[tiny], rtol=info.eps, atol=info.tiny * info.eps, equal_nan=True
+    )
+
+
 @pytest.mark.parametrize("columns", [0, 1, 17])
 def test_a_reduction_over_nothing_is_neutral(columns: int) -> None:
     x, out = torch.ones(2, columns), torch.full((2,), 7.0)
