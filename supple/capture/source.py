@@ -137,3 +137,10 @@ def type_of(base: Source) -> Source:
 def context_value(variable: Source) -> Source:
     """Return the source of a context variable's value."""
     return ContextValue(f"{variable.name}.get()", variable)
+
+
+def root_of(source: Source) -> Source:
+    """Return where the path of a source begins: an argument or an object that the entry holds."""
+    while source.base is not None:
+        source = source.base
+    return source

@@ -286,3 +286,23 @@ def test_lists_that_become_one_are_noticed() -> None:
     total, length = compiled(one, one, x)
     assert (one, length) == ([1, 5], 2)
     assert torch.equal(total, x + 6)
+
+
+def test_a_function_with_other_globals_is_another_function() -> None:
+    def made(factor: float) -> object:
+        names: dict[str, object] = {"factor": factor}
+        exec(CODE_OF_SCALE, names)
+        return names["scale"]
+
+    pair = settled(lambda x, f: f(x), torch.ones(3), made(2.0))
+    pair.agree_anew(torch.ones(3), made(3.0))
+
+
+CODE_OF_SCALE = compile("def scale(x):\n    return x * factor\n", "<scale>", "exec")
+
+
+def test_an_attribute_that_hides_a_tensor_method_is_noticed() -> None:
+    pair = settled(lambda x: x.sum(), torch.ones(3))
+    hiding = torch.ones(3)
+    hiding.sum = lambda: hiding * 2  # type: ignore[method-assign]
+    pair.agree_anew(hiding)

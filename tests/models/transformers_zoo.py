@@ -44,9 +44,7 @@ def _text(*, padded: bool) -> dict[str, torch.Tensor]:
 
 
 def _gpt2() -> Case:
-    config = transformers.GPT2Config(
-        vocab_size=VOCABULARY, n_positions=512, n_embd=256, n_layer=4, n_head=4
-    )
+    config = transformers.GPT2Config(vocab_size=VOCABULARY, n_positions=512, n_embd=256, n_layer=4, n_head=4)
     return Case(transformers.GPT2LMHeadModel(config), _text(padded=False))
 
 

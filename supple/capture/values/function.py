@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, cell, instance_attribute, item
+from supple.capture.source import Pinned, Source, attribute, cell, instance_attribute, item, root_of
 from supple.capture.values.base import LazyValue, NotConstant, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 
@@ -181,6 +181,8 @@ class FunctionValue(Value):
 def wrap_function(machine: Machine, fn: types.FunctionType, source: Source | None) -> FunctionValue:
     """Return the value of an existing function; its code is guarded, the rest when it is read."""
     machine.guard(source, Kind.CODE, fn.__code__)
+    if source is not None and not isinstance(root_of(source), Pinned):
+        machine.guard(attribute(source, "__globals__"), Kind.IS, fn.__globals__)
     cells = [
         wrap_cell(one, cell(source, i) if source else None) for i, one in enumerate(fn.__closure__ or ())
     ]

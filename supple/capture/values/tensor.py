@@ -89,6 +89,8 @@ class TensorValue(Value):
                 machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
             machine.throw(AttributeError, f"'Tensor' object has no attribute {name!r}")
         if callable(found):
+            if self.obj is not None:
+                machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
             return BoundMethodValue(self, LeafValue(found))
         machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
 
