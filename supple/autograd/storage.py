@@ -5,10 +5,43 @@ value, and views made earlier are computed again from it when they are next read
 """
 
 from dataclasses import dataclass, field
+from typing import Final
+
+import torch
 
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
+
+#: Elements that `overlaps` looks at, one by one, before it gives up.
+_EXAMINED: Final = 1 << 24
+
+
+def overlaps(left: TensorMeta, right: TensorMeta) -> bool:
+    """Tell whether two tensors of one memory block have an element in common; True where that is too much work."""
+    first, second = _reach(left), _reach(right)
+    if first[1] <= second[0] or second[1] <= first[0]:
+        return False
+    start, end = min(first[0], second[0]), max(first[1], second[1])
+    if end - start > _EXAMINED:
+        return True
+    marks = torch.zeros(end - start, dtype=torch.bool)
+    _shown(marks, left, start).fill_(True)
+    return bool(_shown(marks, right, start).any())
+
+
+def _reach(meta: TensorMeta) -> tuple[int, int]:
+    """Return the first address of a tensor and the one after its last, in elements; equal when it is empty."""
+    start = meta.offset.value
+    if any(size.value == 0 for size in meta.sizes):
+        return start, start
+    last = sum((size.value - 1) * stride.value for size, stride in zip(meta.sizes, meta.strides, strict=True))
+    return start, start + last + 1
+
+
+def _shown(block: torch.Tensor, meta: TensorMeta, start: int) -> torch.Tensor:
+    sizes, strides = [size.value for size in meta.sizes], [stride.value for stride in meta.strides]
+    return block.as_strided(sizes, strides, meta.offset.value - start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from supple.autograd.convention import (
 )
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read, write
-from supple.autograd.storage import Cell, Storage, Value, ViewStep
+from supple.autograd.storage import Cell, Storage, Value, ViewStep, overlaps
 from supple.expr import Expr
 from supple.ir.graph.interp import run_node, value_of
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Var
@@ -162,6 +162,28 @@ class Recorder(Faking):
             cell = Cell(base.storage, (*base.chain, step), value, base.storage.version)
             self._cells[id(view)] = (view, cell)
 
+    def _require_apart(self, target: torch.Tensor, operands: Sequence[object]) -> None:
+        """Check that no operand shows part of what is written: eager then raises or reads what it just wrote.
+
+        Raises:
+            NotFunctional: one does, and is not the written tensor itself.
+        """
+        mine = meta_of(target)
+        for operand in operands:
+            if isinstance(operand, list | tuple):
+                self._require_apart(target, cast("Sequence[object]", operand))
+            elif isinstance(operand, torch.Tensor) and operand is not target:
+                theirs = meta_of(operand)
+                is_same = (theirs.sizes, theirs.strides, theirs.offset) == (
+                    mine.sizes,
+                    mine.strides,
+                    mine.offset,
+                )
+                if self.cell(operand).storage is self.cell(target).storage and not is_same:
+                    if overlaps(mine, theirs):
+                        msg = "an operand overlaps what is written"
+                        raise NotFunctional(msg)
+
     def _record_reshape(self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         """Record an operator that turns a tensor into a view of itself (`squeeze_`): no memory is written.
 
@@ -210,6 +232,7 @@ class Recorder(Faking):
         written = found.written
         target = cast("torch.Tensor", args[written] if isinstance(written, int) else named.pop(written))
         cell = self.cell(target)
+        self._require_apart(target, [*args, *named.values()])
         new = self.builder.emit(
             aten_op(found.pure),
             self._args(completed(func, args)),

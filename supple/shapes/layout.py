@@ -27,9 +27,9 @@ def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
         if size is ZERO:
             return True
-        if not is_equal(size, ONE):
-            matches = matches and is_equal(stride, expected)
-            expected = expected * size
+        if stride is not expected and matches and not is_equal(size, ONE):
+            matches = is_equal(stride, expected)
+        expected = expected * size
     return matches
 
 
@@ -45,10 +45,10 @@ def is_channels_last(sizes: Exprs, strides: Exprs) -> bool:
         return False
     expected = ONE
     for dim in (1, *range(len(sizes) - 1, 1, -1), 0):
-        if not is_equal(sizes[dim], ONE):
+        if strides[dim] is not expected and not is_equal(sizes[dim], ONE):
             if not is_equal(strides[dim], expected):
                 return False
-            expected = expected * sizes[dim]
+        expected = expected * sizes[dim]
     return True
 
 
@@ -209,9 +209,10 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
     base, block, filled = strides[-1], ONE, ONE
     for dim in range(len(sizes) - 1, -1, -1):
         block = block * sizes[dim]
-        if dim and (is_equal(sizes[dim - 1], ONE) or is_equal(strides[dim - 1], block * base)):
+        if dim and _is_joined(sizes[dim - 1], strides[dim - 1], block * base):
             continue
-        while place >= 0 and (is_less(filled, block) or wanted[place] is ONE):
+        # Canonical forms are unique, so a block that is filled is the same object; one that overflows never is.
+        while place >= 0 and (filled is not block or wanted[place] is ONE):
             result[place] = filled * base
             filled = filled * wanted[place]
             place -= 1
@@ -220,6 +221,11 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
         if dim:
             base, block, filled = strides[dim - 1], ONE, ONE
     return tuple(result) if place == -1 else None
+
+
+def _is_joined(size: Expr, stride: Expr, expected: Expr) -> bool:
+    """Tell whether a dimension goes on where the ones inside it end, so that they count as one."""
+    return stride is expected or is_equal(size, ONE) or is_equal(stride, expected)
 
 
 def format_strides(meta: TensorMeta, memory_format: torch.memory_format | None) -> Exprs:

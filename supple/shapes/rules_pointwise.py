@@ -9,7 +9,7 @@ import torch
 from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import printed
+from supple.shapes.decide import ONE, ZERO, printed
 from supple.shapes.layout import format_strides, pointwise_strides, preserved_strides
 from supple.shapes.promote import Operand, category, float_dtype, real_dtype, result_dtype
 from supple.shapes.rules import (
@@ -292,14 +292,15 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
             f"dimensions in the tensor ({operand.rank})"
         )
         raise RuntimeError(msg)
-    zero, one = fresh((0, 1), DType.I64).sizes
+    if not operand.rank:
+        return TensorMeta(tuple(sizes), (ZERO,) * len(sizes), operand.dtype, operand.device, operand.offset)
     strides: list[Expr] = []
     for dim in range(len(sizes) - 1, -1, -1):
         old = dim - missing
-        mine = operand.sizes[old] if old >= 0 else one
-        step = operand.strides[old] if old >= 0 else (sizes[dim + 1] * strides[-1] if strides else one)
+        mine = operand.sizes[old] if old >= 0 else ONE
+        step = operand.strides[old] if old >= 0 else sizes[dim + 1] * strides[-1]
         if mine is not sizes[dim]:
-            if mine is not one:
+            if mine is not ONE:
                 msg = (
                     f"The expanded size of the tensor ({sizes[dim]}) must match the "
                     f"existing size ({mine}) at "
@@ -307,7 +308,7 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
                     f"Tensor sizes: {printed(operand.sizes)}"
                 )
                 raise RuntimeError(msg)
-            step = zero
+            step = ZERO
         strides.append(step)
     return TensorMeta(tuple(sizes), tuple(reversed(strides)), operand.dtype, operand.device, operand.offset)
 

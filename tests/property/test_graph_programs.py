@@ -1,8 +1,9 @@
-"""Random programs of views, writes and arithmetic: fake metadata, traced and decomposed graphs equal eager."""
+"""Random programs of views, writes and arithmetic: metadata, traces and decomposed graphs equal eager."""
 
 from collections.abc import Callable
 from typing import Final
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,9 @@ from supple.ir.graph.spec import check_core
 from supple.ir.graph.text import parse, text
 from supple.ir.ops import function_op, method_op
 from supple.shapes.fake import fake_like, faking, meta_of
+
+# Eager warns where it lets a program write to a tensor that shows an element twice.
+pytestmark = pytest.mark.filterwarnings("ignore:.*expanded tensors")
 
 Tensor = torch.Tensor
 Step = tuple[str, int, int]
@@ -107,9 +111,10 @@ def test_a_split_program_does_what_eager_does(steps: list[Step]) -> None:
         return
     check_core(found.forward)
     got = bind(found.convention, compile_python(found.forward), compile_python(graph))(*mine)
+    tolerance = 1e-2 if any(name == "half" for name, _, _ in steps) else 1e-5
     for left, right in zip([*theirs, *wanted], [*mine, *got], strict=True):
         assert isinstance(right, Tensor)
-        torch.testing.assert_close(right, left, equal_nan=True)
+        torch.testing.assert_close(right, left, rtol=tolerance, atol=tolerance, equal_nan=True)
         assert right.stride() == left.stride()
 
 

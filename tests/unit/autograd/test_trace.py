@@ -1,7 +1,6 @@
 """A traced graph run by its convention does what the program does: results, aliases, writes, refusals."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 import torch
@@ -277,6 +276,11 @@ def test_a_write_that_would_repeat_an_element_raises_what_eager_raises() -> None
 
     with pytest.raises((NotFunctional, RuntimeError)):
         split(captured(program, (X,), 1), Options())
+
+
+def test_an_operand_that_overlaps_what_is_written_is_refused() -> None:
+    with pytest.raises(NotFunctional, match="overlaps"):
+        split(captured(lambda x: (x.add_(x[0]),), (X,), 1), Options())
 
 
 def test_wrong_shapes_raise_what_eager_raises() -> None:

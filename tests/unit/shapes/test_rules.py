@@ -91,8 +91,8 @@ UNARY: dict[str, Callable[[Tensor], Any]] = {
     **{
         name: getattr(torch, name)
         for name in (
-            "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
-            "asinh acosh atanh erf erfc lgamma floor ceil round trunc reciprocal sign isnan isinf "
+            "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh "
+            "tanh asinh acosh atanh erf erfc lgamma floor ceil round trunc reciprocal sign isnan isinf "
             "logical_not sigmoid relu square clone positive"
         ).split()
     },
