@@ -8,6 +8,7 @@ from typing import Final, TypeVar, overload
 
 import torch
 
+from supple.backends import BACKENDS, NATIVE, Backend
 from supple.base.errors import OptionsError
 from supple.base.marks import DISABLED, ORIGINAL, graph_break, is_compiling
 from supple.base.options import MODES, Options, with_mapping
@@ -15,8 +16,8 @@ from supple.capture import dispatch
 from supple.capture.compilation import Compiler
 from supple.diagnose.log import set_logs, set_logs_from_environment
 from supple.diagnose.stats import COUNTER
-from supple.driver import BACKENDS, LOADED, NATIVE, Backend
 from supple.runtime.compiled import CompiledModule, original_of
+from supple.runtime.loaded import LOADED
 
 __all__ = [
     "CompiledModule",

@@ -1,19 +1,17 @@
-"""The whole pipeline on one page: a captured graph and a backend -> a callable. Only it names the stages."""
+"""The native pipeline on one page: a captured graph -> a callable. Only it names the stages."""
 
-import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Final, cast
+from typing import cast
 
 import torch
 
 from supple import autograd, codegen
 from supple.base import events
-from supple.base.errors import InvalidBackendError, SpecError
+from supple.base.errors import SpecError
 from supple.base.options import Options
 from supple.base.stable import digest
-from supple.capture.frame import CompileGraph
 from supple.ir.graph import spec as graph_spec
 from supple.ir.graph import text as graph_text
 from supple.ir.graph.interp import compile_python
@@ -24,89 +22,10 @@ from supple.ir.loops import spec as nest_spec
 from supple.ir.loops import text as nest_text
 from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
+from supple.runtime.loaded import LOADED
 from supple.schedule import schedule
 
-Backend = Callable[..., object]
-"""(torch.fx.GraphModule, example inputs) -> a callable with the graph's inputs and outputs."""
 Compiled = Callable[..., tuple[object, ...]]
-
-NATIVE: Final = "native"
-EAGER: Final = "eager"
-
-
-class Backends:
-    """Backends by name: ours, those that users register, and those that torch knows."""
-
-    def __init__(self) -> None:
-        self._registered: dict[str, Backend] = {}
-
-    def register(self, name: str, backend: Backend) -> None:
-        """Give a backend a name; a later registration of the name replaces an earlier one.
-
-        Raises:
-            InvalidBackendError: the name is one of ours, or the backend is not callable.
-        """
-        if name in (NATIVE, EAGER):
-            msg = f"the backend {name!r} is built in"
-            raise InvalidBackendError(msg)
-        if not callable(backend):
-            msg = f"a backend is a callable (graph module, example inputs) -> callable, not {backend!r}"
-            raise InvalidBackendError(msg)
-        self._registered[name] = backend
-
-    def names(self) -> list[str]:
-        """Return the names of ours and of the registered ones, sorted."""
-        return sorted((NATIVE, EAGER, *self._registered))
-
-    def resolve(self, backend: str | Backend, options: Options) -> CompileGraph:
-        """Return what compiles graphs for a backend given by name or as a callable.
-
-        Raises:
-            InvalidBackendError: no backend has the name; lists those that have one.
-        """
-        if not isinstance(backend, str):
-            return foreign(backend)
-        if backend == NATIVE:
-            return Native(options)
-        if backend == EAGER:
-            return eager
-        return foreign(self.named(backend))
-
-    def named(self, name: str) -> Backend:
-        """Return the registered backend, of the user or of torch, with this name.
-
-        Raises:
-            InvalidBackendError: there is none.
-        """
-        return self._registered.get(name) or self._of_torch(name)
-
-    def _of_torch(self, name: str) -> Backend:
-        from supple.interop.torch_bridge import lookup_backend  # noqa: PLC0415  # lazy: torch's compiler loads
-
-        found = lookup_backend(name)
-        if found is None:
-            msg = f"unknown backend {name!r}; known backends are {', '.join(self.names())} and those of torch"
-            raise InvalidBackendError(msg)
-        return found
-
-
-BACKENDS: Final = Backends()
-
-
-def eager(graph: Graph, examples: Sequence[torch.Tensor]) -> Compiled:
-    """Return the captured graph run by eager torch, operator by operator."""
-    return compile_python(graph)
-
-
-def foreign(backend: Backend) -> CompileGraph:
-    """Return what compiles graphs with a backend that takes torch.fx graphs."""
-    from supple.interop.fx import compile_with  # noqa: PLC0415  # lazy: torch.fx is for foreign backends only
-
-    def compile_graph(graph: Graph, examples: Sequence[torch.Tensor]) -> Compiled:
-        with timed("backend"):
-            return compile_with(backend, graph, examples)
-
-    return compile_graph
 
 
 class Native:
@@ -120,38 +39,23 @@ class Native:
         try:
             with timed("autograd"):
                 split = autograd.split(graph, self._options)
-        except autograd.Refused:
-            return eager(graph, examples)
-        run = LOADED.run(split.forward, self._options)
-        bound = autograd.bind(split.convention, lambda *inputs: run(inputs), eager(graph, examples))
+        except autograd.Refused as refusal:
+            events.emit(events.GraphRefused(str(refusal)))
+            return compile_python(graph)
+        run = loaded(split.forward, self._options)
+        bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
         return cast("Compiled", bound)
 
 
-class Loaded:
-    """Loaded artifacts by the digest of the graph they were made from: equal graphs are built once."""
-
-    def __init__(self) -> None:
-        self._runs: dict[str, Run] = {}
-        self._lock = threading.Lock()
-
-    def run(self, graph: Graph, options: Options) -> Run:
-        """Return the machine code of a functional ATen graph, built now or before."""
-        key = stable_key(graph, options)
-        found = None if key is None else self._runs.get(key)
-        if found is None:
-            found = build(graph, options)
-            if key is not None:
-                with self._lock:
-                    self._runs[key] = found
-        return found
-
-    def clear(self) -> None:
-        """Forget all."""
-        with self._lock:
-            self._runs.clear()
-
-
-LOADED: Final = Loaded()
+def loaded(graph: Graph, options: Options) -> Run:
+    """Return the machine code of a functional ATen graph, built now or before."""
+    key = stable_key(graph, options)
+    found = None if key is None else LOADED.find(key)
+    if found is None:
+        found = build(graph, options)
+        if key is not None:
+            LOADED.keep(key, found)
+    return found
 
 
 def build(graph: Graph, options: Options) -> Run:

@@ -6,8 +6,8 @@ from typing import cast
 
 import torch
 
+from supple.backends import BACKENDS, Backend
 from supple.base import events
-from supple.driver import BACKENDS, Backend
 
 __all__ = ["CompileCounter", "CompileCounterWithBackend", "assert_compiles"]
 

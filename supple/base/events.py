@@ -99,6 +99,13 @@ class FellBack(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GraphRefused(Event):
+    """The native stages do not take a captured graph: eager torch runs it, operator by operator."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class EntryDropped(Event):
     """A compiled entry was removed: evicted, or an object it depended on died."""
 

@@ -20,6 +20,7 @@ CHANNELS: Final[Mapping[str, type[events.Event]]] = {
     "recompiles": events.CompileStarted,
     "graph_breaks": events.GraphBroken,
     "fallbacks": events.FellBack,
+    "refusals": events.GraphRefused,
     "fusion": events.KernelFused,
     "output_code": events.CodeEmitted,
     "passes": events.PassRan,
@@ -152,6 +153,13 @@ def _(event: events.Event) -> str:
     """What runs eager, and why."""
     assert isinstance(event, events.FellBack), event
     return f"{event.compile_id} {event.text}"
+
+
+@render.on(events.GraphRefused)
+def _(event: events.Event) -> str:
+    """A captured graph that eager torch runs, and why."""
+    assert isinstance(event, events.GraphRefused), event
+    return f"a captured graph runs operator by operator: {event.why}"
 
 
 @render.on(events.KernelFused)

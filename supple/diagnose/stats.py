@@ -26,6 +26,7 @@ class Counter:
         self.recompiles: list[str] = []
         self.reasons: list[str] = []
         self.fallbacks: list[str] = []
+        self.refusals: list[str] = []
         self.kernels: dict[str, tuple[str, ...]] = {}
         self.externs = 0
         self.dropped = 0
@@ -41,7 +42,8 @@ class Counter:
     def report(self, entries: int) -> dict[str, object]:
         """Return the counts by name; times are in seconds, summed by stage.
 
-        `fused` maps each kernel to the graph nodes that it computes.
+        `fused` maps each kernel to the graph nodes that it computes; `refusals` say why captured graphs run
+        operator by operator instead of compiled (an output needs gradients, say).
         """
         with self._lock:
             return {
@@ -53,6 +55,7 @@ class Counter:
                 "recompile_reasons": list(self.recompiles),
                 "fallbacks": len(self.fallbacks),
                 "fallback_reasons": list(self.fallbacks),
+                "refusals": list(self.refusals),
                 "compilations": self.compilations,
                 "entries": entries,
                 "dropped": self.dropped,
@@ -92,6 +95,13 @@ def _(counter: Counter, event: events.Event) -> None:
     """A call that runs eager from now on."""
     assert isinstance(event, events.FellBack), event
     counter.fallbacks.append(event.text)
+
+
+@count_rules.on(events.GraphRefused)
+def _(counter: Counter, event: events.Event) -> None:
+    """A graph that is captured, but not compiled."""
+    assert isinstance(event, events.GraphRefused), event
+    counter.refusals.append(event.why)
 
 
 @count_rules.on(events.KernelsPlanned)

@@ -15,11 +15,11 @@ def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
     """Return an instance of `cls` on which no `__init__` ran; a builtin base's `__new__` gets `arguments`."""
     for base in _TAKES_CONTENTS:
         if issubclass(cls, base):
-            return cast("New", base.__new__)(cls, *arguments)
+            return cast("New", vars(base)["__new__"])(cls, *arguments)
     for base in _STARTS_EMPTY:
         if issubclass(cls, base):
-            return cast("New", base.__new__)(cls)
-    return object.__new__(cls)
+            return cast("New", vars(base)["__new__"])(cls)
+    return cast("object", object.__new__(cls))
 
 
 def set_attributes(owner: object, names: tuple[str, ...], values: tuple[object, ...]) -> None:
@@ -51,7 +51,7 @@ def make_function(
 def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -> None:
     """Make a list or deque hold exactly `items`."""
     if isinstance(target, list):
-        cast("Store", list.__setitem__)(cast("object", target), slice(None), items)
+        cast("Store", vars(list)["__setitem__"])(cast("object", target), slice(None), items)
         return
     target.clear()
     target.extend(items)

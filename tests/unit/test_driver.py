@@ -41,6 +41,8 @@ def test_a_graph_that_needs_gradients_runs_as_captured() -> None:
     y.backward()
     assert torch.equal(w.grad, X)
     assert supple.stats()["kernels"] == 0
+    [why] = supple.stats()["refusals"]  # type: ignore[misc]
+    assert "requires grad" in why
 
 
 def graph(name: str = "x", op: str = "aten.sin.default") -> Graph:

@@ -1,0 +1,105 @@
+"""Backends by name: ours, those that users register, and those that torch knows."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import torch
+
+from supple.base import events
+from supple.base.errors import InvalidBackendError
+from supple.base.options import Options
+from supple.capture.frame import CompileGraph
+from supple.ir.graph.interp import compile_python
+from supple.ir.graph.nodes import Graph
+
+Backend = Callable[..., object]
+"""(torch.fx.GraphModule, example inputs) -> a callable with the graph's inputs and outputs."""
+Compiled = Callable[..., tuple[object, ...]]
+
+NATIVE: Final = "native"
+EAGER: Final = "eager"
+
+
+class Backends:
+    """Backends by name: ours, those that users register, and those that torch knows."""
+
+    def __init__(self) -> None:
+        self._registered: dict[str, Backend] = {}
+
+    def register(self, name: str, backend: Backend) -> None:
+        """Give a backend a name; a later registration of the name replaces an earlier one.
+
+        Raises:
+            InvalidBackendError: the name is one of ours, or the backend is not callable.
+        """
+        if name in (NATIVE, EAGER):
+            msg = f"the backend {name!r} is built in"
+            raise InvalidBackendError(msg)
+        if not callable(backend):
+            msg = f"a backend is a callable (graph module, example inputs) -> callable, not {backend!r}"
+            raise InvalidBackendError(msg)
+        self._registered[name] = backend
+
+    def names(self) -> list[str]:
+        """Return the names of ours and of the registered ones, sorted."""
+        return sorted((NATIVE, EAGER, *self._registered))
+
+    def resolve(self, backend: str | Backend, options: Options) -> CompileGraph:
+        """Return what compiles graphs for a backend given by name or as a callable.
+
+        Raises:
+            InvalidBackendError: no backend has the name; lists those that have one.
+        """
+        if not isinstance(backend, str):
+            return foreign(backend)
+        if backend == NATIVE:
+            return native(options)
+        if backend == EAGER:
+            return eager
+        return foreign(self.named(backend))
+
+    def named(self, name: str) -> Backend:
+        """Return the registered backend, of the user or of torch, with this name.
+
+        Raises:
+            InvalidBackendError: there is none.
+        """
+        return self._registered.get(name) or self._of_torch(name)
+
+    def _of_torch(self, name: str) -> Backend:
+        from supple.interop.torch_bridge import lookup_backend  # noqa: PLC0415  # lazy: torch's compiler loads
+
+        found = lookup_backend(name)
+        if found is None:
+            msg = f"unknown backend {name!r}; known backends are {', '.join(self.names())} and those of torch"
+            raise InvalidBackendError(msg)
+        return found
+
+
+BACKENDS: Final = Backends()
+
+
+def native(options: Options) -> CompileGraph:
+    """Return what compiles graphs to machine code."""
+    from supple.driver import Native  # noqa: PLC0415  # lazy: its stages, and LLVM, are for this backend only
+
+    return Native(options)
+
+
+def eager(graph: Graph, examples: Sequence[torch.Tensor]) -> Compiled:
+    """Return the captured graph run by eager torch, operator by operator."""
+    return compile_python(graph)
+
+
+def foreign(backend: Backend) -> CompileGraph:
+    """Return what compiles graphs with a backend that takes torch.fx graphs."""
+    from supple.interop.fx import compile_with  # noqa: PLC0415  # lazy: torch.fx is for foreign backends only
+
+    def compile_graph(graph: Graph, examples: Sequence[torch.Tensor]) -> Compiled:
+        start = time.perf_counter()
+        compiled = compile_with(backend, graph, examples)
+        events.emit(events.StageTimed("backend", time.perf_counter() - start))
+        return compiled
+
+    return compile_graph
