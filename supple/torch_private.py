@@ -3,6 +3,7 @@
 # pyright: reportPrivateUsage=false
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final, cast
 
 import torch
@@ -66,7 +67,7 @@ def forward_mode_level() -> int:
 get_tracing_state: Final = torch._C._get_tracing_state
 
 # Counts the uses of an API inside Meta; without effect elsewhere.
-log_api_usage_once: Final = torch._C._log_api_usage_once
+log_api_usage_once = cast("Callable[..., object]", torch._C._log_api_usage_once)  # pyright: ignore[reportUnknownMemberType]  # untyped
 
 # What `module(...)` runs, hooks included: the wrapper and the work.
 module_call: Final = cast("Callable[..., object]", torch.nn.Module._call_impl)
@@ -125,6 +126,7 @@ STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
 }
 
 
+@cache
 def is_composite(overload: OpOverload) -> bool:
     """Tell whether an ATen overload is defined by other operators for every backend, in C++."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), "CompositeImplicitAutograd")

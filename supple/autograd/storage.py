@@ -18,7 +18,7 @@ _EXAMINED: Final = 1 << 24
 
 
 def overlaps(left: TensorMeta, right: TensorMeta) -> bool:
-    """Tell whether two tensors of one memory block have an element in common; True where that is too much work."""
+    """Tell whether two tensors of one memory block share an element; True where finding out is too much work."""
     first, second = _reach(left), _reach(right)
     if first[1] <= second[0] or second[1] <= first[0]:
         return False
@@ -31,7 +31,7 @@ def overlaps(left: TensorMeta, right: TensorMeta) -> bool:
 
 
 def _reach(meta: TensorMeta) -> tuple[int, int]:
-    """Return the first address of a tensor and the one after its last, in elements; equal when it is empty."""
+    """Return the first address of a tensor and the one after its last, in elements; equal when empty."""
     start = meta.offset.value
     if any(size.value == 0 for size in meta.sizes):
         return start, start

@@ -63,6 +63,7 @@ class Recorder(Faking):
 
     def _adopt(self, fake: torch.Tensor, var: Var, meta: TensorMeta) -> Cell:
         """Make a fake the base of a fresh storage that holds `var`."""
+        meta = _shared(fake, meta)
         value = Value(var, meta)
         cell = Cell(Storage(value, meta), (), value, 0)
         self._cells[id(fake)] = (fake, cell)
@@ -137,8 +138,24 @@ class Recorder(Faking):
     def _record_pure(
         self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object], result: object
     ) -> None:
-        var = self.builder.emit(op, self._args(args), {name: self._arg(arg) for name, arg in kwargs.items()})
+        values, named = self._args(args), {name: self._arg(arg) for name, arg in kwargs.items()}
+        known = result_meta(result) if self._is_faithful([*args, *kwargs.values()]) else None
+        var = self.builder.emit(op, values, named, known)
         self._adopt_results(result, var, self.builder.metas[var.name])
+
+    def _is_faithful(self, operands: Sequence[object]) -> bool:
+        """Tell whether the values of all operands have the layout that eager's tensors have."""
+        for operand in operands:
+            if isinstance(operand, FakeTensor):
+                if self._cells[id(operand)][1].value.meta is not operand.known_meta:
+                    return False
+            elif isinstance(operand, torch.Tensor):
+                return False
+            elif isinstance(operand, list | tuple) and not self._is_faithful(
+                cast("Sequence[object]", operand)
+            ):
+                return False
+        return True
 
     def _adopt_results(self, result: object, var: Var, meta: Meta) -> None:
         if isinstance(result, torch.Tensor):
@@ -157,8 +174,11 @@ class Recorder(Faking):
             if step.op.name == "aten.as_strided.default" and (base.chain or base.storage.version):
                 msg = "as_strided of a view or of written memory"
                 raise NotFunctional(msg)
-            var = self.builder.emit(step.op, (read(self.builder, base).var, *step.args), step.kwargs)
-            value = Value(var, self.builder.tensor_meta(var))
+            source = read(self.builder, base)
+            is_faithful = self._is_faithful(args[:1]) and view is result
+            known = result_meta(result) if is_faithful else None
+            var = self.builder.emit(step.op, (source.var, *step.args), step.kwargs, known)
+            value = Value(var, _shared(view, self.builder.tensor_meta(var)))
             cell = Cell(base.storage, (*base.chain, step), value, base.storage.version)
             self._cells[id(view)] = (view, cell)
 
@@ -242,6 +262,22 @@ class Recorder(Faking):
         if self.builder.tensor_meta(new).dtype is not wanted.dtype:
             new = self.builder.emit("aten._to_copy.default", (new,), {"dtype": wanted.dtype.torch})
         write(self.builder, cell, new)
+
+
+def _shared(fake: torch.Tensor, meta: TensorMeta) -> TensorMeta:
+    """Return the object that a fake holds as its metadata where that is equal, so that `is` tells it again."""
+    known = fake.known_meta if isinstance(fake, FakeTensor) else None
+    return known if known is not None and known == meta else meta
+
+
+def result_meta(result: object) -> Meta | None:
+    """Return the metadata of fakes that an operator just made, None for anything else."""
+    if isinstance(result, FakeTensor):
+        return result.known_meta
+    if isinstance(result, list | tuple):
+        found = [result_meta(item) for item in cast("Sequence[object]", result)]
+        return None if None in found else tuple(item for item in found if item is not None)
+    return None
 
 
 def trace(graph: Graph) -> Traced:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from supple.expr import Expr, as_expr, const
+from supple.expr import Const, Expr, as_expr, const
 from supple.ir.dtypes import DType
 
 _AT_START: Final = const(0)
@@ -65,12 +65,23 @@ def contiguous_strides(sizes: Sequence[Expr | int]) -> tuple[Expr, ...]:
 
     A size of 0 counts as 1, as in eager.
     """
+    if all(type(size) is int or type(size) is Const for size in sizes):
+        return _constant_strides([size if isinstance(size, int) else size.value for size in sizes])
     strides: list[Expr] = []
     running = const(1)
     for size in reversed(sizes):
         strides.append(running)
         size_expr = as_expr(size)
         running = running if size_expr is const(0) else running * size_expr
+    return tuple(reversed(strides))
+
+
+def _constant_strides(sizes: Sequence[int]) -> tuple[Expr, ...]:
+    strides: list[Expr] = []
+    running = 1
+    for size in reversed(sizes):
+        strides.append(const(running))
+        running *= size or 1
     return tuple(reversed(strides))
 
 

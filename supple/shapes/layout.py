@@ -5,10 +5,11 @@ eager torch, which the tests compare with on random layouts.
 """
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import torch
 
-from supple.expr import Expr, product
+from supple.expr import Const, Expr, const, product
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, ZERO, all_equal, is_equal, is_less
 
@@ -17,6 +18,8 @@ Exprs = tuple[Expr, ...]
 
 def numel(sizes: Sequence[Expr]) -> Expr:
     """Return the number of elements."""
+    if all(type(size) is Const for size in sizes):
+        return const(prod([size.value for size in sizes]))
     return product(sizes)
 
 

@@ -5,12 +5,12 @@ and slices of them. A node with several results is followed by `getitem`-like pr
 is written `Var("name", (index,))`, so no extra node is needed.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Final, cast
 
 from supple.base.errors import Where
-from supple.expr import Expr
+from supple.expr import Const, Expr
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 
@@ -109,34 +109,54 @@ def slice_parts(item: object) -> tuple[Arg, Arg, Arg]:
 
 def map_arg(function: Callable[[Var], Arg], arg: Arg) -> Arg:
     """Return `arg` with every Var replaced by `function(var)`, containers rebuilt."""
-    match arg:
-        case Var():
-            return function(arg)
-        case tuple():
-            return tuple(map_arg(function, item) for item in arg)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open constants
-        case list():
-            return [map_arg(function, item) for item in arg]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open constants
-        case dict():
-            return {key: map_arg(function, item) for key, item in arg.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # open constants
-        case slice():
-            return slice(*(map_arg(function, part) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
-        case _:
-            return arg
+    kind = type(arg)
+    if kind is Var:
+        return function(cast("Var", arg))
+    if kind in _ATOMS:
+        return arg
+    if isinstance(arg, tuple):
+        return tuple([map_arg(function, item) for item in cast("tuple[Arg, ...]", arg)])
+    if isinstance(arg, list):
+        return [map_arg(function, item) for item in cast("list[Arg]", arg)]
+    if isinstance(arg, dict):
+        return {key: map_arg(function, item) for key, item in cast("dict[Arg, Arg]", arg).items()}
+    if isinstance(arg, slice):
+        return slice(*(map_arg(function, part) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
+    return arg
+
+
+#: Types of arguments that hold no Var, the common ones.
+_ATOMS: Final = frozenset((int, float, bool, str, type(None), Const))
 
 
 def vars_of(arg: Arg) -> Iterator[Var]:
     """Yield every Var in an argument, left to right."""
     found: list[Var] = []
-
-    def note(var: Var) -> Var:
-        found.append(var)
-        return var
-
-    map_arg(note, arg)
+    _collect(arg, found)
     return iter(found)
+
+
+def _collect(arg: Arg, found: list[Var]) -> None:
+    kind = type(arg)
+    if kind is Var:
+        found.append(cast("Var", arg))
+    elif kind in _ATOMS:
+        return
+    elif isinstance(arg, list | tuple):
+        for item in cast("Sequence[Arg]", arg):
+            _collect(item, found)
+    elif isinstance(arg, dict):
+        for item in cast("dict[Arg, Arg]", arg).values():
+            _collect(item, found)
+    elif isinstance(arg, slice):
+        for part in slice_parts(arg):  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
+            _collect(part, found)
 
 
 def uses_of(node: Node) -> Iterator[Var]:
     """Yield every Var that a node reads."""
-    yield from vars_of(node.args)
-    yield from vars_of(dict(node.kwargs))
+    found: list[Var] = []
+    _collect(node.args, found)
+    for arg in node.kwargs.values():
+        _collect(arg, found)
+    return iter(found)

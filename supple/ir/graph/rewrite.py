@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 from supple.expr import Expr
 from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, slice_parts, uses_of, vars_of
@@ -55,20 +55,23 @@ def without_repeats(graph: Graph) -> Graph:
 
 def _key(arg: Arg) -> Hashable:
     """Return a hashable form of an argument, in which 1, 1.0 and True differ; unknown objects by identity."""
-    match arg:
-        case Var() | Expr() | None:
-            return arg
-        case bool() | int() | float() | complex() | str():
-            return type(arg).__name__, repr(arg)
-        case list() | tuple():
-            return (type(arg).__name__, *map(_key, cast("Sequence[Arg]", arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
-        case dict():
-            pairs = cast("dict[str, Arg]", arg).items()
-            return ("dict", *((name, _key(item)) for name, item in pairs))
-        case slice():
-            return ("slice", *map(_key, slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
-        case _:
-            return ("object", str(arg)) if isinstance(arg, Hashable) else id(arg)
+    kind = type(arg)
+    if kind is Var or arg is None or isinstance(arg, Expr):
+        return cast("Hashable", arg)
+    if kind in _NUMBERS:
+        # The text tells 0.0 from -0.0 and finds a NaN equal to itself.
+        return kind, repr(arg)
+    if isinstance(arg, list | tuple):
+        return (kind, *map(_key, cast("Sequence[Arg]", arg)))
+    if isinstance(arg, dict):
+        pairs = cast("dict[str, Arg]", arg).items()
+        return (kind, *((name, _key(item)) for name, item in pairs))
+    if isinstance(arg, slice):
+        return (kind, *map(_key, slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
+    return ("object", str(arg)) if isinstance(arg, Hashable) else id(arg)
+
+
+_NUMBERS: Final = frozenset((bool, int, float, complex, str))
 
 
 @dataclass(frozen=True, slots=True)
