@@ -79,6 +79,12 @@ class Guard:
     @property
     def key(self) -> tuple[object, ...]:
         """What makes two guards the same condition."""
-        expected = self.expected
-        marker = expected if isinstance(expected, str | int | bool | type | None) else id(expected)
-        return (self.source.name, self.kind, type(expected), marker, self.others)
+        return guard_key(self.source, self.kind, self.expected, self.others)
+
+
+def guard_key(
+    source: Source, kind: Kind, expected: object, others: tuple[Source, ...] = ()
+) -> tuple[object, ...]:
+    """Return what is equal for two guards that are the same condition."""
+    marker = expected if isinstance(expected, str | int | bool | type | None) else id(expected)
+    return (source.name, kind, type(expected), marker, others)

@@ -14,7 +14,7 @@ from supple import torch_private
 from supple.base.errors import Reason, Unsupported, Where
 from supple.base.options import Options
 from supple.capture import breaks
-from supple.capture.guards.kinds import Guard, Kind
+from supple.capture.guards.kinds import Guard, Kind, guard_key
 from supple.capture.heap import Heap
 from supple.capture.interp.binding import bind
 from supple.capture.interp.frame import Frame
@@ -85,13 +85,16 @@ class Engine:
         """Record a condition on the value at `source`."""
         if source is None:
             return
-        guard = Guard(source, kind, expected, self._where())
-        self.guards.setdefault(guard.key, guard)
+        self._record(source, kind, expected)
 
     def guard_same(self, source: Source, other: Source) -> None:
         """Record that two sources give one object."""
-        guard = Guard(source, Kind.SAME, None, self._where(), (other,))
-        self.guards.setdefault(guard.key, guard)
+        self._record(source, Kind.SAME, None, (other,))
+
+    def _record(self, source: Source, kind: Kind, expected: object, others: tuple[Source, ...] = ()) -> None:
+        key = guard_key(source, kind, expected, others)
+        if key not in self.guards:
+            self.guards[key] = Guard(source, kind, expected, self._where(), others)
 
     def is_same(self, left: Value, right: Value) -> bool:
         """Return `left is right`; that two existing objects are different ones is guarded."""
@@ -108,8 +111,7 @@ class Engine:
             return True
         constant = isinstance(left, ConstantValue) or isinstance(right, ConstantValue)
         if left.source is not None and right.source is not None and not constant:
-            guard = Guard(left.source, Kind.DISTINCT, None, self._where(), (right.source,))
-            self.guards.setdefault(guard.key, guard)
+            self._record(left.source, Kind.DISTINCT, None, (right.source,))
         return False
 
     def known(self, obj: object) -> Value | None:
