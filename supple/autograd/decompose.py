@@ -121,7 +121,7 @@ def separated(graph: Graph, wanted: Graph) -> Graph:
         value = _laid_out(lowering, now, layout)
         root = root_of(value, makers)
         if root in taken and value is now:
-            value = _fresh_copy(lowering, value, layout)
+            value = lowering.emit("aten.clone.default", (value,))
         taken.add(root)
         outputs.append(value)
     return lowering.graph(outputs)
@@ -131,10 +131,6 @@ def _laid_out(lowering: Lowering, value: Var, layout: TensorMeta) -> Var:
     if lowering.tensor_meta(value).strides == layout.strides:
         return value
     return lowering.restrided(value, layout)
-
-
-def _fresh_copy(lowering: Lowering, value: Var, layout: TensorMeta) -> Var:
-    return lowering.emit("aten.clone.default", (value,))
 
 
 def root_of(var: Var, makers: Mapping[str, Node]) -> str:

@@ -15,7 +15,6 @@ from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta, contiguous
-from supple.ir.ops import op_named
 from supple.shapes.layout import view_strides
 from supple.shapes.promote import Number, result_dtype
 
@@ -146,8 +145,3 @@ def rounded(value: Number, dtype: DType) -> Number:
     if dtype.is_low_precision and isinstance(value, float):
         return torch.tensor(value, dtype=dtype.torch).item()
     return value
-
-
-def is_pure(name: str) -> bool:
-    """Tell whether the op of this name writes nothing and is not random."""
-    return op_named(name).is_pure

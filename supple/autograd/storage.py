@@ -18,7 +18,7 @@ _EXAMINED: Final = 1 << 24
 
 
 def overlaps(left: TensorMeta, right: TensorMeta) -> bool:
-    """Tell whether two tensors of one memory block share an element; True where finding out is too much work."""
+    """Tell whether two tensors of one memory block share an element; True where that is much work."""
     first, second = _reach(left), _reach(right)
     if first[1] <= second[0] or second[1] <= first[0]:
         return False

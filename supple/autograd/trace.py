@@ -265,7 +265,7 @@ class Recorder(Faking):
 
 
 def _shared(fake: torch.Tensor, meta: TensorMeta) -> TensorMeta:
-    """Return the object that a fake holds as its metadata where that is equal, so that `is` tells it again."""
+    """Return the object that a fake holds as its metadata where that is equal, so that `is` tells it."""
     known = fake.known_meta if isinstance(fake, FakeTensor) else None
     return known if known is not None and known == meta else meta
 

@@ -10,6 +10,7 @@ Facts that hold of every decomposed graph (the spec checks them):
 * The result dtype is the node's `meta.dtype`: of compares, `isnan` and `logical_not` b1, else the operands'.
 * Dimensions are non-negative, dimension lists explicit, sizes never -1, `alpha` of add and sub is always 1.
 * Every node is functional: nothing is written. Strides of a result are those of its meta.
+* A node that reads or makes complex numbers is a library call, whatever its op; it is as eager called it.
 * An op that is not in the table is a library call (`kind_of` says so).
 """
 

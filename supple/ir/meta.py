@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from supple.expr import Const, Expr, as_expr, const
@@ -66,7 +67,7 @@ def contiguous_strides(sizes: Sequence[Expr | int]) -> tuple[Expr, ...]:
     A size of 0 counts as 1, as in eager.
     """
     if all(type(size) is int or type(size) is Const for size in sizes):
-        return _constant_strides([size if isinstance(size, int) else size.value for size in sizes])
+        return _constant_strides(tuple(size if isinstance(size, int) else size.value for size in sizes))
     strides: list[Expr] = []
     running = const(1)
     for size in reversed(sizes):
@@ -76,7 +77,8 @@ def contiguous_strides(sizes: Sequence[Expr | int]) -> tuple[Expr, ...]:
     return tuple(reversed(strides))
 
 
-def _constant_strides(sizes: Sequence[int]) -> tuple[Expr, ...]:
+@lru_cache(maxsize=4096)
+def _constant_strides(sizes: tuple[int, ...]) -> tuple[Expr, ...]:
     strides: list[Expr] = []
     running = 1
     for size in reversed(sizes):

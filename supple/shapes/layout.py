@@ -1,10 +1,12 @@
 """Strides: contiguity, dense orders, memory formats, and the strides eager gives to results.
 
-Everything is about sizes and strides in elements, as tuples of Expr. Source of the rules: the behaviour of
-eager torch, which the tests compare with on random layouts.
+Everything is about sizes and strides in elements, as tuples of Expr. Programs ask the same of the same few
+shapes again and again, so the answers are remembered. Source of the rules: the behaviour of eager torch,
+which the tests compare with on many layouts.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 
 import torch
@@ -23,6 +25,7 @@ def numel(sizes: Sequence[Expr]) -> Expr:
     return product(sizes)
 
 
+@lru_cache(maxsize=4096)
 def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether a tensor is row-major; dimensions of size 1 do not matter, an empty tensor is."""
     expected = ONE
@@ -36,12 +39,14 @@ def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
     return matches
 
 
+@lru_cache(maxsize=4096)
 def channels_last_strides(sizes: Exprs) -> Exprs:
     """Return the strides of NHWC (rank 4) or NDHWC (rank 5) order for sizes given as NCHW or NCDHW."""
     order = (1, *range(len(sizes) - 1, 1, -1), 0)
     return strides_in_order(sizes, order)
 
 
+@lru_cache(maxsize=4096)
 def is_channels_last(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether a rank 4 or 5 tensor is dense with its channels innermost, dimensions of size 1 aside."""
     if len(sizes) not in (4, 5):
@@ -55,6 +60,7 @@ def is_channels_last(sizes: Exprs, strides: Exprs) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def is_channels_last_like(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether eager would choose channels-last for a tensor with these strides, dense or not.
 
@@ -72,6 +78,7 @@ def is_channels_last_like(sizes: Exprs, strides: Exprs) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def is_dense(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether the elements fill a block of memory, each address once, in some order of dimensions."""
     if is_contiguous(sizes, strides):
@@ -201,6 +208,7 @@ def _aligned_strides(operand: TensorMeta, sizes: Exprs) -> Exprs:
     return (ZERO,) * missing + tuple(kept)
 
 
+@lru_cache(maxsize=4096)
 def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
     """Return the strides that show the same elements as `wanted` sizes, or None when no strides do."""
     if ZERO in sizes:
@@ -214,7 +222,7 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
         block = block * sizes[dim]
         if dim and _is_joined(sizes[dim - 1], strides[dim - 1], block * base):
             continue
-        # Canonical forms are unique, so a block that is filled is the same object; one that overflows never is.
+        # Canonical forms are unique: a block that is filled is the same object, one that overflows never is.
         while place >= 0 and (filled is not block or wanted[place] is ONE):
             result[place] = filled * base
             filled = filled * wanted[place]

@@ -15,7 +15,6 @@ from supple.expr import Expr, as_expr
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, is_equal, printed
-from supple.shapes.errors import DataDependent, NoShapeRule
 
 Size = Expr | int
 ShapeRule = Callable[..., object]
@@ -170,14 +169,3 @@ def require_number(name: str, *dtypes: DType) -> None:
     if DType.BOOL in dtypes:
         msg = f"\"{name}\" not implemented for 'torch.bool'"
         raise NotImplementedError(msg)
-
-
-def refused(name: str, *reason: str) -> ShapeRule:
-    """Return a rule that raises DataDependent, or NoShapeRule when a reason is given."""
-
-    def refuse(*_args: object, **_kwargs: object) -> object:
-        if reason:
-            raise NoShapeRule(name, reason[0])
-        raise DataDependent(name)
-
-    return refuse
