@@ -48,6 +48,12 @@ def tops() -> list[str]:
     return sorted(names - {"site-packages"})
 
 
+def shares() -> list[tuple[str, int, int]]:
+    """Return (top, part, parts): CPython's own tests are half of the library and are taken in parts."""
+    parts = {"test": 12}
+    return [(top, part, parts.get(top, 1)) for top in tops() for part in range(parts.get(top, 1))]
+
+
 def test_decode_imports_no_torch() -> None:
     if find_spec("torch") is None:
         assert "torch" not in sys.modules
@@ -67,9 +73,9 @@ def test_sample_round_trips(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
-@pytest.mark.parametrize("top", tops())
-def test_whole_library_round_trips(top: str) -> None:
-    for path in files(top):
+@pytest.mark.parametrize(("top", "part", "parts"), shares())
+def test_whole_library_round_trips(top: str, part: int, parts: int) -> None:
+    for path in list(files(top))[part::parts]:
         code = compiled(path)
         for each in nested(code) if code is not None else ():
             try:
