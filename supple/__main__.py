@@ -1,0 +1,38 @@
+"""`python -m supple`: what the compiler can tell without a program."""
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from supple.capture.breaks import catalogue
+from supple.diagnose.log import CHANNELS
+
+
+@click.group()
+@click.version_option(package_name="supple")
+def main() -> None:
+    """supple, a just-in-time compiler for PyTorch programs.
+
+    In a program: `supple.compile(f)`. To see what it does: SUPPLE_LOGS=graph_breaks,recompiles,guards,fusion.
+    """
+
+
+@main.command()
+def codes() -> None:
+    """Print each reason for which a function runs eager: code, what, why, what to do."""
+    table = Table("code", "what", "why", "do", show_lines=True)
+    for reason in catalogue():
+        table.add_row(*map(escape, (reason.code, reason.what, reason.why, reason.do)))
+    Console().print(table)
+
+
+@main.command()
+def channels() -> None:
+    """Print the log channels that SUPPLE_LOGS and `supple.set_logs` take."""
+    for name, event in sorted(CHANNELS.items()):
+        click.echo(f"{name:14} {(event.__doc__ or '').splitlines()[0]}")
+
+
+if __name__ == "__main__":
+    main()
