@@ -12,8 +12,12 @@ TOLERANCE = 1e-5
 def _largest_difference(got: object, want: object) -> float:
     pairs = list(zip(tensors_of(got), tensors_of(want), strict=True))
     assert pairs, "a model gives tensors"
-    assert all(a.shape == b.shape and a.dtype is b.dtype and a.stride() == b.stride() for a, b in pairs)
+    assert all(a.shape == b.shape and a.dtype is b.dtype for a, b in pairs)
     return max(float((a - b).abs().max()) for a, b in pairs)
+
+
+def _strides(output: object) -> list[tuple[int, ...]]:
+    return [tensor.stride() for tensor in tensors_of(output)]
 
 
 def _check(name: str, backend: str) -> None:
@@ -26,6 +30,8 @@ def _check(name: str, backend: str) -> None:
     assert list(first.keys()) == list(want.keys())
     assert _largest_difference(first, want) <= TOLERANCE
     assert _largest_difference(second, want) <= TOLERANCE
+    # torch's inductor chooses the strides of its results itself.
+    assert backend == "inductor" or _strides(first) == _strides(want)
     stats = supple.stats()
     assert (stats["graphs"], stats["breaks"], stats["fallbacks"]) == (1, 0, 0)
 
