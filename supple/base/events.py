@@ -55,15 +55,6 @@ class GraphBroken(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PassRan(Event):
-    """A pass over one of the three languages ended."""
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class KernelFused(Event):
     """A kernel was made from the named graph nodes."""
 

@@ -23,7 +23,6 @@ CHANNELS: Final[Mapping[str, type[events.Event]]] = {
     "refusals": events.GraphRefused,
     "fusion": events.KernelFused,
     "output_code": events.CodeEmitted,
-    "passes": events.PassRan,
     "times": events.StageTimed,
     "entries": events.EntryDropped,
     "compiles": events.CompileFinished,
@@ -174,13 +173,6 @@ def _(event: events.Event) -> str:
     """Generated code."""
     assert isinstance(event, events.CodeEmitted), event
     return f"{event.kind} {event.name}\n{event.text}"
-
-
-@render.on(events.PassRan)
-def _(event: events.Event) -> str:
-    """A pass that changed something."""
-    assert isinstance(event, events.PassRan), event
-    return f"{event.name}\n{event.after}" if event.before != event.after else ""
 
 
 @render.on(events.StageTimed)

@@ -1,1 +1,1 @@
-"""The three languages (graph, loops, host) and the words they share: dtypes, metadata, ops, passes."""
+"""The three languages (graph, loops, host) and the words they share: dtypes, metadata, ops."""
