@@ -120,6 +120,29 @@ class KernelsPlanned(Event):
     externs: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SymbolCreated(Event):
+    """A size, stride, integer or float became a symbol; without a hint it is known only at run time."""
+
+    name: str
+    hint: float | None
+    origin: str
+    bounds: tuple[int | None, int | None]
+    why: str
+    stack: tuple[Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeGuarded(Event):
+    """A condition on symbols became a guard; `follows` is what is known since, `ours` the code that asked."""
+
+    condition: str
+    stack: tuple[Where, ...]
+    ours: str
+    follows: tuple[str, ...]
+    hints: tuple[tuple[str, int | None], ...]
+
+
 Listener = Callable[[Event], object]
 _LISTENERS: Final[list[Listener]] = []
 _READERS: Final[list[Listener]] = []

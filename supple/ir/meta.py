@@ -36,6 +36,15 @@ class TensorMeta:
         return len(self.sizes)
 
     @property
+    def is_static(self) -> bool:
+        """Whether sizes, strides and offset are numbers."""
+        return (
+            type(self.offset) is Const
+            and all(type(size) is Const for size in self.sizes)
+            and all(type(step) is Const for step in self.strides)
+        )
+
+    @property
     def numel(self) -> Expr:
         """Number of elements."""
         total = const(1)

@@ -1,6 +1,6 @@
 """What the metadata of a result cannot be computed from."""
 
-from supple.base.errors import SuppleError
+from supple.base.errors import SuppleError, Where
 
 
 class DataDependent(SuppleError):
@@ -27,4 +27,21 @@ class NoShapeRule(SuppleError):
 
 
 class Undecided(SuppleError):
-    """A rule must compare two symbolic sizes and nothing is known that decides."""
+    """A condition, or a number, depends on a symbol that has no value while the program is compiled.
+
+    Attributes:
+        condition: what was asked.
+        stack: the user's stack.
+        origin: where the unbacked symbols come from.
+    """
+
+    def __init__(self, condition: object, stack: tuple[Where, ...] = (), origin: str = "") -> None:
+        self.condition, self.stack, self.origin = condition, stack, origin
+        super().__init__(f"{condition} is known only when the program runs ({origin})")
+
+
+class LateGuard(SuppleError):
+    """A condition on sizes was asked after the guards of its graph were installed."""
+
+    def __init__(self, condition: object) -> None:
+        super().__init__(f"the guards are in use already; {condition} cannot be added to them")

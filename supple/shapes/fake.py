@@ -10,16 +10,19 @@ and torch's own dispatch of tensor subclasses stays out (it loads torch.distribu
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NoReturn, cast
 
 import torch
 
-from supple.expr import Expr, as_expr
+from supple.expr import Expr
 from supple.ir.dtypes import from_torch, is_represented
 from supple.ir.meta import TensorMeta
 from supple.shapes import meta_kernels
-from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
+from supple.shapes.env import active
+from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule, Undecided
 from supple.shapes.rules import ShapeRule
+from supple.shapes.symnode import expr_of, plain, sym, symint
 from supple.shapes.table import shape_rules
 from supple.shapes.writes import Write, completed, is_writer, write_of
 from supple.torch_private import (
@@ -32,6 +35,7 @@ from supple.torch_private import (
 
 #: Bytes that the storage of a fake claims to have, so that views within it pass torch's bounds checks.
 _UNBOUNDED: Final = 2**62
+Number = int | torch.SymInt
 
 
 class FakeTensor(torch.Tensor):
@@ -125,7 +129,7 @@ def meta_of(fake: torch.Tensor) -> TensorMeta:
     known = fake.known_meta if type(fake) is FakeTensor else None
     requires_grad = fake.requires_grad
     if known is not None and known.requires_grad is requires_grad:
-        return known
+        return known if known.is_static else current(known)
     if not _is_describable(fake):
         msg = f"a tensor of layout {fake.layout} and dtype {fake.dtype} is not represented"
         raise NoMeta(msg)
@@ -134,13 +138,25 @@ def meta_of(fake: torch.Tensor) -> TensorMeta:
         _exprs(fake.stride()),
         from_torch(fake.dtype),
         str(fake.device),
-        as_expr(int(fake.storage_offset())),
+        expr_of(fake.storage_offset()),
         requires_grad,
     )
 
 
+def current(meta: TensorMeta) -> TensorMeta:
+    """Return metadata with sizes in the simplest form that the facts of the active compilation give."""
+    env = active()
+    if env is None or not env.version:
+        return meta
+    sizes, strides = tuple(map(env.current, meta.sizes)), tuple(map(env.current, meta.strides))
+    offset = env.current(meta.offset)
+    if (sizes, strides, offset) == (meta.sizes, meta.strides, meta.offset):
+        return meta
+    return replace(meta, sizes=sizes, strides=strides, offset=offset)
+
+
 def _exprs(sizes: Sequence[int]) -> tuple[Expr, ...]:
-    return tuple(as_expr(int(size)) for size in sizes)
+    return tuple(map(expr_of, sizes))
 
 
 def _is_describable(tensor: torch.Tensor) -> bool:
@@ -157,11 +173,12 @@ def _is_describable(tensor: torch.Tensor) -> bool:
 
 
 def _wrapped(meta: TensorMeta, *, requires_grad: bool = False) -> FakeTensor:
+    sizes, strides, offset = _for_torch(meta)
     fake = make_wrapper_subclass(
         FakeTensor,
-        [size.value for size in meta.sizes],
-        strides=[stride.value for stride in meta.strides],
-        storage_offset=meta.offset.value,
+        sizes,
+        strides=strides,
+        storage_offset=offset,
         dtype=meta.dtype.torch,
         device=torch.device(meta.device),
         requires_grad=requires_grad,
@@ -169,6 +186,24 @@ def _wrapped(meta: TensorMeta, *, requires_grad: bool = False) -> FakeTensor:
     )
     fake.known_meta = meta
     return fake
+
+
+def _for_torch(meta: TensorMeta) -> tuple[list[Number], list[Number], Number]:
+    """Return sizes, strides and offset as numbers of torch.
+
+    Raises:
+        Undecided: they are symbolic, and no compilation is active.
+    """
+    if meta.is_static:
+        return [size.value for size in meta.sizes], [step.value for step in meta.strides], meta.offset.value
+    env = active()
+    if env is None:
+        raise Undecided(meta)
+    return (
+        [symint(size, env) for size in meta.sizes],
+        [symint(step, env) for step in meta.strides],
+        symint(meta.offset, env),
+    )
 
 
 def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
@@ -236,7 +271,7 @@ def _to_meta(arg: object) -> object:
         return meta_of(arg)
     if isinstance(arg, list | tuple):
         return [_to_meta(item) for item in cast("Sequence[object]", arg)]
-    return arg
+    return plain(arg)
 
 
 def _to_fake(result: object) -> object:
@@ -247,4 +282,8 @@ def _to_fake(result: object) -> object:
         return [_to_fake(item) for item in cast("list[object]", result)]
     if isinstance(result, tuple):
         return tuple(_to_fake(item) for item in cast("tuple[object, ...]", result))
+    if isinstance(result, Expr):
+        env = active()
+        assert env is not None or result.is_const, f"{result} without a compilation"
+        return result.value if env is None else sym(result, env)
     return result

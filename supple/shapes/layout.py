@@ -2,20 +2,62 @@
 
 Everything is about sizes and strides in elements, as tuples of Expr. Programs ask the same of the same few
 shapes again and again, so the answers are remembered. Source of the rules: the behaviour of eager torch,
-which the tests compare with on many layouts.
+which the tests compare with on many layouts. Symbolic sizes are taken to be general ones: a layout that is
+row-major only where a size is 0 or 1 is not row-major.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
 from math import prod
+from typing import ParamSpec, TypeVar, cast
 
 import torch
 
-from supple.expr import Const, Expr, const, product
+from supple.expr import Const, Expr, const, equal, less, product
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, ZERO, all_equal, is_equal, is_less
+from supple.shapes.decide import ONE, ZERO, generally, is_known
 
 Exprs = tuple[Expr, ...]
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def remembered(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function of tuples of sizes remember its answers on constant ones, which no facts change."""
+    cached = lru_cache(maxsize=4096)(function)
+
+    @wraps(function)
+    def answered(*args: P.args, **kwargs: P.kwargs) -> R:
+        for arg in args:
+            for size in cast("Exprs", arg):
+                if type(size) is not Const:
+                    return function(*args, **kwargs)
+        return cached(*args, **kwargs)
+
+    return answered
+
+
+def generally_equal(left: Expr, right: Expr) -> bool:
+    """Tell whether two numbers are the same for all general sizes."""
+    if left is right:
+        return True
+    condition = equal(left, right)
+    return generally(condition) or is_known(condition)
+
+
+def generally_less(left: Expr, right: Expr) -> bool:
+    """Tell whether `left` < `right` for all general sizes."""
+    if left is right:
+        return False
+    condition = less(left, right)
+    return generally(condition) or is_known(condition)
+
+
+def generally_all_equal(left: Sequence[Expr], right: Sequence[Expr]) -> bool:
+    """Tell whether two lists have the same length and numbers for all general sizes."""
+    return len(left) == len(right) and all(map(generally_equal, left, right))
 
 
 def numel(sizes: Sequence[Expr]) -> Expr:
@@ -25,7 +67,7 @@ def numel(sizes: Sequence[Expr]) -> Expr:
     return product(sizes)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether a tensor is row-major; dimensions of size 1 do not matter, an empty tensor is."""
     expected = ONE
@@ -33,34 +75,34 @@ def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
     for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
         if size is ZERO:
             return True
-        if stride is not expected and matches and not is_equal(size, ONE):
-            matches = is_equal(stride, expected)
+        if stride is not expected and matches and not generally_equal(size, ONE):
+            matches = generally_equal(stride, expected)
         expected = expected * size
     return matches
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def channels_last_strides(sizes: Exprs) -> Exprs:
     """Return the strides of NHWC (rank 4) or NDHWC (rank 5) order for sizes given as NCHW or NCDHW."""
     order = (1, *range(len(sizes) - 1, 1, -1), 0)
     return strides_in_order(sizes, order)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def is_channels_last(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether a rank 4 or 5 tensor is dense with its channels innermost, dimensions of size 1 aside."""
     if len(sizes) not in (4, 5):
         return False
     expected = ONE
     for dim in (1, *range(len(sizes) - 1, 1, -1), 0):
-        if strides[dim] is not expected and not is_equal(sizes[dim], ONE):
-            if not is_equal(strides[dim], expected):
+        if strides[dim] is not expected and not generally_equal(sizes[dim], ONE):
+            if not generally_equal(strides[dim], expected):
                 return False
         expected = expected * sizes[dim]
     return True
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def is_channels_last_like(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether eager would choose channels-last for a tensor with these strides, dense or not.
 
@@ -70,29 +112,31 @@ def is_channels_last_like(sizes: Exprs, strides: Exprs) -> bool:
         return False
     least = ZERO
     for dim in (1, *range(len(sizes) - 1, 1, -1), 0):
-        if is_less(strides[dim], least):
+        if generally_less(strides[dim], least):
             return False
-        if dim == 0 and is_equal(least, strides[1]):
+        if dim == 0 and generally_equal(least, strides[1]):
             return False
-        least = strides[dim] if is_equal(sizes[dim], ONE) else strides[dim] * sizes[dim]
+        least = strides[dim] if generally_equal(sizes[dim], ONE) else strides[dim] * sizes[dim]
     return True
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def is_dense(sizes: Exprs, strides: Exprs) -> bool:
     """Tell whether the elements fill a block of memory, each address once, in some order of dimensions."""
     if is_contiguous(sizes, strides):
         return True
-    live = [(stride, size) for size, stride in zip(sizes, strides, strict=True) if not is_equal(size, ONE)]
+    live = [
+        (stride, size) for size, stride in zip(sizes, strides, strict=True) if not generally_equal(size, ONE)
+    ]
     ordered: list[tuple[Expr, Expr]] = []
     for item in live:
         place = len(ordered)
-        while place and is_less(item[0], ordered[place - 1][0]):
+        while place and generally_less(item[0], ordered[place - 1][0]):
             place -= 1
         ordered.insert(place, item)
     expected = ONE
     for stride, size in ordered:
-        if not is_equal(stride, expected):
+        if not generally_equal(stride, expected):
             return False
         expected = expected * size
     return True
@@ -129,9 +173,9 @@ def _compare_strides(sizes: Exprs, strides: Exprs, first: int, second: int) -> i
     left, right = strides[first], strides[second]
     if left is ZERO or right is ZERO:
         return 0
-    if left is not right and not is_equal(left, right):
-        return -1 if is_less(left, right) else 1
-    return 1 if is_less(sizes[second], sizes[first]) else 0
+    if left is not right and not generally_equal(left, right):
+        return -1 if generally_less(left, right) else 1
+    return 1 if generally_less(sizes[second], sizes[first]) else 0
 
 
 def preserved_strides(sizes: Exprs, strides: Exprs) -> Exprs:
@@ -157,7 +201,7 @@ def pointwise_strides(operands: Sequence[TensorMeta], sizes: Exprs, *, has_scala
     rank = len(sizes)
     first = operands[0]
     if not (has_scalar and rank) and all(
-        op.sizes is first.sizes or all_equal(op.sizes, first.sizes) for op in operands
+        op.sizes is first.sizes or generally_all_equal(op.sizes, first.sizes) for op in operands
     ):
         fast = _common_strides(operands, sizes)
         if fast is not None:
@@ -192,7 +236,7 @@ def _common_strides(operands: Sequence[TensorMeta], sizes: Exprs) -> Exprs | Non
     if len(sizes) == 4 and all(is_channels_last(op.sizes, op.strides) for op in operands):
         return channels_last_strides(sizes)
     if is_dense(first.sizes, first.strides) and all(
-        all_equal(op.strides, first.strides) for op in operands[1:]
+        generally_all_equal(op.strides, first.strides) for op in operands[1:]
     ):
         return first.strides
     return None
@@ -208,11 +252,11 @@ def _aligned_strides(operand: TensorMeta, sizes: Exprs) -> Exprs:
     return (ZERO,) * missing + tuple(kept)
 
 
-@lru_cache(maxsize=4096)
+@remembered
 def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
     """Return the strides that show the same elements as `wanted` sizes, or None when no strides do."""
     if ZERO in sizes:
-        return strides if all_equal(sizes, wanted) else contiguous_strides(wanted)
+        return strides if generally_all_equal(sizes, wanted) else contiguous_strides(wanted)
     if not sizes:
         return (ONE,) * len(wanted)
     result: list[Expr] = [ONE] * len(wanted)
@@ -227,7 +271,7 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
             result[place] = filled * base
             filled = filled * wanted[place]
             place -= 1
-        if not is_equal(filled, block):
+        if not generally_equal(filled, block):
             return None
         if dim:
             base, block, filled = strides[dim - 1], ONE, ONE
@@ -236,7 +280,7 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
 
 def _is_joined(size: Expr, stride: Expr, expected: Expr) -> bool:
     """Tell whether a dimension goes on where the ones inside it end, so that they count as one."""
-    return stride is expected or is_equal(size, ONE) or is_equal(stride, expected)
+    return stride is expected or generally_equal(size, ONE) or generally_equal(stride, expected)
 
 
 def format_strides(meta: TensorMeta, memory_format: torch.memory_format | None) -> Exprs:

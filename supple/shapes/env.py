@@ -1,0 +1,327 @@
+"""ShapeEnv: the symbols of one compilation, what is assumed about them, and who asked for it.
+
+A question about sizes has one of three forms. `decide` is the program's own condition: what facts do not
+decide is answered as it is for this call (the hint), and becomes a guard. `is_known` is a condition that
+helps when it is true and costs nothing when it is not known. `oblivious` is a question of the framework
+("is this size 1?"): unknown sizes are taken to be general ones, without a guard, so the code after it must be
+right for every size.
+"""
+
+import operator
+import sys
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from supple.base import events
+from supple.base.errors import Where
+from supple.expr import (
+    TRUE,
+    Answer,
+    Contradiction,
+    Expr,
+    Facts,
+    Interval,
+    Symbol,
+    equal,
+    evaluate,
+    free_symbols,
+    interval,
+    less,
+    less_equal,
+    negate,
+    not_equal,
+    symbol,
+    text,
+)
+from supple.expr.real import Real, evaluate_real, inputs_of, ratio, symbols_of
+from supple.shapes.errors import LateGuard, Undecided
+
+Stack = tuple[Where, ...]
+
+COMPARE: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
+    "==": equal,
+    "!=": not_equal,
+    "<": less,
+    "<=": less_equal,
+    ">": lambda left, right: less(right, left),
+    ">=": lambda left, right: less_equal(right, left),
+}
+PYTHON: Final[dict[str, Callable[[float, float], bool]]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A symbol of this compilation.
+
+    Attributes:
+        symbol: a size, stride or integer, with its bounds.
+        origin: how the user's program names it: "L['x'].size()[0]"; or the call that made it, unbacked.
+        hint: its value in the call that is compiled; None for an unbacked one.
+        why: what made it dynamic.
+    """
+
+    symbol: Symbol
+    origin: str
+    hint: int | None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeGuard:
+    """A condition on symbols that compiled code relies on.
+
+    Attributes:
+        condition: true for the call that is compiled.
+        stack: the user's stack when it was asked, innermost last.
+        ours: "file:line in function" of the code of the framework that asked.
+        follows: what else is known since: "s0 = 33", "s0 in [3, oo]".
+    """
+
+    condition: Expr
+    stack: Stack
+    ours: str
+    follows: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A condition on unbacked symbols that is checked when the program runs."""
+
+    condition: Expr
+    message: str
+    stack: Stack
+
+
+@dataclass(slots=True)
+class ShapeEnv:
+    """The state; one per compilation.
+
+    Attributes:
+        where: returns the user's stack now.
+        symbols: by name.
+        floats: values, in this call, of the float inputs.
+        specialized_floats: those of them whose value is guarded.
+        guards: in the order in which they were asked; none follows from those before it.
+        deferred: conditions for run time.
+        is_installed: guards are in use; a new one comes too late.
+        version: grows with each guard.
+    """
+
+    where: Callable[[], Stack] = tuple
+    symbols: dict[str, Known] = field(default_factory=dict[str, Known])
+    floats: dict[str, float] = field(default_factory=dict[str, float])
+    guards: list[ShapeGuard] = field(default_factory=list[ShapeGuard])
+    deferred: list[Deferred] = field(default_factory=list[Deferred])
+    facts: Facts = field(default_factory=Facts)
+    is_installed: bool = False
+    version: int = 0
+    specialized_floats: set[str] = field(default_factory=set[str])
+    _hints: dict[str, int] = field(default_factory=dict[str, int])
+
+    def create(
+        self,
+        origin: str,
+        hint: int | None,
+        *,
+        minimum: int | None = 0,
+        maximum: int | None = None,
+        why: str = "",
+    ) -> Symbol:
+        """Return a new symbol; without a hint it is unbacked (u0, u1, ...), else s0, s1, ..."""
+        stem = "u" if hint is None else "s"
+        number = sum(name[0] == stem for name in self.symbols)
+        made = symbol(f"{stem}{number}", minimum=minimum, maximum=maximum)
+        assert isinstance(made, Symbol), f"{origin}: [{minimum}, {maximum}] is one number"
+        self.symbols[made.name] = Known(made, origin, hint, why)
+        if hint is not None:
+            self._hints[made.name] = hint
+        events.emit(events.SymbolCreated(made.name, hint, origin, (minimum, maximum), why, self.where()))
+        return made
+
+    def create_float(self, origin: str, hint: float, why: str = "") -> Real:
+        """Return a float that the caller passes."""
+        name = f"f{len(self.floats)}"
+        self.floats[name] = hint
+        events.emit(events.SymbolCreated(name, hint, origin, (None, None), why, self.where()))
+        return Real("input", (name,))
+
+    def is_backed(self, e: Expr | Real) -> bool:
+        """Tell whether all symbols have hints."""
+        return all(s.name in self._hints for s in symbols_of(e))
+
+    def hint(self, e: Expr) -> int:
+        """Return the value in the call that is compiled.
+
+        Raises:
+            Undecided: a symbol is unbacked.
+        """
+        try:
+            return evaluate(e, self._hints)
+        except KeyError:
+            raise Undecided(e, self.where(), self.origin_of(e)) from None
+
+    def real_hint(self, real: Real) -> float:
+        """Return the value of a float in the call that is compiled."""
+        if not self.is_backed(real):
+            raise Undecided(real, self.where(), "")
+        return evaluate_real(real, self._hints, self.floats)
+
+    def origin_of(self, e: Expr) -> str:
+        """Return where the unbacked symbols of an expression come from."""
+        unbacked = sorted(s.name for s in free_symbols(e) if s.name not in self._hints)
+        return ", ".join(f"{name} = {self.symbols[name].origin}" for name in unbacked if name in self.symbols)
+
+    def current(self, e: Expr) -> Expr:
+        """Return what equals `e` under the facts, in the simplest form that was found."""
+        return e if e.is_const else self.facts.known(e)
+
+    def bounds(self, e: Expr) -> Interval:
+        """Return an interval that holds `e`."""
+        return self.facts.bounds(e)
+
+    def is_known(self, condition: Expr) -> bool:
+        """Tell whether the facts show a condition to be true."""
+        return condition is TRUE or self.facts.prove(condition).answer is Answer.YES
+
+    def oblivious(self, condition: Expr, otherwise: bool) -> bool:
+        """Return what the facts say of a condition, `otherwise` where they say nothing. Never guards."""
+        answer = self.facts.prove(condition).answer
+        return otherwise if answer is Answer.UNKNOWN else answer is Answer.YES
+
+    def decide(self, condition: Expr) -> bool:
+        """Return whether a condition holds; one that the facts leave open is guarded as it is now.
+
+        Raises:
+            Undecided: it depends on an unbacked symbol.
+            LateGuard: the guards are installed already.
+        """
+        answer = self.facts.prove(condition).answer
+        if answer is not Answer.UNKNOWN:
+            return answer is Answer.YES
+        value = bool(self.hint(condition))
+        self._guard(condition if value else negate(condition))
+        return value
+
+    def specialize(self, e: Expr) -> int:
+        """Return the value of `e` in this call, guarded."""
+        now = self.current(e)
+        if now.is_const:
+            return now.value
+        value = self.hint(e)
+        self._guard(equal(now, value))
+        return value
+
+    def decide_real(self, op: str, left: object, right: object) -> bool:
+        """Return `left op right` for numbers of which one is a Real; guarded.
+
+        Where float arithmetic may round, the sizes and floats that take part are specialised.
+        """
+        one, other = ratio(left), ratio(right)
+        if one is not None and other is not None:
+            return self.decide(COMPARE[op](one[0] * other[1], other[0] * one[1]))
+        return bool(PYTHON[op](self.specialize_real(left), self.specialize_real(right)))
+
+    def specialize_real(self, real: object) -> float:
+        """Return the value of a Real in this call; all that it is made of is guarded."""
+        if not isinstance(real, Real):
+            return self.specialize(real) if isinstance(real, Expr) else real  # pyright: ignore[reportReturnType]
+        for s in sorted(symbols_of(real), key=lambda found: found.name):
+            self.specialize(s)
+        for name in inputs_of(real):
+            self.specialized_floats.add(name)
+        return self.real_hint(real)
+
+    def expect(self, condition: Expr, message: str = "") -> None:
+        """Take a condition for true: guarded where it has hints, else checked when the program runs.
+
+        Raises:
+            RuntimeError: it is false, in this call or always.
+        """
+        answer = self.facts.prove(condition).answer
+        if answer is Answer.YES:
+            return
+        if answer is Answer.NO or (self.is_backed(condition) and not self.hint(condition)):
+            raise RuntimeError(message or f"Expected {text(condition, ranges=False)} to be True")
+        if self.is_backed(condition):
+            self._guard(condition)
+            return
+        self.deferred.append(Deferred(condition, message, self.where()))
+        self._assume(condition)
+
+    def _guard(self, condition: Expr) -> None:
+        if self.is_installed:
+            raise LateGuard(condition)
+        before = {s: interval(self.current(s)) for s in free_symbols(condition)}
+        self._assume(condition)
+        follows: list[str] = []
+        for s, old in before.items():
+            now = self.current(s)
+            if now is not s:
+                follows.append(f"{s.name} = {text(now, ranges=False)}")
+            elif (new := self.bounds(s)) != old:
+                follows.append(f"{s.name} in {new}")
+        guard = ShapeGuard(condition, self.where(), framework_line(), tuple(follows))
+        self.guards.append(guard)
+        hints = tuple((s.name, self._hints.get(s.name)) for s in before)
+        shown = text(condition, ranges=False)
+        events.emit(events.ShapeGuarded(shown, guard.stack, guard.ours, guard.follows, hints))
+
+    def _assume(self, condition: Expr) -> None:
+        try:
+            self.facts.assume(condition)
+        except Contradiction:
+            msg = f"Expected {text(condition, ranges=False)}, which is never true"
+            raise RuntimeError(msg) from None
+        self.version += 1
+
+
+def framework_line() -> str:
+    """Return "file:line in function" of the code, outside of the symbolic machinery, that asked."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented, and fast
+    while frame is not None and frame.f_code.co_filename.endswith(_MACHINERY):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    code = frame.f_code
+    return f"{'/'.join(code.co_filename.split('/')[-3:])}:{frame.f_lineno} in {code.co_name}"
+
+
+_MACHINERY: Final = (
+    "shapes/env.py",
+    "shapes/symnode.py",
+    "shapes/decide.py",
+    "experimental/sym_node.py",
+    "torch/__init__.py",
+)
+
+
+class _Active(threading.local):
+    env: ShapeEnv | None = None
+
+
+_ACTIVE: Final = _Active()
+
+
+def active() -> ShapeEnv | None:
+    """Return the environment of the compilation that runs on this thread."""
+    return _ACTIVE.env
+
+
+@contextmanager
+def using(env: ShapeEnv) -> Generator[ShapeEnv]:
+    """Make `env` the active one."""
+    before, _ACTIVE.env = _ACTIVE.env, env
+    try:
+        yield env
+    finally:
+        _ACTIVE.env = before

@@ -1,0 +1,459 @@
+"""SymNode: what a `torch.SymInt`, `SymFloat` or `SymBool` holds, type-erased; torch calls it by these names.
+
+A node knows its ShapeEnv. Questions that torch's C++ and Python code ask of sizes arrive here: those it marks
+as the framework's own (`guard_or_false`, contiguity) never guard; conditions that it asks plainly are decided
+by the hint, and guarded.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Final
+
+import torch
+
+from supple.expr import BoolExpr, Expr, as_expr, both, either, equal, maximum, minimum, negate, truth
+from supple.expr.real import Real, ratio
+from supple.shapes import layout
+from supple.shapes.decide import generally
+from supple.shapes.env import COMPARE, ShapeEnv
+
+Symbolic = torch.SymInt | torch.SymFloat | torch.SymBool
+
+
+class SymNode:
+    """A number or a condition that depends on sizes.
+
+    Attributes:
+        expr: an Expr (of integers, or a condition), or a Real.
+        env: whose symbols it is made of.
+        pytype: int, float or bool.
+    """
+
+    __slots__ = ("env", "expr", "pytype")
+
+    def __init__(self, expr: Expr | Real, env: ShapeEnv, pytype: type) -> None:
+        self.expr = expr
+        self.env = env
+        self.pytype = pytype
+
+    # What it is.
+
+    @property
+    def shape_env(self) -> ShapeEnv:
+        """The environment, under torch's name for it."""
+        return self.env
+
+    @property
+    def hint(self) -> float | None:
+        """The value in the call that is compiled; None for unbacked ones."""
+        if not self.has_hint():
+            return None
+        return self.env.real_hint(self.expr) if isinstance(self.expr, Real) else self.env.hint(self.expr)
+
+    def is_int(self) -> bool:
+        """Whether it is an integer."""
+        return self.pytype is int
+
+    def is_float(self) -> bool:
+        """Whether it is a float."""
+        return self.pytype is float
+
+    def is_bool(self) -> bool:
+        """Whether it is a condition."""
+        return self.pytype is bool
+
+    def is_nested_int(self) -> bool:
+        """Whether it is the length of a jagged dimension: never."""
+        return False
+
+    def nested_int(self) -> None:
+        """Return which jagged length it is: none."""
+        return None
+
+    def is_symbolic(self) -> bool:
+        """Whether it may depend on symbols."""
+        return True
+
+    def is_constant(self) -> bool:
+        """Whether it is one of torch's constant nodes: never."""
+        return False
+
+    def constant_int(self) -> None:
+        """Return the number of a constant node: none."""
+        return None
+
+    def constant_bool(self) -> None:
+        """Return the truth of a constant node: none."""
+        return None
+
+    def has_hint(self) -> bool:
+        """Whether the call that is compiled gives it a value."""
+        return self.env.is_backed(self.expr)
+
+    def maybe_as_int(self) -> int | None:
+        """Return the number where the facts leave only one."""
+        if not isinstance(self.expr, Expr) or self.pytype is not int:
+            return None
+        now = self.env.current(self.expr)
+        return now.value if now.is_const else None
+
+    def maybe_as_float(self) -> float | None:
+        """Return the number of a constant float: not known."""
+        return None
+
+    def maybe_as_bool(self) -> bool | None:
+        """Return the truth of a constant condition: not known."""
+        return None
+
+    def clone(self) -> "SymNode":
+        """Return the node: it never changes."""
+        return self
+
+    def __str__(self) -> str:
+        return str(self.expr)
+
+    __repr__ = _graph_repr = __str__
+
+    # New nodes.
+
+    def wrap_int(self, number: int) -> "SymNode":
+        """Return a node of a number."""
+        return SymNode(as_expr(number), self.env, int)
+
+    def wrap_float(self, number: float) -> "SymNode":
+        """Return a node of a float."""
+        return SymNode(Real("float", (number,)), self.env, float)
+
+    def wrap_bool(self, value: bool) -> "SymNode":
+        """Return a node of True or False."""
+        return SymNode(truth(value), self.env, bool)
+
+    def _int(self, e: Expr) -> "SymNode":
+        return SymNode(e, self.env, int)
+
+    def _bool(self, e: Expr) -> "SymNode":
+        return SymNode(e, self.env, bool)
+
+    def _integer(self) -> Expr:
+        """Return the expression of an int or bool node."""
+        assert isinstance(self.expr, Expr), f"{self} is a float"
+        return self.expr
+
+    # Decisions.
+
+    def guard_bool(self, file: str = "", line: int = 0) -> bool:
+        """Decide a condition; one that torch's C++ code asks (it names its file) is the framework's."""
+        condition = self._integer()
+        if file and (generally(condition) or generally(negate(condition))):
+            return generally(condition)
+        return self.env.decide(condition)
+
+    def bool_(self) -> bool:
+        """Decide a condition that a program asks."""
+        return self.env.decide(self._integer())
+
+    def guard_int(self, file: str = "", line: int = 0) -> int:
+        """Specialise to the number of this call."""
+        return self.env.specialize(self._integer())
+
+    int_ = guard_int
+
+    def guard_float(self, file: str = "", line: int = 0) -> float:
+        """Specialise to the float of this call."""
+        return self.env.specialize_real(self.expr)
+
+    def guard_size_oblivious(self, file: str = "", line: int = 0) -> bool:
+        """Tell whether a condition is known to hold."""
+        return self.env.oblivious(self._integer(), otherwise=False)
+
+    guard_or_false = guard_size_oblivious
+    statically_known_true = guard_size_oblivious
+
+    def guard_or_true(self, file: str = "", line: int = 0) -> bool:
+        """Tell whether a condition is not known to fail."""
+        return self.env.oblivious(self._integer(), otherwise=True)
+
+    def expect_true(self, file: str = "", line: int = 0) -> bool:
+        """Take a condition for true."""
+        self.env.expect(self._integer())
+        return True
+
+    def expect_size(self, file: str = "", line: int = 0) -> bool:
+        """Take a number for a size, which is not negative."""
+        self.env.expect(COMPARE[">="](self._integer(), as_expr(0)))
+        return True
+
+    # Arithmetic.
+
+    def _arithmetic(self, op: str, other: "SymNode") -> "SymNode":
+        if self.pytype is float or other.pytype is float:
+            return SymNode(Real(op, (self.expr, other.expr)), self.env, float)
+        return self._int(INTEGER[op](self._integer(), other._integer()))
+
+    def add(self, other: "SymNode") -> "SymNode":
+        """self + other."""
+        return self._arithmetic("+", other)
+
+    def sub(self, other: "SymNode") -> "SymNode":
+        """self - other."""
+        return self._arithmetic("-", other)
+
+    def mul(self, other: "SymNode") -> "SymNode":
+        """self * other."""
+        return self._arithmetic("*", other)
+
+    def mod(self, other: "SymNode") -> "SymNode":
+        """self % other."""
+        other._require_divisor()
+        return self._arithmetic("%", other)
+
+    def int_floordiv(self, other: "SymNode") -> "SymNode":
+        """self // other."""
+        other._require_divisor()
+        return self._arithmetic("//", other)
+
+    floordiv = int_floordiv
+
+    def _require_divisor(self) -> None:
+        """Decide that a divisor is not 0.
+
+        Raises:
+            ZeroDivisionError: it is.
+        """
+        if self.pytype is int and self.env.decide(equal(self._integer(), 0)):
+            msg = "integer division or modulo by zero"
+            raise ZeroDivisionError(msg)
+
+    def float_truediv(self, other: "SymNode") -> "SymNode":
+        """self / other."""
+        return SymNode(Real("/", (self.expr, other.expr)), self.env, float)
+
+    truediv = int_truediv = float_truediv
+
+    def float_pow(self, other: "SymNode") -> "SymNode":
+        """self ** other, a float."""
+        return SymNode(Real("**", (self.expr, other.expr)), self.env, float)
+
+    def pow_by_natural(self, other: "SymNode") -> "SymNode":
+        """self ** other for integers; the exponent is specialised."""
+        return self._int(self._integer() ** self.env.specialize(other._integer()))
+
+    pow = pow_by_natural
+
+    def neg(self) -> "SymNode":
+        """-self."""
+        if self.pytype is float:
+            return SymNode(Real("*", (self.expr, -1.0)), self.env, float)
+        return self._int(-self._integer())
+
+    def abs(self) -> "SymNode":
+        """The magnitude."""
+        return self._int(maximum(self._integer(), -self._integer()))
+
+    def pos(self) -> "SymNode":
+        """+self."""
+        return self
+
+    def sym_float(self) -> "SymNode":
+        """The number as a float."""
+        return self if self.pytype is float else SymNode(Real("float", (self.expr,)), self.env, float)
+
+    def sym_sqrt(self) -> "SymNode":
+        """The square root."""
+        return SymNode(Real("sqrt", (self.expr,)), self.env, float)
+
+    _sym_sqrt = sym_sqrt
+
+    def floor(self) -> "SymNode":
+        """The greatest integer that is not larger; exact quotients stay symbolic."""
+        if self.pytype is int:
+            return self
+        found = ratio(self.expr)
+        if found is not None:
+            return self._int(found[0] // found[1])
+        return self.wrap_int(int(self.guard_float() // 1))
+
+    def ceil(self) -> "SymNode":
+        """The least integer that is not smaller; exact quotients stay symbolic."""
+        if self.pytype is int:
+            return self
+        found = ratio(self.expr)
+        if found is not None:
+            return self._int(-(-found[0] // found[1]))
+        return self.wrap_int(-int(-self.guard_float() // 1))
+
+    def trunc(self) -> "SymNode":
+        """Towards zero: floor for numbers that are known not to be negative."""
+        found = ratio(self.expr)
+        if found is not None and self.env.is_known(COMPARE[">="](found[0], as_expr(0))):
+            return self._int(found[0] // found[1])
+        return self.wrap_int(int(self.guard_float()))
+
+    def round(self, ndigits: int | None = None) -> "SymNode":
+        """The nearest number; the float is specialised."""
+        value = round(self.guard_float(), ndigits)
+        return self.wrap_int(value) if isinstance(value, int) else self.wrap_float(value)
+
+    def is_integer(self) -> "SymNode":
+        """Whether a float is whole; it is specialised."""
+        return self.wrap_bool(self.guard_float().is_integer())
+
+    # Comparisons and conditions.
+
+    def _compare(self, op: str, other: "SymNode") -> "SymNode":
+        if isinstance(self.expr, Expr) and isinstance(other.expr, Expr):
+            return self._bool(COMPARE[op](self.expr, other.expr))
+        return self.wrap_bool(self.env.decide_real(op, self.expr, other.expr))
+
+    def eq(self, other: "SymNode") -> "SymNode":
+        """self == other."""
+        return self._compare("==", other)
+
+    def ne(self, other: "SymNode") -> "SymNode":
+        """self != other."""
+        return self._compare("!=", other)
+
+    def lt(self, other: "SymNode") -> "SymNode":
+        """self < other."""
+        return self._compare("<", other)
+
+    def le(self, other: "SymNode") -> "SymNode":
+        """self <= other."""
+        return self._compare("<=", other)
+
+    def gt(self, other: "SymNode") -> "SymNode":
+        """self > other."""
+        return self._compare(">", other)
+
+    def ge(self, other: "SymNode") -> "SymNode":
+        """self >= other."""
+        return self._compare(">=", other)
+
+    def sym_and(self, other: "SymNode") -> "SymNode":
+        """Both conditions."""
+        return self._bool(both(self._integer(), other._integer()))
+
+    and_ = sym_and
+
+    def sym_or(self, other: "SymNode") -> "SymNode":
+        """One of the conditions."""
+        return self._bool(either(self._integer(), other._integer()))
+
+    or_ = sym_or
+
+    def sym_not(self) -> "SymNode":
+        """The opposite."""
+        return self._bool(negate(self._integer()))
+
+    def sym_min(self, other: "SymNode") -> "SymNode":
+        """The smaller one."""
+        return self._extreme("min", other)
+
+    def sym_max(self, other: "SymNode") -> "SymNode":
+        """The larger one."""
+        return self._extreme("max", other)
+
+    def _extreme(self, op: str, other: "SymNode") -> "SymNode":
+        if isinstance(self.expr, Expr) and isinstance(other.expr, Expr):
+            return self._int((minimum if op == "min" else maximum)(self.expr, other.expr))
+        return SymNode(Real(op, (self.expr, other.expr)), self.env, float)
+
+    def sym_ite(self, yes: "SymNode", no: "SymNode") -> "SymNode":
+        """One of two numbers, decided."""
+        return yes if self.guard_bool() else no
+
+    def sym_sum(self, parts: Sequence[object]) -> "SymNode":
+        """The sum of all."""
+        return self._int(sum((expr_of(part) for part in parts), as_expr(0)))
+
+    # Layouts, asked by torch when it makes a tensor with symbolic sizes.
+
+    def is_contiguous(self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]) -> "SymNode":
+        """Whether strides are row-major."""
+        return self.wrap_bool(layout.is_contiguous(_exprs(sizes), _exprs(strides)))
+
+    def is_channels_last_contiguous_2d(
+        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
+    ) -> "SymNode":
+        """Whether strides are those of NHWC."""
+        return self.wrap_bool(len(sizes) == 4 and layout.is_channels_last(_exprs(sizes), _exprs(strides)))
+
+    def is_channels_last_contiguous_3d(
+        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
+    ) -> "SymNode":
+        """Whether strides are those of NDHWC."""
+        return self.wrap_bool(len(sizes) == 5 and layout.is_channels_last(_exprs(sizes), _exprs(strides)))
+
+    def is_channels_last_strides_2d(
+        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
+    ) -> "SymNode":
+        """Whether eager would go on with NHWC."""
+        return self.wrap_bool(
+            len(sizes) == 4 and layout.is_channels_last_like(_exprs(sizes), _exprs(strides))
+        )
+
+    def is_channels_last_strides_3d(
+        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
+    ) -> "SymNode":
+        """Whether eager would go on with NDHWC."""
+        return self.wrap_bool(
+            len(sizes) == 5 and layout.is_channels_last_like(_exprs(sizes), _exprs(strides))
+        )
+
+    def is_non_overlapping_and_dense(
+        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
+    ) -> "SymNode":
+        """Whether the elements fill a block of memory."""
+        return self.wrap_bool(layout.is_dense(_exprs(sizes), _exprs(strides)))
+
+    str = __str__
+
+
+INTEGER: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "//": lambda left, right: left // right,
+    "%": lambda left, right: left % right,
+}
+
+
+#: The node of a SymInt, SymFloat or SymBool; torch declares no type for it.
+node_of: Final[Callable[[Symbolic], SymNode]] = attrgetter("node")
+
+
+def _exprs(nodes: Sequence[SymNode]) -> tuple[Expr, ...]:
+    return tuple(expr_of(node) for node in nodes)
+
+
+def expr_of(number: object) -> Expr:
+    """Return an int, SymInt or node of one as an expression."""
+    if isinstance(number, torch.SymInt):
+        number = node_of(number)
+    if isinstance(number, SymNode):
+        return number._integer()  # pyright: ignore[reportPrivateUsage]  # of this module
+    assert isinstance(number, int), number
+    return as_expr(number)
+
+
+def symint(e: Expr, env: ShapeEnv) -> int | torch.SymInt:
+    """Return an integer as torch takes it: a plain one where it is known, else a SymInt."""
+    return e.value if e.is_const else torch.SymInt(SymNode(e, env, int))
+
+
+def sym(e: Expr | Real, env: ShapeEnv) -> int | Symbolic:
+    """Return a number as torch takes it: a plain one where it is known, else a SymInt, SymBool, SymFloat."""
+    if isinstance(e, Real):
+        return torch.SymFloat(SymNode(e, env, float))
+    if e.is_const:
+        return e.value
+    if isinstance(e, BoolExpr):
+        return torch.SymBool(SymNode(e, env, bool))
+    return symint(e, env)
+
+
+def plain(number: object) -> object:
+    """Return a SymInt or SymBool as an Expr, a SymFloat as a Real; other objects as they are."""
+    if isinstance(number, torch.SymInt | torch.SymBool | torch.SymFloat):
+        return node_of(number).expr
+    return number
