@@ -71,7 +71,8 @@ def aten_op(overload: OpOverload) -> Op:
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     shares = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
     random = torch.Tag.nondeterministic_seeded in overload.tags
-    made = Op(name, OpKind.ATEN, cast("Callable[..., object]", overload), not writes and not random, shares)
+    is_pure = not writes and not random and bool(schema.returns)
+    made = Op(name, OpKind.ATEN, cast("Callable[..., object]", overload), is_pure, shares)
     return _BY_NAME.setdefault(name, made)
 
 
