@@ -181,6 +181,12 @@ AUTOGRAD: Final = _reason(
     "It changes gradients or hooks of tensors, which capture does not follow.",
     "Call it outside of the compiled function, on its result.",
 )
+DATA_SIZE: Final = _reason(
+    "B130",
+    "The program needs to know {condition}, which depends on the contents of a tensor ({origin}).",
+    "Such a number is known only when the compiled code runs: no branch can be chosen, no loop unrolled.",
+    "State what always holds before this line, `torch._check({condition})`, or use tensor operations.",
+)
 DEFERRED_MODE: Final = _reason(
     "B117",
     "{name} is active.",

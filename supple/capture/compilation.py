@@ -9,7 +9,7 @@ from typing import cast
 import torch
 
 from supple.base import events
-from supple.base.errors import InternalError, Unsupported, Where
+from supple.base.errors import InternalError, OptionsError, Unsupported, Where
 from supple.base.options import Options
 from supple.capture.frame import Captured, CompileGraph, capture
 from supple.capture.guards.emit import Checker, checker
@@ -24,12 +24,18 @@ from supple.runtime.entries import Entry
 from supple.torch_private import dispatch_keys
 
 
+def _only(backend: object, options: Options) -> CompileGraph:
+    msg = f"no backends but the given one are known here, not {backend!r}"
+    raise OptionsError(msg)
+
+
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """What compiles graphs, and how."""
+    """What compiles graphs, and how; `resolve` finds what compiles for another (backend, options)."""
 
     compile_graph: CompileGraph
     options: Options
+    resolve: Callable[[object, Options], CompileGraph] = _only
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +60,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What explains an entry: its guards, and objects whose ids they name and that must not die."""
+    """What explains an entry: its guards, objects whose ids they name and that must not die, its number."""
 
     guards: tuple[Guard, ...]
     kept: tuple[object, ...] = ()
+    compile_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,7 @@ def compile_call(call: Call, compiler: Compiler, compile_id: str) -> Made:
     started = time.perf_counter()
     backend_seconds = [0.0]
 
-    def compile_graph(graph: Graph, examples: Sequence[torch.Tensor]) -> Callable[..., tuple[object, ...]]:
+    def compile_graph(graph: Graph, examples: Sequence[object]) -> Callable[..., tuple[object, ...]]:
         text = graph_text(graph) if events.listening() else ""
         events.emit(events.GraphCaptured(compile_id, text, len(graph.nodes)))
         begun = time.perf_counter()
@@ -115,7 +122,7 @@ def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
     if captured.reason is not None:
         events.emit(_broken(compile_id, captured.reason))
     run = captured.run or call.function
-    return Made(Entry(made.check, run, About(guards, kept)), weak, captured.reason)
+    return Made(Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason)
 
 
 def _is_state(guard: Guard) -> bool:

@@ -23,14 +23,17 @@ from supple.capture.residual import Writer, call_graph
 from supple.capture.source import Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import FunctionValue, wrap_function
-from supple.ir.graph.nodes import Graph
-from supple.shapes.errors import NoMeta
+from supple.ir.graph.nodes import Graph, Input
+from supple.ir.graph.symbols import numbers_of, simplified
+from supple.shapes.env import using
+from supple.shapes.errors import NoMeta, Undecided
 from supple.shapes.fake import faking
+from supple.shapes.profile import seen_for
 
 OPCODE_RULES = (arithmetic, build, calls, excepts, jumps, names)
 """The modules that fill the opcode table."""
 
-CompileGraph = Callable[[Graph, Sequence[torch.Tensor]], Callable[..., tuple[object, ...]]]
+CompileGraph = Callable[[Graph, Sequence[object]], Callable[..., tuple[object, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +68,22 @@ def capture(
         TypeError: when the arguments do not fit the function's parameters, as calling it would.
     """
     bound = arguments(function, args, kwargs)
-    engine = Engine(options, function.__globals__)
+    engine = Engine(options, function.__globals__, seen_for(function.__code__))
     state = state_now()
     root = _root_function(engine, function)
     frame = Frame(engine, root, {name: LazyValue(value, local(name)) for name, value in bound.items()})
-    with _Restored(), faking():
-        plan = _refusal(function) or _interpreted(engine, frame)
-    engine.guard(SOURCE, Kind.STATE, state)
+    with using(engine.sizes.env):
+        with _Restored(), faking():
+            plan = _refusal(function) or _interpreted(engine, frame)
+        engine.guard(SOURCE, Kind.STATE, state)
+        graph, run, reason = None, None, None
+        if isinstance(plan, Unsupported):
+            reason = plan
+        else:
+            graph, run = _finish(engine, function, plan, compile_graph)
+    engine.sizes.finish()
     guards = merged(tuple(engine.guards.values()))
-    if isinstance(plan, Unsupported):
-        return Captured(guards, None, plan, None)
-    graph, run = _finish(engine, function, plan, compile_graph)
-    return Captured((*guards, *_aliasing(engine, graph)), run, None, graph)
+    return Captured((*guards, *engine.sizes.guards(), *_aliasing(engine, graph)), run, reason, graph)
 
 
 def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
@@ -85,6 +92,9 @@ def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
         return _plan(engine, frame.run().value)
     except Unsupported as error:
         return error
+    except Undecided as error:
+        facts = {"condition": error.condition, "origin": error.origin or "the contents of a tensor"}
+        return Unsupported(breaks.DATA_SIZE, engine.user_stack(), **facts)
     except NoMeta as error:
         return Unsupported(breaks.OBJECT, engine.user_stack(), name="tensor", detail=str(error))
     except Raised as raised:
@@ -170,14 +180,14 @@ def _finish(
     builder = Builder(engine, writer)
     _need(engine, builder, plan.result, plan.dirty)
     graph = None
-    outputs = tuple(engine.recorder.var_of(tensor.fake) for tensor in builder.tensors.values())
+    outputs = (
+        *(engine.recorder.var_of(tensor.fake) for tensor in builder.tensors.values()),
+        *(number.expr for number in builder.numbers.values()),
+    )
     if engine.recorder.nodes:
-        graph = engine.recorder.graph(outputs)
-        used = _used_inputs(engine, graph)
-        graph = Graph(tuple(item for item in graph.inputs if item.name in used), graph.nodes, outputs)
-        lifted = [item for item in engine.recorder.lifted if item.name in used]
-        compiled = compile_graph(graph, [item.real for item in lifted])
-        builder.results = call_graph(writer, compiled, [item.source for item in lifted])
+        graph, inputs = _closed(engine, engine.recorder.graph(outputs))
+        compiled = compile_graph(graph, [real for _, real in inputs])
+        builder.results = call_graph(writer, compiled, [source for source, _ in inputs])
     _write(engine, builder, plan.result, plan.dirty)
     code = writer.assemble(function.__code__)
     run = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
@@ -185,9 +195,24 @@ def _finish(
     return graph, run
 
 
-def _used_inputs(engine: Engine, graph: Graph) -> set[str]:
+def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, object]]]:
+    """Return the graph with the inputs that it uses, symbols first; and of each its place and present value.
+
+    Sizes are in the simplest form that the guards of the capture allow.
+    """
+    sizes = engine.sizes
     used = engine.recorder.used_names(graph.outputs)
-    return {item.name for item in graph.inputs if item.name in used}
+    tensors = tuple(item for item in graph.inputs if item.name in used)
+    graph = Graph(tensors, graph.nodes, graph.outputs)
+    numbers: list[str] = []
+    if sizes.env.symbols or sizes.env.floats:
+        graph = simplified(graph, sizes.env.current)
+        tensors = graph.inputs
+        numbers = [name for name in numbers_of(graph) if name in sizes.sources]
+    symbols = tuple(Input(name, sizes.meta(name), sizes.sources[name].name) for name in numbers)
+    inputs: list[tuple[Source, object]] = [(sizes.sources[name], sizes.example(name)) for name in numbers]
+    inputs += [(item.source, item.real) for item in engine.recorder.lifted if item.name in used]
+    return Graph((*symbols, *tensors), graph.nodes, graph.outputs), inputs
 
 
 def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> None:

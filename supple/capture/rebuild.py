@@ -17,7 +17,9 @@ from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
 from supple.capture.values.sequence import SequenceIterator, SequenceValue, SliceValue
+from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
+from supple.expr.real import computed
 from supple.runtime import rebuild as runtime
 
 if TYPE_CHECKING:
@@ -32,12 +34,14 @@ class Builder:
 
     Attributes:
         tensors: results that the graph must return, in order of first need.
+        numbers: numbers known only when the graph runs, which it must return after them.
     """
 
     def __init__(self, engine: "Engine", writer: Writer) -> None:
         self.engine = engine
         self.writer = writer
         self.tensors: dict[int, TensorValue] = {}
+        self.numbers: dict[int, SymbolicValue] = {}
         self.results = ""
         self._made: dict[object, str] = {}
         self._fills: list[Callable[[], None]] = []
@@ -57,6 +61,8 @@ class Builder:
                 if one.source is None:
                     self.tensors.setdefault(id(one.fake), one)
                 continue
+            if isinstance(one, SymbolicValue) and not self.engine.sizes.env.is_backed(one.expr):
+                self.numbers.setdefault(id(one), one)
             pending.extend(parts_of(self.engine, one))
 
     def prepare(self, value: Value) -> str:
@@ -157,6 +163,23 @@ def _(builder: Builder, value: Value) -> None:
     """A constant of the code."""
     assert isinstance(value, ConstantValue), value.describe()
     builder.writer.constant(value.value)
+
+
+@rebuild.on(SymbolicValue)
+def _(builder: Builder, value: Value) -> None:
+    """A number computed from sizes, which the call reads; one that the run gives is a result of the graph."""
+    assert isinstance(value, SymbolicValue), value.describe()
+    writer = builder.writer
+    if id(value) in builder.numbers:
+        writer.op("LOAD_FAST", builder.results)
+        writer.constant(len(builder.tensors) + list(builder.numbers).index(id(value)))
+        writer.op("BINARY_SUBSCR")
+        return
+    compute, names = computed(value.expr)
+    writer.function(compute)
+    for name in names:
+        writer.source(builder.engine.sizes.sources[name])
+    writer.call(len(names))
 
 
 @rebuild.on(LeafValue, ClassValue, PythonModuleValue)

@@ -8,10 +8,13 @@ import torch
 
 from supple.base.errors import Where
 from supple.capture.source import Source
-from supple.expr import const
+from supple.expr import Expr, const
+from supple.expr.real import Real
 from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, uses_of, vars_of
+from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
-from supple.shapes.fake import fake_like, meta_of
+from supple.shapes.fake import fake_from, meta_of
+from supple.shapes.symnode import plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,11 @@ class Recorder:
         self._vars: dict[int, tuple[Var, torch.Tensor]] = {}
         self._taken: dict[str, int] = {}
 
-    def lift(self, real: torch.Tensor, source: Source) -> torch.Tensor:
+    def lift(self, real: torch.Tensor, source: Source, meta: TensorMeta) -> torch.Tensor:
         """Return the fake of a tensor that exists, made an input of the graph."""
-        fake = fake_like(real)
-        name = self._fresh(_identifier(source.name))
         is_parameter = isinstance(real, torch.nn.Parameter)
+        fake = fake_from(meta, is_parameter=is_parameter)
+        name = self._fresh(_identifier(source.name))
         self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter))
         self.lifted.append(Lifted(source, name, real))
         self._vars[id(fake)] = (Var(name), fake)
@@ -93,6 +96,9 @@ def _meta(result: object) -> Meta:
         return Constant(result)
     if isinstance(result, int):
         return const(result)
+    number = plain(result)
+    if isinstance(number, Expr | Real):
+        return number
     if isinstance(result, tuple | list):
         return tuple(_meta(item) for item in cast("Sequence[object]", result))
     return Constant(result)

@@ -21,7 +21,9 @@ from supple.capture.source import (
     KeyAt,
     Local,
     Pinned,
+    SizeAt,
     Source,
+    StrideAt,
     TypeOf,
 )
 
@@ -178,6 +180,26 @@ def _(writer: Writer, source: Source) -> None:
     """type(base)."""
     writer.function(type)
     writer.base_of(source)
+    writer.call(1)
+
+
+@load.on(SizeAt)
+def _(writer: Writer, source: Source) -> None:
+    """base.shape[dim]."""
+    assert isinstance(source, SizeAt), source
+    writer.base_of(source)
+    writer.op("LOAD_ATTR", "shape")
+    writer.constant(source.dim)
+    writer.op("BINARY_SUBSCR")
+
+
+@load.on(StrideAt)
+def _(writer: Writer, source: Source) -> None:
+    """base.stride(dim)."""
+    assert isinstance(source, StrideAt), source
+    writer.base_of(source)
+    writer.op("LOAD_METHOD", "stride")
+    writer.constant(source.dim)
     writer.call(1)
 
 

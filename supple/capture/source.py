@@ -88,6 +88,20 @@ class TypeOf(Source):
     """`type(base)`."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeAt(Source):
+    """`base.shape[dim]` of a tensor."""
+
+    dim: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StrideAt(Source):
+    """`base.stride()[dim]` of a tensor."""
+
+    dim: int = 0
+
+
 def local(variable: str) -> Source:
     """Return the source of an argument."""
     return Local(f"L[{variable!r}]", None, variable)
@@ -132,6 +146,16 @@ def cell(function: Source, index: int) -> Source:
 def type_of(base: Source) -> Source:
     """Return the source of an object's type."""
     return TypeOf(f"type({base.name})", base)
+
+
+def size_at(tensor: Source, dim: int) -> Source:
+    """Return the source of a tensor's size."""
+    return SizeAt(f"{tensor.name}.size()[{dim}]", tensor, dim)
+
+
+def stride_at(tensor: Source, dim: int) -> Source:
+    """Return the source of a tensor's stride."""
+    return StrideAt(f"{tensor.name}.stride()[{dim}]", tensor, dim)
 
 
 def context_value(variable: Source) -> Source:

@@ -15,7 +15,7 @@ import torch
 from supple.base.marks import ORIGINAL
 from supple.base.rules import Rules
 from supple.capture import breaks
-from supple.capture.guards.kinds import Identity, Kind, TensorExpectation
+from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.source import Source, attribute, instance_attribute, type_of
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
@@ -27,9 +27,10 @@ from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
 from supple.capture.values.sequence import SliceValue, wrap_sequence
+from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.compiled import CompiledModule
-from supple.torch_private import dispatch_keys
+from supple.shapes.symnode import Symbolic
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -49,6 +50,8 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
     kind = type(obj)
     if kind in LITERALS:
         return _literal(engine, obj, source)
+    if kind in TYPES:
+        return SymbolicValue(cast("Symbolic", obj), source)
     if isinstance(obj, enum.Enum):
         engine.guard(source, Kind.IS, obj)
         return EnumValue(obj, source)
@@ -67,6 +70,11 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
 
 
 def _literal(engine: "Engine", obj: object, source: Source | None) -> Value:
+    if source is not None and type(obj) in (int, float):
+        number = engine.sizes.number(cast("float", obj), source)
+        if number is not None:
+            engine.guard(source, Kind.TYPE, type(obj))
+            return SymbolicValue(number, source)
     kind = Kind.IS if obj is None or isinstance(obj, bool | types.CodeType) else Kind.EQUALS
     engine.guard(source, kind, obj)
     return ConstantValue(obj, source)
@@ -93,12 +101,9 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
         engine.unsupported(breaks.OBJECT, name=f"{obj.layout} tensor", detail="only strided tensors are")
     if source is None:
         engine.unsupported(breaks.OBJECT, name="tensor constant", detail="no path leads to it")
-    sizes, strides = tuple(obj.shape), tuple(obj.stride())
-    expected = TensorExpectation(
-        type(obj), obj.dtype, obj.device, sizes, strides, obj.requires_grad, dispatch_keys(obj)
-    )
+    meta, expected = engine.sizes.tensor(obj, source)
     engine.guard(source, Kind.TENSOR, expected)
-    fake = engine.recorder.lift(obj, source)
+    fake = engine.recorder.lift(obj, source, meta)
     value = TensorValue(fake, source, obj)
     engine.tensors[id(fake)] = value
     return value

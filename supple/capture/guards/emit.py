@@ -30,7 +30,7 @@ import torch
 
 from supple.base.rules import Rules
 from supple.capture.guards.equality import has_slot, same
-from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
+from supple.capture.guards.kinds import Guard, Identity, Kind, ShapeCondition, TensorExpectation
 from supple.capture.guards.overlap import share_memory
 from supple.capture.guards.state import READERS, State, StatePart, compared
 from supple.capture.source import (
@@ -42,10 +42,14 @@ from supple.capture.source import (
     KeyAt,
     Local,
     Pinned,
+    SizeAt,
     Source,
+    StrideAt,
     TypeOf,
     attribute,
 )
+from supple.expr import Symbol, free_symbols, substitute
+from supple.expr import text as expression
 from supple.torch_private import any_autocast, dispatch_keys, functorch_level
 
 #: What reading a source raises when the program's objects are not as they were.
@@ -306,6 +310,18 @@ def _(emitter: Emitter, source: Source) -> str:
     return f"{emitter.variable(_base(source))}.get()"
 
 
+@load_rules.on(SizeAt)
+def _(emitter: Emitter, source: Source) -> str:
+    """The shape is read once per tensor."""
+    return f"{emitter.variable(attribute(_base(source), 'shape'))}[{cast('SizeAt', source).dim}]"
+
+
+@load_rules.on(StrideAt)
+def _(emitter: Emitter, source: Source) -> str:
+    """`x.stride(dim)`."""
+    return f"{emitter.variable(_base(source))}.stride({cast('StrideAt', source).dim})"
+
+
 @load_rules.on(TypeOf)
 def _(emitter: Emitter, source: Source) -> str:
     """`type(x)`."""
@@ -499,23 +515,54 @@ def _(emitter: Emitter, guard: Guard) -> str:
     value = emitter.variable(guard.source)
     parts = [
         f"{emitter.type_of(guard.source)} is not {emitter.constant(expected.kind)}",
-        f"{value}.shape != {tuple(expected.sizes)!r}",
+        _sizes(emitter, guard.source, expected),
         f"{value}.dtype is not {emitter.constant(expected.dtype)}",
         f"{value}.requires_grad is not {expected.requires_grad}",
-        _strides(value, expected),
+        _strides(emitter, guard.source, expected),
         _device(emitter, value, cast("torch.device", expected.device)),
     ]
     if expected.kind is not torch.nn.Parameter:
         parts.append(f"{emitter.constant(dispatch_keys)}({value}) != {expected.keys}")
+    return " or ".join(part for part in parts if part)
+
+
+def _sizes(emitter: Emitter, source: Source, expected: TensorExpectation) -> str:
+    """All sizes at once; with dynamic ones among them, the rank and the static ones."""
+    if None not in expected.sizes:
+        return f"{emitter.variable(source)}.shape != {expected.sizes!r}"
+    shape = emitter.variable(attribute(source, "shape"))
+    parts = [f"{emitter.constant(len)}({shape}) != {len(expected.sizes)}"]
+    parts += [f"{shape}[{dim}] != {size}" for dim, size in enumerate(expected.sizes) if size is not None]
     return " or ".join(parts)
 
 
-def _strides(value: str, expected: TensorExpectation) -> str:
+def _strides(emitter: Emitter, source: Source, expected: TensorExpectation) -> str:
     """Contiguity says it all, at half the price, where no size leaves a stride open."""
-    contiguous = tuple(math.prod(expected.sizes[i + 1 :]) for i in range(len(expected.sizes)))
-    if tuple(expected.strides) == contiguous and all(size > 1 for size in expected.sizes):
+    value = emitter.variable(source)
+    if expected.is_static:
+        sizes = cast("tuple[int, ...]", expected.sizes)
+        contiguous = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
+        if expected.strides == contiguous and all(size > 1 for size in sizes):
+            return f"not {value}.is_contiguous()"
+        return f"{value}.stride() != {expected.strides!r}"
+    if expected.is_row_major:
         return f"not {value}.is_contiguous()"
-    return f"{value}.stride() != {tuple(expected.strides)!r}"
+    shape = emitter.variable(attribute(source, "shape"))
+    return " or ".join(
+        f"{shape}[{dim}] > 1 and {value}.stride({dim}) != {stride}"
+        for dim, stride in enumerate(expected.strides)
+        if stride is not None
+    )
+
+
+@check_rules.on(Kind.SHAPE)
+def _(emitter: Emitter, guard: Guard) -> str:
+    """The condition as Python text over the numbers that it is about."""
+    expected = cast("ShapeCondition", guard.expected)
+    emitter.namespace.update(min=min, max=max)
+    variables = dict(zip(expected.names, map(emitter.variable, guard.others), strict=True))
+    named = {s: Symbol(variables[s.name], s.minimum, s.maximum) for s in free_symbols(expected.condition)}
+    return f"not ({expression(substitute(expected.condition, named), ranges=False)})"
 
 
 def _device(emitter: Emitter, value: str, device: torch.device) -> str:

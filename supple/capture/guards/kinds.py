@@ -5,6 +5,7 @@ from enum import Enum
 
 from supple.base.errors import Where
 from supple.capture.source import Source
+from supple.expr import Expr
 
 
 class Kind(Enum):
@@ -29,6 +30,7 @@ class Kind(Enum):
     SAME = "SAME"  # x is the value at the other source
     DISTINCT = "DISTINCT"  # the values at these sources are different objects (and storages)
     ALL = "ALL"  # all guards in expected, which read the object at the source alone
+    SHAPE = "SHAPE"  # a condition on sizes and numbers at the sources in others, a ShapeCondition
     STATE = "STATE"  # process and thread state, a StateExpectation
 
 
@@ -38,7 +40,8 @@ class TensorExpectation:
 
     Attributes:
         kind: the exact Python type.
-        sizes, strides: in elements.
+        sizes, strides: in elements; None where any will do.
+        is_row_major: the strides are those of a row-major tensor of its sizes, whatever they are.
         dtype, device: torch's own objects.
         keys: the dispatch keys as a number: inference tensors, conjugate bits, functorch wrappers differ.
     """
@@ -46,10 +49,24 @@ class TensorExpectation:
     kind: type
     dtype: object
     device: object
-    sizes: tuple[int, ...]
-    strides: tuple[int, ...]
+    sizes: tuple[int | None, ...]
+    strides: tuple[int | None, ...]
     requires_grad: bool
     keys: int
+    is_row_major: bool = False
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all sizes and strides are numbers."""
+        return None not in self.sizes and None not in self.strides
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeCondition:
+    """What a SHAPE guard checks; `names[i]` is the symbol for the number at `others[i]` of the guard."""
+
+    condition: Expr
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from supple.capture.guards.explain import line_of
-from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
+from supple.capture.guards.kinds import Guard, Identity, Kind, ShapeCondition, TensorExpectation
 from supple.capture.guards.state import State, StatePart, compared
 from supple.capture.source import Source
 
@@ -53,6 +53,10 @@ def describe(guard: Guard) -> str:
                 f"requires_grad={expected.requires_grad}, size={list(expected.sizes)}, "
                 f"stride={list(expected.strides)}"
             )
+        case ShapeCondition():
+            named = zip(expected.names, guard.others, strict=True)
+            where = ", ".join(f"{name} = {source}" for name, source in named)
+            return f"{guard.kind.value} {expected.condition} where {where}"
         case State() | StatePart():
             detail = ", ".join(f"{name}={value}" for name, value in compared(expected))
         case Identity():

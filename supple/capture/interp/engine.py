@@ -30,6 +30,7 @@ from supple.capture.library.calls import (
     takes_tensors,
 )
 from supple.capture.recorder import Recorder
+from supple.capture.sizes import Sizes
 from supple.capture.source import Source, context_value, global_variable, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import ConstantValue
@@ -39,6 +40,7 @@ from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.tensor import TensorValue
 from supple.capture.wrap import wrap
+from supple.shapes.profile import Seen
 
 _UNSET: Final = object()
 STEP_LIMIT: Final = 5_000_000
@@ -53,12 +55,14 @@ class Engine:
         frames: being interpreted, the innermost last.
         objects: the value of each existing object that was wrapped, by id; keeps the object alive meanwhile.
         tensors: the value of each fake tensor, by its id.
+        sizes: what is symbolic, and the guards on it.
     """
 
-    def __init__(self, options: Options, root_globals: dict[str, object]) -> None:
+    def __init__(self, options: Options, root_globals: dict[str, object], seen: Seen) -> None:
         self.options = options
         self.heap = Heap()
         self.recorder = Recorder()
+        self.sizes = Sizes(options, seen, self.user_stack)
         self.guards: dict[tuple[object, ...], Guard] = {}
         self.frames: list[Frame] = []
         self.objects: dict[int, tuple[object, Value]] = {}

@@ -2,6 +2,7 @@
 
 import abc
 import contextlib
+import functools
 import threading
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ import torch
 
 from supple.capture import breaks
 from supple.capture.library import operators, polyfills
+from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
 from supple.capture.library.table import Call, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
@@ -21,6 +23,7 @@ from supple.capture.values.instance import InstanceDict, InstanceValue, containe
 from supple.capture.values.klass import SuperValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
+from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import method_op
 
@@ -272,11 +275,23 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _extreme(polyfilled: Callable[..., object]) -> Call:
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        found = None if kwargs else _symbolic_extreme(machine, polyfilled, args)
+        if found is not None:
+            return found
         items = args[0] if len(args) == 1 else new_tuple(args)
         items = items if "key" in kwargs else _without_order(machine, items)
         return machine.call(machine.wrap(polyfilled, None), [items], kwargs)
 
     return rule
+
+
+def _symbolic_extreme(machine: Machine, polyfilled: object, args: Args) -> Value | None:
+    """Return the least or greatest of numbers of which one depends on sizes, None for others."""
+    items = args[0].items if len(args) == 1 and isinstance(args[0], SequenceValue) else args
+    numbers = [numeric(item) for item in items]
+    if None in numbers or not any(isinstance(item, SymbolicValue) for item in items):
+        return None
+    return fold(machine, functools.reduce, LEAST if polyfilled is polyfills.min_of else GREATEST, numbers)
 
 
 call.on(min)(_extreme(polyfills.min_of))
@@ -380,6 +395,8 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
         return emit(machine, method_op(f"__{kind.__name__}__"), args, {})
     if args and isinstance(args[0], InstanceValue) and args[0].payload is None:
         return machine.call(type_attr(machine, args[0], args[0].cls, f"__{kind.__name__}__"))
+    if args and isinstance(args[0], SymbolicValue):
+        return fold(machine, TO_INT if kind is int else TO_FLOAT, args[0].number)
     plain = [_plain(machine, value) for value in args]
     return fold(machine, kind, *plain, **{name: _plain(machine, value) for name, value in kwargs.items()})
 

@@ -20,6 +20,7 @@ from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.symbolic import applied
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import function_op
 
@@ -80,6 +81,9 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         return _on_tensors(machine, plain, left, right, is_in_place=is_in_place)
     if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
         return fold(machine, function, left.value, right.value)
+    symbolic = applied(machine, function, [left, right])
+    if symbolic is not None:
+        return symbolic
     if plain == "%" and isinstance(left, ConstantValue) and isinstance(left.value, str):
         return percent(machine, left.value, right)
     whole = container(left)
@@ -194,6 +198,9 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         ):
             return ConstantValue(symbol == "!=")
         return emit(machine, function_op(f"operator.{function.__name__}", function), [left, right], {})
+    symbolic = applied(machine, function, [left, right])
+    if symbolic is not None:
+        return symbolic
     for owner, name, other in ((left, method, right), (right, reflected, left)):
         if isinstance(owner, InstanceValue) and _is_python_method(owner.cls, name):
             result = machine.call(type_attr(machine, owner, owner.cls, name), [other])
@@ -270,6 +277,9 @@ def unary(machine: Machine, name: str, operand: Value) -> Value:
     function = UNARY[name]
     if isinstance(operand, TensorValue):
         return emit(machine, function_op(f"operator.{name}", function), [operand], {})
+    symbolic = applied(machine, function, [operand])
+    if symbolic is not None:
+        return symbolic
     if isinstance(operand, InstanceValue) and lookup(operand.cls, f"__{name}__") is not MISSING:
         return machine.call(type_attr(machine, operand, operand.cls, f"__{name}__"))
     try:
@@ -284,6 +294,9 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
     operand = args[0]
     if isinstance(operand, TensorValue):
         return machine.call(operand.get_attr(machine, "abs"))
+    symbolic = applied(machine, abs, [operand])
+    if symbolic is not None:
+        return symbolic
     method = special(machine, operand, "__abs__")
     return fold(machine, abs, operand.as_python()) if method is None else machine.call(method)
 

@@ -8,6 +8,7 @@ from typing import Final
 
 import torch
 
+from supple.base.errors import SuppleError
 from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.base import Value
@@ -87,7 +88,7 @@ def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object
     assert callable(function)
     try:
         return function(*args, **kwargs)
-    except RecursionError:
+    except (RecursionError, SuppleError):
         raise
     except Exception as error:  # whatever the constant operation raises, the program raises
         machine.throw(type(error), *error.args)

@@ -16,6 +16,7 @@ from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.instance import InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue
+from supple.capture.values.symbolic import SymbolicValue
 from supple.ir.graph.nodes import Arg
 from supple.ir.ops import Op, function_op
 from supple.shapes.fake import DataDependent
@@ -28,6 +29,12 @@ METADATA: Final = frozenset(
 )
 #: Attributes that are tensors.
 TENSOR_ATTRIBUTES: Final = frozenset("T mT H mH real imag data".split())
+
+#: Methods that answer from metadata; no graph needs them.
+QUERIES: Final = frozenset(
+    "size stride numel nelement dim ndimension storage_offset is_contiguous element_size is_floating_point "
+    "is_complex is_same_size is_signed __len__".split()
+)
 
 
 class TensorValue(Value):
@@ -67,7 +74,7 @@ class TensorValue(Value):
     def length(self, machine: Machine) -> Value:
         if self.fake.ndim == 0:
             machine.throw(TypeError, "len() of a 0-d tensor")
-        return ConstantValue(int(self.fake.shape[0]))
+        return machine.wrap(self.fake.shape[0], None)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         if name in ("is_leaf", "grad_fn"):
@@ -148,7 +155,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {error}")
-    machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
+    if op.name.rsplit(".", 1)[-1] not in QUERIES:
+        machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
     return of_result(machine, result)
 
 
@@ -187,6 +195,8 @@ def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Mac
             return {key: _convert(one, tensor, machine) for key, (_, one) in value.items.items()}
         case SliceValue():
             return slice(*(_convert(one, tensor, machine) for one in value.parts))
+        case SymbolicValue():
+            return value.expr if machine is not None else value.number
         case InstanceValue() if value.payload is not None and isinstance(value.obj, str | int | float):
             return value.obj
         case _:

@@ -1,0 +1,124 @@
+"""Functions of numbers that stay symbolic where a number depends on sizes, and the program's own checks."""
+
+# Some functions of torch are untyped.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+import math
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, cast
+
+import torch
+
+from supple.capture import breaks
+from supple.capture.library.calls import folded, name_of
+from supple.capture.library.table import Call, call
+from supple.capture.machine import Machine
+from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.symbolic import SymbolicValue, numeric
+from supple.expr import Expr, less_equal
+from supple.shapes import env
+from supple.torch_private import CHECKS, check_is_size
+
+Function = Callable[..., object]
+TO_INT = cast("Function", torch.sym_int)
+TO_FLOAT = cast("Function", torch.sym_float)
+LEAST = cast("Function", torch.sym_min)
+GREATEST = cast("Function", torch.sym_max)
+
+
+def _divided(left: int, right: int) -> tuple[int, int]:
+    return left // right, left % right
+
+
+#: Function of the program -> what it is on torch's symbolic numbers.
+SYMBOLIC: Final[dict[Function, Function]] = {
+    math.sqrt: torch.sym_sqrt,
+    math.floor: math.floor,
+    math.ceil: math.ceil,
+    math.trunc: math.trunc,
+    TO_INT: TO_INT,
+    TO_FLOAT: TO_FLOAT,
+    GREATEST: GREATEST,
+    LEAST: LEAST,
+    torch.sym_not: torch.sym_not,
+    abs: abs,
+    divmod: _divided,
+    pow: operator.pow,
+}
+
+
+def symbolic(machine: Machine, function: Function, args: Sequence[Value]) -> Value | None:
+    """Return a function of numbers of which one is symbolic; None for other arguments."""
+    if not any(isinstance(value, SymbolicValue) for value in args):
+        return None
+    numbers = [numeric(value) for value in args]
+    return None if None in numbers else fold(machine, function, *numbers)
+
+
+def _or_folded(function: Function, on_symbols: Function) -> Call:
+    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        found = symbolic(machine, on_symbols, args) or folded(machine, function, args, kwargs)
+        if found is None:
+            machine.unsupported(breaks.CALL, name=name_of(function))
+        return found
+
+    return rule
+
+
+for _function, _on_symbols in SYMBOLIC.items():
+    if call.find(_function) is None:
+        call.on(_function)(_or_folded(_function, _on_symbols))
+
+
+def expected(machine: Machine, condition: Expr, message: str) -> None:
+    """Take a condition on sizes for true, as `torch._check` does."""
+    active = env.active()
+    assert active is not None, "capture has an environment"
+    try:
+        active.expect(condition, message)
+    except RuntimeError as error:
+        machine.throw(RuntimeError, *error.args)
+
+
+def _check(error: type[Exception]) -> Call:
+    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        condition = args[0]
+        text = args[1] if len(args) > 1 else kwargs.get("message")
+        if isinstance(condition, SymbolicValue) and isinstance(condition.expr, Expr):
+            expected(machine, condition.expr, _message(machine, text))
+        elif not condition.truth(machine):
+            machine.throw(error, _message(machine, text) or "Expected cond to be True, but got False")
+        return ConstantValue(None)
+
+    return rule
+
+
+def _message(machine: Machine, text: Value | None) -> str:
+    if text is None:
+        return ""
+    try:
+        found = text.as_python()
+    except NotConstant:
+        found = machine.call(text).as_python()
+    return str(found) if found is not None else ""
+
+
+for _checker, _error in CHECKS.items():
+    call.on(_checker)(_check(_error))
+
+
+@call.on(check_is_size)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """The number is a size: not negative, at most `max`."""
+    number = args[0]
+    highest = kwargs.get("max")
+    if isinstance(number, SymbolicValue) and isinstance(number.expr, Expr):
+        expected(machine, less_equal(0, number.expr), "")
+        bound = highest.as_python() if highest is not None else None
+        if isinstance(bound, int):
+            expected(machine, less_equal(number.expr, bound), "")
+    elif machine.compare("<", number, ConstantValue(0)).truth(machine):
+        machine.throw(RuntimeError, "Expected cond to be True, but got False")
+    return ConstantValue(None)

@@ -1,0 +1,219 @@
+"""What is symbolic in one capture: which sizes and numbers become symbols, and the guards on them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import torch
+from torch import SymFloat, SymInt
+
+from supple.base.errors import Where
+from supple.base.options import Options
+from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
+from supple.capture.source import Source, size_at, stride_at
+from supple.expr import Expr, Symbol, const, either, equal, free_symbols, less_equal
+from supple.expr.real import Real
+from supple.ir.meta import TensorMeta, contiguous_strides
+from supple.shapes.env import ShapeEnv
+from supple.shapes.fake import meta_of
+from supple.shapes.policy import Decision, Mode, number_plan, stride_plan, tensor_plan
+from supple.shapes.profile import Seen
+from supple.shapes.symnode import Symbolic, SymNode
+from supple.torch_private import dispatch_keys
+
+MODULE_PATHS: Final = ("_modules", "_parameters", "_buffers")
+"""Parts of the path to what belongs to a module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strict:
+    """A dimension that the user marked dynamic: to specialise it is an error."""
+
+    symbol: Symbol
+    source: Source
+    dim: int
+
+
+class Sizes:
+    """The symbols of one capture.
+
+    Attributes:
+        env: what is known of them.
+        sources: where the value of each symbol and float input is found, by name.
+        strict: dimensions that must stay dynamic.
+    """
+
+    def __init__(self, options: Options, seen: Seen, where: Callable[[], tuple[Where, ...]]) -> None:
+        self.env = ShapeEnv(where)
+        self.sources: dict[str, Source] = {}
+        self.strict: list[Strict] = []
+        self._options = options
+        self._seen = seen
+        self._layouts: list[Guard] = []
+
+    def tensor(self, tensor: torch.Tensor, source: Source) -> tuple[TensorMeta, TensorExpectation]:
+        """Return a tensor's metadata, dynamic sizes as symbols, and what its guard compares."""
+        sizes, strides = tuple(tensor.shape), tuple(tensor.stride())
+        plan = tensor_plan(
+            tensor,
+            source.name,
+            is_parameter=isinstance(tensor, torch.nn.Parameter),
+            is_module_property=any(part in source.name for part in MODULE_PATHS),
+            options=self._options,
+            seen=self._seen,
+        )
+        steps = stride_plan(tensor, source.name, options=self._options, seen=self._seen)
+        self._seen.note_tensor(source.name, sizes, strides)
+        meta = meta_of(tensor)
+        is_static = all(decision.mode is Mode.STATIC for decision in (*plan, *steps))
+        if is_static:
+            return meta, _expected(tensor, sizes, strides, is_row_major=False)
+        exprs = tuple(self._size(source, dim, size, plan[dim]) for dim, size in enumerate(sizes))
+        is_row_major = tensor.is_contiguous()
+        if is_row_major:
+            made = contiguous_strides(exprs)
+        else:
+            made = self._strides(source, strides, sizes, exprs, steps)
+        symbolic = TensorMeta(exprs, made, meta.dtype, meta.device, meta.offset, meta.requires_grad)
+        expected = _expected(tensor, _known(exprs), _known(made), is_row_major=is_row_major)
+        return symbolic, expected
+
+    def _size(self, source: Source, dim: int, size: int, decision: Decision) -> Expr:
+        if decision.mode is Mode.STATIC:
+            return const(size)
+        place = size_at(source, dim)
+        lowest, highest = decision.minimum or 0, decision.maximum
+        hint = None if decision.mode is Mode.UNBACKED else size
+        symbol = self.env.create(place.name, hint, minimum=lowest, maximum=highest, why=decision.why)
+        self.sources[symbol.name] = place
+        if lowest > 0 or highest is not None:
+            self._layouts += self._bounds(symbol, place, lowest, highest)
+        if decision.is_strict:
+            self.strict.append(Strict(symbol, source, dim))
+        return symbol
+
+    def _bounds(self, symbol: Symbol, place: Source, lowest: int, highest: int | None) -> list[Guard]:
+        wide = Symbol(symbol.name, 0, None)
+        limits = [less_equal(lowest, wide)] if lowest else []
+        limits += [less_equal(wide, highest)] if highest is not None else []
+        return [_shape_guard(limit, {symbol.name: place}, None) for limit in limits]
+
+    def _strides(
+        self,
+        source: Source,
+        strides: tuple[int, ...],
+        sizes: tuple[int, ...],
+        exprs: tuple[Expr, ...],
+        plan: tuple[Decision, ...],
+    ) -> tuple[Expr, ...]:
+        """Return strides that are products of sizes where they are so now, symbols where they varied, numbers
+        else."""
+        made: dict[int, Expr] = {}
+        for dim in sorted(range(len(strides)), key=lambda place: (strides[place], -place)):
+            found = next(
+                (
+                    step * exprs[inner]
+                    for inner, step in made.items()
+                    if strides[inner] * sizes[inner] == strides[dim] and sizes[inner] > 1
+                ),
+                const(strides[dim]),
+            )
+            place = stride_at(source, dim)
+            if found.is_const and plan[dim].mode is not Mode.STATIC and strides[dim] > 1:
+                found = self.env.create(place.name, strides[dim], why=plan[dim].why)
+                self.sources[found.name] = place
+            elif not found.is_const:
+                self._guard_stride(place, found, exprs[dim])
+            made[dim] = found
+        return tuple(made[dim] for dim in range(len(strides)))
+
+    def _guard_stride(self, place: Source, expected: Expr, size: Expr) -> None:
+        """Add a guard that a stride is what the sizes say, unless the dimension has no second element."""
+        stride = Symbol("stride", None, None)
+        condition = either(less_equal(size, 1), equal(stride, expected))
+        names = {s.name: self.sources[s.name] for s in free_symbols(condition) - {stride}}
+        self._layouts.append(_shape_guard(condition, {"stride": place, **names}, None))
+
+    def number(self, value: float, source: Source) -> Symbolic | None:
+        """Return an int or float of the caller as a symbol, None when it is static."""
+        decision = number_plan(
+            value,
+            source.name,
+            is_module_property=any(part in source.name for part in MODULE_PATHS),
+            options=self._options,
+            seen=self._seen,
+        )
+        self._seen.note_number(source.name, value)
+        if decision.mode is Mode.STATIC:
+            return None
+        if isinstance(value, float):
+            real = self.env.create_float(source.name, value, decision.why)
+            self.sources[str(real.args[0])] = source
+            return SymFloat(SymNode(real, self.env, float))
+        symbol = self.env.create(
+            source.name, value, minimum=decision.minimum, maximum=decision.maximum, why=decision.why
+        )
+        self.sources[symbol.name] = source
+        return SymInt(SymNode(symbol, self.env, int))
+
+    def meta(self, name: str) -> Expr | Real:
+        """Return a symbol or float input."""
+        known = self.env.symbols.get(name)
+        return Real("input", (name,)) if known is None else known.symbol
+
+    def example(self, name: str) -> float:
+        """Return the value of a symbol or float input in this call."""
+        known = self.env.symbols.get(name)
+        if known is None:
+            return self.env.floats[name]
+        assert known.hint is not None, f"{name} has no value before the run"
+        return known.hint
+
+    def guards(self) -> tuple[Guard, ...]:
+        """Return the guards on symbols."""
+        asked = [
+            _shape_guard(
+                guard.condition,
+                {s.name: self.sources[s.name] for s in free_symbols(guard.condition)},
+                guard.stack[-1] if guard.stack else None,
+            )
+            for guard in self.env.guards
+        ]
+        floats = [
+            Guard(self.sources[name], Kind.EQUALS, self.env.floats[name])
+            for name in sorted(self.env.specialized_floats)
+        ]
+        return (*self._layouts, *asked, *floats)
+
+    def finish(self) -> None:
+        """End the time for new guards."""
+        self.env.is_installed = True
+
+
+def _known(exprs: tuple[Expr, ...]) -> tuple[int | None, ...]:
+    return tuple(e.value if e.is_const else None for e in exprs)
+
+
+def _expected(
+    tensor: torch.Tensor,
+    sizes: tuple[int | None, ...],
+    strides: tuple[int | None, ...],
+    *,
+    is_row_major: bool,
+) -> TensorExpectation:
+    return TensorExpectation(
+        type(tensor),
+        tensor.dtype,
+        tensor.device,
+        sizes,
+        strides,
+        tensor.requires_grad,
+        dispatch_keys(tensor),
+        is_row_major,
+    )
+
+
+def _shape_guard(condition: Expr, sources: dict[str, Source], where: Where | None) -> Guard:
+    names = tuple(sorted(sources))
+    places = tuple(sources[name] for name in names)
+    return Guard(places[0], Kind.SHAPE, ShapeCondition(condition, names), where, places)
