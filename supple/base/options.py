@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from supple.base.config import Settings, config
 from supple.base.errors import OptionsError
 
 
@@ -15,21 +16,43 @@ class Options:
         fullgraph: a graph break raises `Unsupported` instead of running eager.
         dynamic: None = static first; True / False as in `torch.compile`.
         mode: a preset name; all presets mean the same on the CPU today.
-        recompile_limit: entries kept per compiled object and code object; the oldest unused is evicted.
+        recompile_limit: entries kept per compiled object and code object; the oldest unused is evicted. None
+            leaves it to the configuration.
         check: 0 = no spec checks, 1 = after each pass, 2 = also text round trips.
         fusion: False launches one kernel per operator (to find a guilty fusion).
         threads: False compiles single-threaded kernels.
         inline_depth: nesting of inlined calls at which capture gives up.
+        settings: the configuration of one compilation (`fixed`); None follows `supple.config`.
     """
 
     fullgraph: bool = False
     dynamic: bool | None = None
     mode: str = "default"
-    recompile_limit: int = 8
+    recompile_limit: int | None = None
     check: int = 0
     fusion: bool = True
     threads: bool = True
     inline_depth: int = 200
+    settings: Settings | None = None
+
+    def fixed(self) -> "Options":
+        """Return these options with the configuration of this moment: what one compilation goes by."""
+        return replace(self, settings=self.config)
+
+    @property
+    def config(self) -> Settings:
+        """The configuration."""
+        return self.settings or config.now()
+
+    @property
+    def limit(self) -> int:
+        """Entries kept per compiled object and code object."""
+        return self.config.recompile_limit if self.recompile_limit is None else self.recompile_limit
+
+    @property
+    def is_dynamic(self) -> bool | None:
+        """What `dynamic` means under the configuration: None is static first."""
+        return self.config.dynamic_shapes if self.dynamic is None else self.dynamic
 
 
 MODES: Final = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
@@ -42,7 +65,9 @@ def with_mapping(base: Options, given: Mapping[str, object]) -> Options:
     Raises:
         OptionsError: for an unknown name or a value of the wrong type; lists what is known.
     """
-    kinds: dict[str, type] = {field.name: type(field.default) for field in fields(Options)}
+    kinds: dict[str, type] = {
+        one.name: int if one.default is None else type(one.default) for one in fields(Options)
+    }
     for name, value in given.items():
         if name not in _SETTABLE:
             msg = f"unknown option {name!r}; known options are {', '.join(_SETTABLE)}"
