@@ -4,16 +4,18 @@ A Real is evaluated, never simplified: float arithmetic is not exact. Where it i
 turns a Real into integers, and conditions on it into conditions on sizes.
 """
 
+import ast
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Final, cast
 
 from supple.expr.evaluate import evaluate
 from supple.expr.nodes import Expr, Symbol
 from supple.expr.polynomial import as_expr
-from supple.expr.text import text
+from supple.expr.text import LOOSE, TIGHT, Print, parse
 from supple.expr.walk import free_symbols, substitute
 
 EXACT_BITS: Final = 2**20
@@ -30,7 +32,26 @@ _BINARY: Final[dict[str, Callable[[float, float], float]]] = {
     "min": min,
     "max": max,
 }
-FUNCTIONS: Final[dict[str, Callable[..., float]]] = {**_BINARY, "float": float, "sqrt": math.sqrt}
+OPERATORS: Final[dict[str, tuple[type[ast.operator], Callable[[float, float], float]]]] = {
+    "+": (ast.Add, lambda a, b: a + b),
+    "-": (ast.Sub, lambda a, b: a - b),
+    "*": (ast.Mult, lambda a, b: a * b),
+    "/": (ast.Div, lambda a, b: a / b),
+    "//": (ast.FloorDiv, lambda a, b: a // b),
+    "%": (ast.Mod, lambda a, b: a % b),
+    "**": (ast.Pow, lambda a, b: a**b),
+}
+FUNCTIONS: Final[dict[str, Callable[..., float]]] = {
+    **{sign: function for sign, (_, function) in OPERATORS.items()},
+    "float": float,
+    "sqrt": math.sqrt,
+    "min": min,
+    "max": max,
+}
+NAMES: Final[dict[str, object]] = {"sqrt": math.sqrt, "inf": math.inf, "nan": math.nan}
+"""What the text of a Real uses beyond Python's builtins."""
+OF_INTEGERS: Final = frozenset(("/", "float", "sqrt", "input"))
+"""Operations that make a float of integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +59,67 @@ class Real:
     """One operation on sizes and floats.
 
     Attributes:
-        op: a key of FUNCTIONS, or "input": a float that the caller passes, named by the only argument.
+        op: a key of FUNCTIONS; or "input": a float that the caller passes (f0, ...), or that a tensor holds
+            when the program runs (uf0, ...), named by the only argument.
         args: Reals, Exprs and floats.
     """
 
     op: str
     args: tuple[object, ...]
 
+    def __post_init__(self) -> None:
+        """Make one float of integers that the operation would leave integers."""
+        args = tuple(as_expr(arg) if isinstance(arg, int) else arg for arg in self.args)
+        if self.op not in OF_INTEGERS and all(isinstance(arg, Expr) for arg in args):
+            args = (Real("float", args[:1]), *args[1:])
+        object.__setattr__(self, "args", args)
+
     def __str__(self) -> str:
-        parts = [text(arg, ranges=False) if isinstance(arg, Expr) else str(arg) for arg in self.args]
         if self.op == "input":
-            return parts[0]
-        if self.op.isidentifier():
-            return f"{self.op}({', '.join(parts)})"
-        return f"({f' {self.op} '.join(parts)})"
+            return str(self.args[0])
+        if self.op in OPERATORS:
+            return f" {self.op} ".join(_part(arg, TIGHT) for arg in self.args)
+        return f"{self.op}({', '.join(_part(arg, LOOSE) for arg in self.args)})"
+
+
+def _part(part: object, binding: int) -> str:
+    """Return the text of an operand."""
+    if isinstance(part, Expr):
+        return Print(ranges=False)(part, binding)
+    shown = str(part)
+    is_loose = shown.startswith("-") or (isinstance(part, Real) and part.op in OPERATORS)
+    return f"({shown})" if binding == TIGHT and is_loose else shown
+
+
+def parse_number(line: str) -> object:
+    """Return the Real, Expr or float that `line` denotes; the inverse of `str`.
+
+    Raises:
+        ValueError: it denotes none.
+    """
+    return _read(ast.parse(line.strip(), mode="eval").body)
+
+
+def _read(tree: ast.expr) -> object:
+    match tree:
+        case ast.Constant(value=float() as value):
+            return value
+        case ast.Name(id="inf" | "nan" as name):
+            return NAMES[name]
+        case ast.Name(id=name) if re.fullmatch(r"u?f\d+", name):
+            return Real("input", (name,))
+        case ast.UnaryOp(op=ast.USub(), operand=operand) if isinstance(value := _read(operand), float):
+            return -value
+        case ast.BinOp(left=left, op=operation, right=right):
+            op = next((sign for sign, (kind, _) in OPERATORS.items() if type(operation) is kind), "")
+            args = _read(left), _read(right)
+        case ast.Call(func=ast.Name(id=op)):
+            args = tuple(map(_read, tree.args))
+        case _:
+            return parse(ast.unparse(tree))
+    if op in FUNCTIONS and (op in OF_INTEGERS or not all(isinstance(arg, Expr) for arg in args)):
+        return Real(op, args)
+    return parse(ast.unparse(tree))
 
 
 def evaluate_real(real: object, env: Mapping[str, int], floats: Mapping[str, float]) -> float:
@@ -66,6 +134,14 @@ def evaluate_real(real: object, env: Mapping[str, int], floats: Mapping[str, flo
     return FUNCTIONS[real.op](*(evaluate_real(arg, env, floats) for arg in real.args))
 
 
+def computed(number: object) -> tuple[Callable[..., float], tuple[str, ...]]:
+    """Return a function of plain numbers that gives an Expr or Real, and the names of its parameters."""
+    names = (*sorted(s.name for s in symbols_of(number)), *sorted(inputs_of(number)))
+    namespace = dict(NAMES)
+    exec(f"def compute({', '.join(names)}): return {number}", namespace)
+    return cast("Callable[..., float]", namespace["compute"]), names
+
+
 def symbols_of(real: object) -> frozenset[Symbol]:
     """Return the size symbols in a Real."""
     return frozenset(found for leaf in leaves(real) if isinstance(leaf, Expr) for found in free_symbols(leaf))
@@ -78,6 +154,11 @@ def inputs_of(real: object) -> frozenset[str]:
     if real.op == "input":
         return frozenset((str(real.args[0]),))
     return frozenset(name for arg in real.args for name in inputs_of(arg))
+
+
+def names_of(real: object) -> frozenset[str]:
+    """Return the names of the size symbols and float inputs in a Real or Expr."""
+    return inputs_of(real).union(s.name for s in symbols_of(real))
 
 
 def leaves(real: object) -> Iterator[object]:

@@ -30,7 +30,8 @@ class Op:
         name: stable and printable: "torch.add", "Tensor.view", "aten.add.Tensor".
         kind: which of the three it is.
         call: the callable; for a method a function of the tensor and the arguments.
-        is_pure: no argument is written and no global state read or changed (random numbers included).
+        is_pure: no argument is written, no global state read or changed (random numbers included), and
+            nothing is checked.
         is_view: the result shares the storage of an argument.
     """
 

@@ -5,31 +5,52 @@ State-changing ops (grad mode, autocast) run where they stand. Values are droppe
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import cast
 
-from supple.expr import Expr, Symbol, evaluate
-from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, slice_parts, uses_of, vars_of
+import torch
+
+from supple.expr import Expr
+from supple.expr.real import NAMES, Real, evaluate_real
+from supple.ir.graph.nodes import (
+    Arg,
+    Graph,
+    Meta,
+    Node,
+    Number,
+    Var,
+    definitions,
+    map_arg,
+    slice_parts,
+    symbols_in,
+    uses_of,
+    vars_of,
+)
 from supple.ir.graph.numbers import callable_of
-from supple.ir.meta import TensorMeta
 
 Results = tuple[object, ...]
 
 
 def run(graph: Graph, inputs: Sequence[object]) -> Results:
-    """Return the outputs of a graph on real or fake tensors.
+    """Return the outputs of a graph on real tensors, and plain numbers for the integer and float inputs.
 
     Raises:
         TypeError: the number of inputs is not the graph's.
     """
     values = bound_inputs(graph, inputs)
-    sizes = size_values(graph, inputs)
-    dying = last_uses(graph)
-    for place, node in enumerate(graph.nodes):
-        values[node.name] = run_node(node, values, sizes)
-        for name in dying[place]:
+    known: dict[str, float] = {}
+    for item in graph.inputs:
+        bind(known, item.meta, values[item.name])
+
+    def number(e: Number) -> object:
+        return evaluate_real(e, cast("dict[str, int]", known), known)
+
+    for node, dying in zip(graph.nodes, last_uses(graph), strict=True):
+        values[node.name] = result = run_node(node, values, number)
+        bind(known, node.meta, result)
+        for name in dying:
             values.pop(name, None)
-    return tuple(value_of(arg, values, sizes) for arg in graph.outputs)
+    return tuple(value_of(arg, values, number) for arg in graph.outputs)
 
 
 def bound_inputs(graph: Graph, inputs: Sequence[object]) -> dict[str, object]:
@@ -44,47 +65,35 @@ def bound_inputs(graph: Graph, inputs: Sequence[object]) -> dict[str, object]:
     return {item.name: value for item, value in zip(graph.inputs, inputs, strict=True)}
 
 
-def run_node(node: Node, values: Mapping[str, object], sizes: Mapping[str, int]) -> object:
-    """Return what a node's op gives for the values so far."""
-    args = cast("tuple[object, ...]", value_of(node.args, values, sizes))
-    kwargs = cast("dict[str, object]", value_of(dict(node.kwargs), values, sizes))
+def bind(known: MutableMapping[str, float], meta: Meta, value: object) -> None:
+    """Note the symbols and float inputs that a value with this metadata defines, unless they are known."""
+    for name, path, dim in definitions(meta):
+        if name not in known:
+            found = item_at(value, path)
+            known[name] = cast("float", found if dim is None else cast("torch.Tensor", found).shape[dim])
+
+
+def item_at(value: object, path: tuple[int, ...]) -> object:
+    """Return an item of nested sequences."""
+    for index in path:
+        value = cast("Sequence[object]", value)[index]
+    return value
+
+
+def run_node(
+    node: Node, values: Mapping[str, object], number: Callable[[Number], object] | None = None
+) -> object:
+    """Return what a node's op gives for the values so far; `number` gives the values of Numbers."""
+    args = cast("tuple[object, ...]", value_of(node.args, values, number))
+    kwargs = cast("dict[str, object]", value_of(dict(node.kwargs), values, number))
     return callable_of(node.op, args)(*args, **kwargs)
 
 
-def value_of(arg: Arg, values: Mapping[str, object], sizes: Mapping[str, int]) -> object:
-    """Return an argument with Vars replaced by values and expressions by integers."""
-
-    def look_up(var: Var) -> object:
-        value = values[var.name]
-        for index in var.path:
-            value = cast("Sequence[object]", value)[index]
-        return value
-
-    return _with_sizes(map_arg(look_up, arg), sizes)
-
-
-def _with_sizes(arg: Arg, sizes: Mapping[str, int]) -> object:
-    if isinstance(arg, Expr):
-        return evaluate(arg, sizes)
-    if isinstance(arg, list):
-        return [_with_sizes(item, sizes) for item in cast("list[object]", arg)]
-    if type(arg) is tuple:
-        return tuple(_with_sizes(item, sizes) for item in cast("tuple[object, ...]", arg))
-    return arg
-
-
-def size_values(graph: Graph, inputs: Sequence[object]) -> dict[str, int]:
-    """Return the values of the size symbols that the inputs' metadata names."""
-    found: dict[str, int] = {}
-    for item, value in zip(graph.inputs, inputs, strict=True):
-        if isinstance(item.meta, Symbol):
-            found[item.meta.name] = cast("int", value)
-        elif isinstance(item.meta, TensorMeta):
-            shape = cast("Sequence[int]", getattr(value, "shape", ()))
-            for size, number in zip(item.meta.sizes, shape, strict=False):
-                if isinstance(size, Symbol):
-                    found[size.name] = int(number)
-    return found
+def value_of(
+    arg: Arg, values: Mapping[str, object], number: Callable[[Number], object] | None = None
+) -> object:
+    """Return an argument with Vars replaced by values, and Numbers by theirs."""
+    return map_arg(lambda var: item_at(values[var.name], var.path), arg, number)
 
 
 def last_uses(graph: Graph) -> list[list[str]]:
@@ -100,19 +109,31 @@ def last_uses(graph: Graph) -> list[list[str]]:
 
 
 class _Printer:
-    """Prints arguments as Python, collecting what has no literal in `table`."""
+    """Prints a graph as Python, collecting what has no literal in `table`."""
 
     def __init__(self) -> None:
         self.table: dict[str, object] = {}
+        self.lines: list[str] = []
+        self._names: dict[int, str] = {}
+        self._numbers: dict[Number, str] = {}
+
+    def line(self, content: str) -> None:
+        """Add a line to the function."""
+        self.lines.append(f"    {content}")
 
     def name(self, value: object, prefix: str) -> str:
         """Return a global name for an object."""
-        for known, item in self.table.items():
-            if item is value:
-                return known
-        name = f"{prefix}{len(self.table)}"
+        name = self._names.setdefault(id(value), f"{prefix}{len(self.table)}")
         self.table[name] = value
         return name
+
+    def bind(self, meta: Meta, value: str, wanted: set[str]) -> None:
+        """Make local variables of the symbols that a value defines."""
+        for name, path, dim in definitions(meta):
+            if name in wanted:
+                wanted.remove(name)
+                item = value + "".join(f"[{index}]" for index in path)
+                self.line(f"{name} = {item if dim is None else f'{item}.shape[{dim}]'}")
 
     def arg(self, arg: Arg) -> str:
         """Return an argument as a Python expression."""
@@ -123,13 +144,20 @@ class _Printer:
                 return repr(arg) if type(arg) in (type(None), bool, int, str) else self.name(arg, "k")
             case float():
                 return repr(arg) if math.isfinite(arg) and type(arg) is float else self.name(arg, "k")
-            case Expr():
-                return self._expr(arg)
+            case Expr() | Real():
+                return self._number(arg)
             case _:
                 return self._container(arg)
 
-    def _expr(self, arg: Expr) -> str:
-        return str(arg.value) if arg.is_const else f"{self.name(arg, 'k')}.value"
+    def _number(self, e: Number) -> str:
+        """Return the name of a number, computed once, above the line that needs it first."""
+        shown = str(e)
+        if shown.isidentifier() or shown.isdecimal():
+            return shown
+        if e not in self._numbers:
+            self._numbers[e] = f"n{len(self._numbers)}"
+            self.line(f"{self._numbers[e]} = {shown}")
+        return self._numbers[e]
 
     def _container(self, arg: Arg) -> str:
         if isinstance(arg, slice):
@@ -150,23 +178,22 @@ def compile_python(graph: Graph) -> Callable[..., Results]:
 
     Raises:
         TypeError: when it is called with another number of inputs.
-        NotImplementedError: the graph has symbolic sizes; `run` takes those.
     """
-    if any(isinstance(item.meta, Expr) for item in graph.inputs):
-        msg = "a graph with integer inputs is run by `run`"
-        raise NotImplementedError(msg)
     printer = _Printer()
-    lines = [f"def graph({', '.join('v_' + item.name for item in graph.inputs)}):"]
+    wanted = symbols_in([graph.outputs, *((node.args, node.kwargs) for node in graph.nodes)])
+    for item in graph.inputs:
+        printer.bind(item.meta, f"v_{item.name}", wanted)
     for node, dying in zip(graph.nodes, last_uses(graph), strict=True):
         args = [printer.arg(arg) for arg in node.args]
         args += [f"**{{{name!r}: {printer.arg(arg)}}}" for name, arg in node.kwargs.items()]
-        lines.append(
-            f"    v_{node.name} = {printer.name(callable_of(node.op, node.args), 'f')}({', '.join(args)})"
-        )
+        function = printer.name(callable_of(node.op, node.args), "c")
+        printer.line(f"v_{node.name} = {function}({', '.join(args)})")
+        printer.bind(node.meta, f"v_{node.name}", wanted)
         if dying:
-            lines.append(f"    del {', '.join('v_' + name for name in dying)}")
-    lines.append(f"    return {printer.arg(tuple(graph.outputs))}")
-    code = compile("\n".join(lines), "<graph>", "exec")
-    namespace = dict(printer.table)
-    exec(code, namespace)  # the program text is made above from names and literals only
+            printer.line(f"del {', '.join('v_' + name for name in dying)}")
+    printer.line(f"return {printer.arg(tuple(graph.outputs))}")
+    head = f"def graph({', '.join('v_' + item.name for item in graph.inputs)}):"
+    namespace = {**NAMES, **printer.table}
+    # The text is made above, from names and literals only.
+    exec(compile("\n".join((head, *printer.lines)), "<graph>", "exec"), namespace)
     return cast("Callable[..., Results]", namespace["graph"])

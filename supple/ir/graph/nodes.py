@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from supple.base.errors import Where
-from supple.expr import Const, Expr
+from supple.expr import Expr, Symbol
+from supple.expr.real import Real, names_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 
@@ -22,7 +23,9 @@ class Constant:
     value: object
 
 
-Meta = TensorMeta | Expr | Constant | tuple["Meta", ...]
+Meta = TensorMeta | Expr | Real | Constant | tuple["Meta", ...]
+Number = Expr | Real
+"""A number that is computed from sizes when the graph runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Var:
         return self.name + "".join(f"[{index}]" for index in self.path)
 
 
-#: Constant | Var | Expr | list | tuple | dict | slice of Args; typed as object because constants are open.
+#: Constant | Var | Number | list | tuple | dict | slice of Args; typed as object because constants are open.
 Arg = object
 
 
@@ -46,7 +49,7 @@ class Input:
 
     Attributes:
         name: unique in the graph.
-        meta: of the tensor, or the Expr of an integer input.
+        meta: of the tensor, or the symbol of an integer, or the Real of a float.
         source: how the user's program names it: "L['x']", "L['self'].weight".
         is_parameter: an nn.Parameter (static by policy; may be packed).
     """
@@ -77,7 +80,10 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Inputs, nodes in execution order, outputs (Vars, constants, Exprs; None where nothing is returned)."""
+    """Inputs, nodes in execution order, outputs (Vars, constants, Numbers; None where nothing is returned).
+
+    Symbols are defined by integer inputs, which come first, or (u0, ...) by nodes: see `definitions`.
+    """
 
     inputs: tuple[Input, ...]
     nodes: tuple[Node, ...]
@@ -107,41 +113,41 @@ def slice_parts(item: object) -> tuple[Arg, Arg, Arg]:
     return cast("tuple[Arg, Arg, Arg]", (item.start, item.stop, item.step))  # pyright: ignore[reportUnknownMemberType]  # slices are of anything
 
 
-def map_arg(function: Callable[[Var], Arg], arg: Arg) -> Arg:
-    """Return `arg` with every Var replaced by `function(var)`, containers rebuilt."""
+def map_arg(function: Callable[[Var], Arg], arg: Arg, number: Callable[[Number], Arg] | None = None) -> Arg:
+    """Return `arg` with every Var replaced by `function(var)`, containers rebuilt; `number` maps Numbers."""
     kind = type(arg)
     if kind is Var:
         return function(cast("Var", arg))
     if kind in _ATOMS:
         return arg
+    if isinstance(arg, Expr | Real):
+        return arg if number is None else number(arg)
     if isinstance(arg, tuple):
-        return tuple([map_arg(function, item) for item in cast("tuple[Arg, ...]", arg)])
+        return tuple([map_arg(function, item, number) for item in cast("tuple[Arg, ...]", arg)])
     if isinstance(arg, list):
-        return [map_arg(function, item) for item in cast("list[Arg]", arg)]
+        return [map_arg(function, item, number) for item in cast("list[Arg]", arg)]
     if isinstance(arg, dict):
-        return {key: map_arg(function, item) for key, item in cast("dict[Arg, Arg]", arg).items()}
+        return {key: map_arg(function, item, number) for key, item in cast("dict[Arg, Arg]", arg).items()}
     if isinstance(arg, slice):
-        return slice(*(map_arg(function, part) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
+        return slice(*(map_arg(function, part, number) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
     return arg
 
 
-#: Types of arguments that hold no Var, the common ones.
-_ATOMS: Final = frozenset((int, float, bool, str, type(None), Const))
+#: Types of arguments that hold no Var or Number, the common ones.
+_ATOMS: Final = frozenset((int, float, bool, str, type(None)))
 
 
-def vars_of(arg: Arg) -> Iterator[Var]:
-    """Yield every Var in an argument, left to right."""
-    found: list[Var] = []
+def leaves(arg: Arg) -> list[Arg]:
+    """Return the Vars, Numbers and constants in an argument, left to right."""
+    found: list[Arg] = []
     _collect(arg, found)
-    return iter(found)
+    return found
 
 
-def _collect(arg: Arg, found: list[Var]) -> None:
+def _collect(arg: Arg, found: list[Arg]) -> None:
     kind = type(arg)
-    if kind is Var:
-        found.append(cast("Var", arg))
-    elif kind in _ATOMS:
-        return
+    if kind is Var or kind in _ATOMS:
+        found.append(arg)
     elif isinstance(arg, list | tuple):
         for item in cast("Sequence[Arg]", arg):
             _collect(item, found)
@@ -151,12 +157,50 @@ def _collect(arg: Arg, found: list[Var]) -> None:
     elif isinstance(arg, slice):
         for part in slice_parts(arg):  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
             _collect(part, found)
+    else:
+        found.append(arg)
+
+
+def vars_of(arg: Arg) -> Iterator[Var]:
+    """Yield every Var in an argument, left to right."""
+    return (leaf for leaf in leaves(arg) if type(leaf) is Var)
 
 
 def uses_of(node: Node) -> Iterator[Var]:
     """Yield every Var that a node reads."""
-    found: list[Var] = []
-    _collect(node.args, found)
-    for arg in node.kwargs.values():
-        _collect(arg, found)
-    return iter(found)
+    return vars_of((node.args, node.kwargs))
+
+
+def symbols_in(arg: Arg) -> set[str]:
+    """Return the names of the symbols and float inputs in an argument."""
+    return {name for leaf in leaves(arg) if isinstance(leaf, Expr | Real) for name in names_of(leaf)}
+
+
+def numbers_in(meta: Meta) -> Iterator[Number]:
+    """Yield the Numbers in metadata."""
+    if isinstance(meta, TensorMeta):
+        if not meta.is_static:
+            yield from (*meta.sizes, *meta.strides, meta.offset)
+    elif isinstance(meta, tuple):
+        for item in meta:
+            yield from numbers_in(item)
+    elif not isinstance(meta, Constant):
+        yield meta
+
+
+def definitions(meta: Meta, path: tuple[int, ...] = ()) -> Iterator[tuple[str, tuple[int, ...], int | None]]:
+    """Yield (name, path, dimension) for each symbol and float input that a value of this metadata shows.
+
+    The number is the item of the value at the path; where there is a dimension, the size of that item.
+    """
+    if isinstance(meta, TensorMeta):
+        for dim, size in enumerate(meta.sizes):
+            if isinstance(size, Symbol):
+                yield size.name, path, dim
+    elif isinstance(meta, tuple):
+        for index, item in enumerate(meta):
+            yield from definitions(item, (*path, index))
+    elif isinstance(meta, Symbol):
+        yield meta.name, path, None
+    elif isinstance(meta, Real) and meta.op == "input":
+        yield str(meta.args[0]), path, None

@@ -5,6 +5,8 @@ from typing import Final
 
 import torch
 
+from supple.expr import Expr
+from supple.expr.real import Real
 from supple.ir.core_ops import Kind, kind_of
 from supple.ir.ops import Op, OpKind
 
@@ -15,14 +17,14 @@ Number = bool | int | float | complex
 
 
 def callable_of(op: Op, args: tuple[object, ...]) -> Callable[..., object]:
-    """Return the callable of an op for these arguments (Vars or tensors, and numbers).
+    """Return the callable of an op for these arguments (Vars or tensors, and numbers, which may be symbolic).
 
     For a pointwise core op with a number among its operands it is a function that makes the number a tensor
     of rank 0; on bf16 and f16 that function computes in f32 and rounds, so the number keeps its digits.
     """
     if op.kind is not OpKind.ATEN or kind_of(op.name) is not Kind.POINTWISE:
         return op.call
-    places = [place for place, arg in enumerate(args) if isinstance(arg, Number)]
+    places = [place for place, arg in enumerate(args) if isinstance(arg, Number | Expr | Real)]
     if not places or (places == [1] and op.name in _NATIVE):
         return op.call
 

@@ -5,26 +5,49 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from supple.expr import Expr
-from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, slice_parts, uses_of, vars_of
+from supple.ir.graph.nodes import (
+    Arg,
+    Graph,
+    Node,
+    Var,
+    definitions,
+    map_arg,
+    slice_parts,
+    symbols_in,
+    uses_of,
+    vars_of,
+)
 
 
 def without_dead(graph: Graph) -> Graph:
-    """Return the graph without pure nodes that no output needs.
+    """Return the graph without pure nodes that no output needs, for their value or for a symbol they define.
 
     before:  a = sin(x); b = cos(x); return b
     after:   b = cos(x); return b
     """
-    live = {var.name for var in vars_of(list(graph.outputs))}
+    live = {var.name for var in vars_of(graph.outputs)} | symbols_in(graph.outputs)
+    new = new_symbols(graph)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if node.name in live or not node.op.is_pure:
+        if node.name in live or not node.op.is_pure or not live.isdisjoint(new[node.name]):
             kept.append(node)
             live.update(var.name for var in uses_of(node))
+            live |= symbols_in((node.args, node.kwargs))
     return Graph(graph.inputs, tuple(reversed(kept)), graph.outputs)
 
 
+def new_symbols(graph: Graph) -> dict[str, set[str]]:
+    """Return, for each node, the symbols that it defines."""
+    known = {name for item in graph.inputs for name, _, _ in definitions(item.meta)}
+    found: dict[str, set[str]] = {}
+    for node in graph.nodes:
+        found[node.name] = {name for name, _, _ in definitions(node.meta)} - known
+        known |= found[node.name]
+    return found
+
+
 def without_repeats(graph: Graph) -> Graph:
-    """Return the graph with one node for equal pure calls.
+    """Return the graph with one node for equal pure calls; one that defines a symbol stays.
 
     before:  a = sin(x); b = sin(x); return a + b
     after:   a = sin(x); return a + a
@@ -32,6 +55,7 @@ def without_repeats(graph: Graph) -> Graph:
     known: dict[Hashable, str] = {}
     renamed: dict[str, str] = {}
     kept: list[Node] = []
+    new = new_symbols(graph)
 
     def follow(var: Var) -> Var:
         return Var(renamed[var.name], var.path) if var.name in renamed else var
@@ -40,7 +64,7 @@ def without_repeats(graph: Graph) -> Graph:
         args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
         kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
         made = Node(node.name, node.op, args, kwargs, node.meta, node.where)
-        if not node.op.is_pure:
+        if not node.op.is_pure or new[node.name]:
             kept.append(made)
             continue
         key = (node.op.name, _key(args), _key(kwargs))

@@ -3,17 +3,32 @@
 `check` holds for any graph; `check_aten` also for functional ATen graphs, `check_core` for decomposed ones.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Final, cast
+from collections.abc import Callable, Mapping
+from typing import Final
 
 import torch
 
 from supple.base.errors import SpecError
 from supple.base.rules import Rules
 from supple.expr import Expr
+from supple.expr.real import Real, names_of
 from supple.ir.core_ops import CORE_OPS, Kind, kind_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Arg, Constant, Graph, Meta, Node, map_arg, meta_of, uses_of, vars_of
+from supple.ir.graph.nodes import (
+    Arg,
+    Constant,
+    Graph,
+    Meta,
+    Node,
+    Var,
+    definitions,
+    leaves,
+    meta_of,
+    numbers_in,
+    symbols_in,
+    uses_of,
+    vars_of,
+)
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import OpKind
 
@@ -21,6 +36,8 @@ Infer = Callable[[Node, Mapping[str, Meta]], Meta]
 #: (node, what is known of every value) -> the first thing wrong with it, None when nothing is.
 Check = Callable[[Node, Mapping[str, Meta]], str | None]
 
+UNBACKED: Final = "u"
+"""How the names of symbols begin that a node may define."""
 node_checks: Final[Rules[Check]] = Rules("checks of graph nodes")
 core_checks: Final[Rules[Check]] = Rules("checks of core nodes")
 
@@ -32,6 +49,8 @@ _PLAIN: Final = (
     str,
     type(None),
     Expr,
+    Real,
+    Var,
     torch.dtype,
     torch.device,
     torch.layout,
@@ -40,20 +59,28 @@ _PLAIN: Final = (
 
 
 def check(graph: Graph) -> None:
-    """Check names, order of definition and paths.
+    """Check names, order of definition of values and symbols, and paths.
 
     Raises:
         SpecError: names the rule and the node.
     """
     known: dict[str, Meta] = {}
+    symbols: set[str] = set()
     for item in graph.inputs:
+        if not isinstance(item.meta, TensorMeta):
+            symbols.update(name for name, _, _ in definitions(item.meta))
+        _require_symbols(symbols, item.name, item.meta)
         _define(known, item.name, item.meta)
     for node in graph.nodes:
+        _require_symbols(symbols, node.name, Constant(None), (node.args, node.kwargs))
+        symbols.update(name for name, _, _ in definitions(node.meta) if name.startswith(UNBACKED))
+        _require_symbols(symbols, node.name, node.meta)
         for var in uses_of(node):
             _require_known(known, var.name, node.name)
             _require_path(known, node.name, var.name, var.path)
         _define(known, node.name, node.meta)
-    for var in vars_of(list(graph.outputs)):
+    _require_symbols(symbols, "return", Constant(None), graph.outputs)
+    for var in vars_of(graph.outputs):
         _require_known(known, var.name, "return")
         _require_path(known, "return", var.name, var.path)
 
@@ -67,6 +94,14 @@ def _define(known: dict[str, Meta], name: str, meta: Meta) -> None:
     if name in known:
         raise broken("unique names", name, "the name is taken")
     known[name] = meta
+
+
+def _require_symbols(symbols: set[str], user: str, meta: Meta, arg: Arg = None) -> None:
+    """Check that the symbols in metadata and in an argument have a value."""
+    used = symbols_in(arg).union(*map(names_of, numbers_in(meta)))
+    if not used <= symbols:
+        missing = ", ".join(sorted(used - symbols))
+        raise broken("symbols are defined before use", user, f"no input or node gives {missing}")
 
 
 def _require_known(known: Mapping[str, Meta], name: str, user: str) -> None:
@@ -141,22 +176,11 @@ def _(node: Node, metas: Mapping[str, Meta]) -> str | None:
     return None
 
 
-def leaves(args: list[Arg]) -> Iterator[Arg]:
-    """Yield the constants in arguments, containers opened, Vars left out."""
-    for arg in cast("list[Arg]", map_arg(lambda _: None, args)):
-        if isinstance(arg, list | tuple):
-            yield from leaves(list(cast("list[Arg]", arg)))
-        elif isinstance(arg, dict):
-            yield from leaves(list(cast("dict[str, Arg]", arg).values()))
-        else:
-            yield arg
-
-
 @node_checks.on("results are known")
 def _(node: Node, metas: Mapping[str, Meta]) -> str | None:
-    """A tensor, or a tuple of tensors."""
+    """A tensor, a number, or a tuple of them."""
     items = node.meta if isinstance(node.meta, tuple) else (node.meta,)
-    unknown = [item for item in items if not isinstance(item, TensorMeta)]
+    unknown = [item for item in items if not isinstance(item, TensorMeta | Expr | Real)]
     return f"nothing is known of {unknown}" if unknown and node.op.is_pure else None
 
 

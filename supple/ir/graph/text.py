@@ -1,24 +1,27 @@
 """Graphs as Python text, and back: `parse(text(graph)) == graph` (the user's stack is not printed).
 
-    def graph(x: "f32[2,3](3,1) from L['x']", w: "f32[3](1) parameter"):
-        mul: "f32[2,3](3,1)" = aten.mul.Tensor(x, w)
+    def graph(s0: "int s0[0:] from L['n']", x: "f32[s0,3](3,1) from L['x']", w: "f32[3](1) parameter"):
+        mul: "f32[s0,3](3,1)" = aten.mul.Tensor(x, w)
         return (mul,)
 
-A quoted text is what is known of a value. In a call, `expr('s0 + 1')` is a size, `opaque(0)` an object
-without literal.
+A quoted text is what is known of a value; the first that names a symbol has its range. In a call,
+`size('s0 + 1')` is a number computed from sizes, `opaque(0)` an object without literal.
 """
 
 import ast
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
 import torch
 
-from supple.expr import Expr, as_expr
+from supple.expr import Expr, Symbol
 from supple.expr import parse as parse_expr
+from supple.expr import text as expr_text
+from supple.expr.real import Real, parse_number, replaced, symbols_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, slice_parts
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, numbers_in, slice_parts
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
@@ -29,24 +32,37 @@ _FROM: Final = " from "
 def text(graph: Graph) -> str:
     """Return a graph as Python text."""
     opaque: list[object] = []
-    inputs = ", ".join(f"{item.name}: {_quoted(_input_text(item, opaque))}" for item in graph.inputs)
+    seen: set[Symbol] = set()
+
+    def known(meta: Meta) -> str:
+        return _declared(meta_text(meta, opaque), meta, seen)
+
+    inputs = ", ".join(f"{item.name}: {_quoted(known(item.meta) + _origin(item))}" for item in graph.inputs)
     lines = [f"def graph({inputs}):"]
     for node in graph.nodes:
         args = [arg_text(arg, opaque) for arg in node.args]
         args += [f"{name}={arg_text(arg, opaque)}" for name, arg in node.kwargs.items()]
-        known = _quoted(meta_text(node.meta, opaque))
-        lines.append(f"    {node.name}: {known} = {node.op.name}({', '.join(args)})")
+        lines.append(f"    {node.name}: {_quoted(known(node.meta))} = {node.op.name}({', '.join(args)})")
     lines.append(f"    return {arg_text(tuple(graph.outputs), opaque)}")
     return "\n".join(lines) + "\n"
+
+
+def _declared(content: str, meta: Meta, seen: set[Symbol]) -> str:
+    """Return the text of metadata with a range where a symbol is met for the first time."""
+    for number in numbers_in(meta):
+        for s in symbols_of(number) - seen:
+            seen.add(s)
+            content = re.sub(rf"\b{s.name}\b", expr_text(s), content, count=1)
+    return content
 
 
 def _quoted(content: str) -> str:
     return '"' + content.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _input_text(item: Input, opaque: list[object]) -> str:
+def _origin(item: Input) -> str:
     kind = _PARAMETER if item.is_parameter else ""
-    return meta_text(item.meta, opaque) + kind + (_FROM + item.source if item.source else "")
+    return kind + (_FROM + item.source if item.source else "")
 
 
 def meta_text(meta: Meta, opaque: list[object]) -> str:
@@ -55,6 +71,8 @@ def meta_text(meta: Meta, opaque: list[object]) -> str:
         return str(meta)
     if isinstance(meta, Expr):
         return f"int {meta}"
+    if isinstance(meta, Real):
+        return f"float {meta}"
     if isinstance(meta, tuple):
         return f"({'; '.join(meta_text(item, opaque) for item in meta)})"
     return f"value {arg_text(meta.value, opaque)}"
@@ -66,8 +84,8 @@ def arg_text(arg: Arg, opaque: list[object]) -> str:
         return "..." if arg is Ellipsis else repr(arg)
     if isinstance(arg, Var):
         return str(arg)
-    if isinstance(arg, Expr):
-        return f"expr({str(arg)!r})"
+    if isinstance(arg, Expr | Real):
+        return f"size({str(arg)!r})"
     if type(arg) is float:
         return repr(arg) if math.isfinite(arg) else f"float({str(arg)!r})"
     if type(arg) is complex:
@@ -120,8 +138,9 @@ class _Reader:
     """Turns syntax trees into arguments, metadata and nodes."""
 
     def __init__(self, opaque: Sequence[object]) -> None:
+        self._symbols: dict[str, Symbol] = {}
         self._calls: dict[str, Callable[..., object]] = {
-            "expr": parse_expr,
+            "size": self.number,
             "float": float,
             "complex": complex,
             "slice": slice,
@@ -199,15 +218,30 @@ class _Reader:
             inner = content[1:-1]
             return tuple(self.meta(part.strip()) for part in split_top(inner, ";")) if inner else ()
         kind, _, rest = content.partition(" ")
-        if kind == "int":
-            return as_expr(parse_expr(rest))
+        if kind in ("int", "float"):
+            return self.number(rest)
         if kind == "value":
             return Constant(self.arg(ast.parse(rest, mode="eval").body))
-        return tensor_meta(content)
+        return tensor_meta(content, self.size)
+
+    def number(self, content: str) -> Expr | Real:
+        """Return a number from its text; symbols have the range with which they were met first."""
+        found = parse_number(content)
+        for s in symbols_of(found):
+            self._symbols.setdefault(s.name, s)
+        known = replaced(found, {s: self._symbols[s.name] for s in symbols_of(found)})
+        assert isinstance(known, Expr | Real), f"{content} is a constant"
+        return known
+
+    def size(self, content: str) -> Expr:
+        """Return a size from its text."""
+        found = self.number(content)
+        assert isinstance(found, Expr), f"{content} is a float"
+        return found
 
 
-def tensor_meta(content: str) -> TensorMeta:
-    """Return tensor metadata from what `str` of it prints.
+def tensor_meta(content: str, read: Callable[[str], Expr] = parse_expr) -> TensorMeta:
+    """Return tensor metadata from what `str` of it prints; `read` parses its sizes.
 
     Raises:
         ValueError: for any other text.
@@ -222,11 +256,11 @@ def tensor_meta(content: str) -> TensorMeta:
     requires_grad = tail.endswith("!")
     start, _, device = tail.removesuffix("!").partition("@")
     return TensorMeta(
-        _exprs(sizes),
-        _exprs(rest[:end]),
+        _exprs(sizes, read),
+        _exprs(rest[:end], read),
         DType(name),
         device or "cpu",
-        as_expr(parse_expr(start[1:])) if start else as_expr(0),
+        read(start[1:] or "0"),
         requires_grad,
     )
 
@@ -242,8 +276,8 @@ def _closing(content: str) -> int:
     raise ValueError(msg)
 
 
-def _exprs(content: str) -> tuple[Expr, ...]:
-    return tuple(as_expr(parse_expr(part)) for part in split_top(content, ",")) if content else ()
+def _exprs(content: str, read: Callable[[str], Expr]) -> tuple[Expr, ...]:
+    return tuple(read(part) for part in split_top(content, ",")) if content else ()
 
 
 def split_top(content: str, separator: str) -> list[str]:

@@ -3,11 +3,13 @@
 import pytest
 import torch
 
-from supple.expr import symbol
+from supple.expr import const, maximum, symbol
+from supple.expr.real import Real
 from supple.ir.dtypes import DType
-from supple.ir.graph.interp import compile_python, last_uses, run
-from supple.ir.graph.nodes import Graph, Input, Node, Var
+from supple.ir.graph.interp import compile_python, last_uses, run, run_node
+from supple.ir.graph.nodes import Constant, Graph, Input, Node, Var
 from supple.ir.graph.rewrite import Pattern, rewrite, without_dead, without_repeats
+from supple.ir.graph.spec import check
 from supple.ir.meta import TensorMeta, contiguous
 from supple.ir.ops import function_op, method_op, op_named
 
@@ -90,6 +92,69 @@ def test_the_interpreter_reads_sizes_from_inputs() -> None:
     assert isinstance(result, torch.Tensor)
     assert result.shape == (6,)
     assert count == 3
+
+
+S0, U0 = symbol("s0", minimum=0), symbol("u0", minimum=0)
+F0 = Real("input", ("f0",))
+ROWS = contiguous((S0, 3), DType.F32)
+FOUND = TensorMeta((U0, const(2)), (const(2), const(1)), DType.I64)
+
+
+def echo(*args: object, **kwargs: object) -> tuple[object, ...]:
+    return args, kwargs
+
+
+def symbolic() -> Graph:
+    """Return a graph that computes with sizes, a float, a size that exists at run time only, and a number."""
+    size, half = maximum(S0 * 2, 1), slice(None, S0 // 2)
+    last = TensorMeta((S0 * 3,), (const(1),), DType.F32)
+    return Graph(
+        (Input("s0", S0), Input("scale", F0), Input("x", ROWS)),
+        (
+            Node("nonzero", op_named("aten.nonzero.default"), (Var("x"),), {}, FOUND),
+            Node("count", method_op("numel"), (Var("nonzero"),), {}, symbol("u1")),
+            Node("view", method_op("view"), (Var("x"), S0 * 3), {}, last),
+            Node(
+                "e",
+                function_op("tests.numbers", echo),
+                ([size, Var("view")], half, Real("*", (F0, S0))),
+                {"k": (size, U0 - S0, Real("/", (symbol("u1"), 4)))},
+                (Constant(None), Constant(None)),
+            ),
+        ),
+        (Var("e", (0,)), Var("e", (1,)), U0, Var("count"), Real("sqrt", (S0,))),
+    )
+
+
+@pytest.mark.parametrize("rows", [0, 1, 4, 9])
+def test_numbers_are_computed_from_the_inputs_and_from_results(rows: int) -> None:
+    graph = symbolic()
+    check(graph)
+    x = torch.ones(rows, 3)
+    got = run(graph, [rows, 2.5, x])
+    count = rows * 3
+    (sizes, half, scaled), named = got[0], got[1]  # pyright: ignore[reportGeneralTypeIssues]
+    assert (sizes[0], half, scaled) == (max(2 * rows, 1), slice(None, rows // 2), 2.5 * rows)
+    assert named == {"k": (sizes[0], count - rows, 2 * count / 4)}
+    assert got[2:] == (count, 2 * count, rows**0.5)
+    assert str(compile_python(graph)(rows, 2.5, x)) == str(got)
+
+
+def test_numbers_are_left_to_the_caller_where_it_says_how() -> None:
+    node = symbolic().nodes[-1]
+    args, named = run_node(node, {"view": 7}, str)  # pyright: ignore[reportGeneralTypeIssues]
+    assert args == (["max(2*s0, 1)", 7], slice(None, "s0 // 2"), "f0 * s0")
+    assert named["k"][1] == "-s0 + u0"
+
+
+def test_a_node_whose_size_is_needed_lives() -> None:
+    nodes = [
+        Node("a", op_named("aten.nonzero.default"), (Var("x"),), {}, FOUND),
+        Node("b", op_named("aten.nonzero.default"), (Var("x"),), {}, FOUND),
+        Node("c", op_named("aten.zeros.default"), ([U0],), {}, contiguous((U0,), DType.F32)),
+    ]
+    assert without_dead(graph(nodes, Var("c"))).nodes == (nodes[0], nodes[2])
+    assert without_repeats(graph(nodes, Var("b"))).nodes == (nodes[0], nodes[1], nodes[2])
 
 
 def test_a_wrong_number_of_inputs_is_an_error() -> None:

@@ -5,6 +5,7 @@ import torch
 
 from supple.base.errors import SpecError
 from supple.expr import const, symbol
+from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Constant, Graph, Input, Node, Var
 from supple.ir.graph.spec import check, check_aten, check_core
@@ -19,7 +20,7 @@ def sample() -> Graph:
     size = symbol("s0")
     wide = TensorMeta((size, const(4)), (const(4), const(1)), DType.BF16, "cuda:0", size * 2 + 1, True)
     return Graph(
-        (Input("x", X, "L['x']"), Input("w", wide, "", True), Input("n", size)),
+        (Input("n", size), Input("x", X, "L['x']"), Input("w", wide, "", True)),
         (
             Node("add", op_named("aten.add.Tensor"), (Var("x"), 1.5), {"alpha": 2}, X),
             Node("sort", op_named("aten.sort.default"), (Var("add"), -1, False), {}, (X, X)),
@@ -42,6 +43,49 @@ def sample() -> Graph:
 def test_parse_inverts_text() -> None:
     graph = sample()
     assert parse(text(graph)) == graph
+
+
+def symbolic() -> Graph:
+    """Return a graph with integer and float inputs, and symbols that nodes define."""
+    found = TensorMeta((U0, const(2)), (const(2), const(1)), DType.I64)
+    scale = Real("*", (Real("input", ("f0",)), S0))
+    return Graph(
+        (
+            Input("s0", S0, "L['x'].size()[0]"),
+            Input("f0", Real("input", ("f0",)), "L['f']"),
+            Input("x", ROWS, "L['x']"),
+        ),
+        (
+            Node("nonzero", op_named("aten.nonzero.default"), (Var("x"),), {}, found),
+            Node("item", method_op("item"), (Var("x"),), {}, symbol("u1")),
+            Node("full", method_op("f"), ([U0 + S0, S0 % 3], scale, slice(None, S0 // 2)), {}, ROWS),
+        ),
+        (U0 * 2, scale, Var("full"), Real("/", (symbol("u1"), 2))),
+    )
+
+
+def test_graphs_with_symbols_are_well_formed_and_read_back() -> None:
+    graph = symbolic()
+    check(graph)
+    assert parse(text(graph)) == graph
+
+
+def test_the_text_declares_a_symbol_where_it_is_met_first() -> None:
+    graph = symbolic()
+    lines = text(graph).splitlines()
+    assert "s0: \"int s0[0:] from L['x'].size()[0]\"" in lines[0]
+    assert 'f0: "float f0 from' in lines[0]
+    assert "x: \"f32[s0,4](4,1) from L['x']\"" in lines[0]  # DYN17
+    assert 'nonzero: "i64[u0[0:100],2](2,1)"' in lines[1]
+    assert "size('f0 * s0')" in lines[3]
+
+
+@pytest.mark.parametrize("place", ["args", "meta", "outputs"])
+def test_symbols_of_the_caller_are_inputs(place: str) -> None:
+    meta, args = (ROWS, (Var("x"),)) if place == "meta" else (X, (Var("x"), S0))
+    nodes = (Node("a", ADD, args, {}, meta),) if place != "outputs" else ()
+    with pytest.raises(SpecError, match="gives s0"):
+        check(Graph((Input("x", X),), nodes, (S0,)))
 
 
 def test_text_is_a_python_function() -> None:
@@ -75,7 +119,10 @@ def test_text_that_is_no_graph_is_an_error(source: str) -> None:
 
 
 ADD = op_named("aten.add.Tensor")
+S0, U0 = symbol("s0", minimum=0), symbol("u0", minimum=0, maximum=99)
+ROWS = contiguous((S0, 4), DType.F32)
 BROKEN = {
+    "symbols are defined before use": Graph((Input("x", ROWS), Input("s0", S0)), (), ()),
     "unique names": Graph((Input("x", X), Input("x", X)), (), ()),
     "defined before use": Graph((), (), (Var("x"),)),
     "paths exist": Graph((Input("x", X),), (), (Var("x", (0,)),)),
