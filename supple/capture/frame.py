@@ -25,6 +25,7 @@ from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import FunctionValue, wrap_function
 from supple.ir.graph.nodes import Graph, Input
 from supple.ir.graph.symbols import numbers_of, simplified
+from supple.shapes.checks import checked
 from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
 from supple.shapes.fake import faking
@@ -206,7 +207,7 @@ def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, obj
     graph = Graph(tensors, graph.nodes, graph.outputs)
     numbers: list[str] = []
     if sizes.env.symbols or sizes.env.floats:
-        graph = simplified(graph, sizes.env.current)
+        graph = checked(simplified(graph, sizes.env.current), sizes.env.deferred)
         tensors = graph.inputs
         numbers = [name for name in numbers_of(graph) if name in sizes.sources]
     symbols = tuple(Input(name, sizes.meta(name), sizes.sources[name].name) for name in numbers)

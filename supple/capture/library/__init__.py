@@ -3,6 +3,7 @@
 from supple.capture.library import (
     builtins,
     containers,
+    contents,
     copying,
     deques,
     exceptions,
@@ -16,6 +17,7 @@ from supple.capture.library import (
 __all__ = [
     "builtins",
     "containers",
+    "contents",
     "copying",
     "deques",
     "exceptions",

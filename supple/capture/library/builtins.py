@@ -392,7 +392,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     if args and isinstance(args[0], TensorValue):
-        return emit(machine, method_op(f"__{kind.__name__}__"), args, {})
+        return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
     if args and isinstance(args[0], InstanceValue) and args[0].payload is None:
         return machine.call(type_attr(machine, args[0], args[0].cls, f"__{kind.__name__}__"))
     if args and isinstance(args[0], SymbolicValue):

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from supple.base import marks
+from supple.base.errors import UserError
+from supple.base.stance import set_stance
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.guards.state import READERS, SOURCE, StatePart
@@ -22,6 +24,12 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
 def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """The program asks for a break."""
     machine.unsupported(breaks.USER_BREAK)
+
+
+@call.on(set_stance)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """Compiled code is what a stance decides about."""
+    raise UserError(breaks.STANCE, machine.user_stack())
 
 
 def _asked(name: str) -> Call:
