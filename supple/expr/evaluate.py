@@ -1,6 +1,6 @@
 """The obvious evaluator over Python ints: the oracle of the tests, and what a hint is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Final, TypeAlias
 
@@ -25,8 +25,21 @@ from supple.expr.nodes import (
     Truth,
 )
 
-Meaning: TypeAlias = Callable[[Expr, Mapping[str, int], list[int]], int]
+Meaning: TypeAlias = Callable[[Sequence[int]], int]
 meanings: Final[Rules[Meaning]] = Rules("evaluate")
+meanings.on(Add)(sum)
+meanings.on(Mul)(prod)
+meanings.on(FloorDiv)(lambda args: args[0] // args[1])
+meanings.on(Mod)(lambda args: args[0] % args[1])
+meanings.on(Min)(min)
+meanings.on(Max)(max)
+meanings.on(Eq)(lambda args: args[0] == args[1])
+meanings.on(Ne)(lambda args: args[0] != args[1])
+meanings.on(Lt)(lambda args: args[0] < args[1])
+meanings.on(Le)(lambda args: args[0] <= args[1])
+meanings.on(And)(all)
+meanings.on(Or)(any)
+meanings.on(Not)(lambda args: not args[0])
 
 
 def evaluate(e: Expr, env: Mapping[str, int]) -> int:
@@ -43,99 +56,12 @@ def evaluate(e: Expr, env: Mapping[str, int]) -> int:
 
 def _evaluate(e: Expr, env: Mapping[str, int], known: dict[Expr, int]) -> int:
     """Return the value of `e`, from `known` when it was met before."""
+    if isinstance(e, Symbol):
+        return env[e.name]
+    if isinstance(e, Const | Truth):
+        return e.value
     value = known.get(e)
     if value is None:
-        value = meanings[type(e)](e, env, [_evaluate(arg, env, known) for arg in e.args])
+        value = meanings[type(e)]([_evaluate(arg, env, known) for arg in e.args])
         known[e] = value
     return value
-
-
-@meanings.on(Const, Truth)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """The constant itself."""
-    return e.value
-
-
-@meanings.on(Symbol)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """What the environment says."""
-    assert isinstance(e, Symbol), f"{e} is not a symbol"
-    return env[e.name]
-
-
-@meanings.on(Add)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """The sum."""
-    return sum(args)
-
-
-@meanings.on(Mul)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """The product."""
-    return prod(args)
-
-
-@meanings.on(FloorDiv)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """Rounded down."""
-    return args[0] // args[1]
-
-
-@meanings.on(Mod)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """With the sign of the divisor."""
-    return args[0] % args[1]
-
-
-@meanings.on(Min)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """The least."""
-    return min(args)
-
-
-@meanings.on(Max)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """The greatest."""
-    return max(args)
-
-
-@meanings.on(Eq)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """Equal."""
-    return args[0] == args[1]
-
-
-@meanings.on(Ne)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """Not equal."""
-    return args[0] != args[1]
-
-
-@meanings.on(Lt)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """Less."""
-    return args[0] < args[1]
-
-
-@meanings.on(Le)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """Less or equal."""
-    return args[0] <= args[1]
-
-
-@meanings.on(And)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """All are true."""
-    return all(args)
-
-
-@meanings.on(Or)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """One is true."""
-    return any(args)
-
-
-@meanings.on(Not)
-def _(e: Expr, env: Mapping[str, int], args: list[int]) -> int:
-    """It is false."""
-    return not args[0]

@@ -115,55 +115,26 @@ def _(e: Expr, show: Print) -> tuple[str, int]:
     return line, SUM
 
 
-@printers.on(FloorDiv)
-def _(e: Expr, show: Print) -> tuple[str, int]:
-    """Both operands in parentheses unless they are single words."""
-    return f"{show(e.args[0], TIGHT)} // {show(e.args[1], TIGHT)}", PRODUCT
+def _joined(sign: str, inner: int, binding: int) -> Printer:
+    """Return the printer of an operator between operands; both of a division stand in parentheses."""
+    return lambda e, show: (sign.join(show(arg, inner) for arg in e.args), binding)
 
 
-@printers.on(Mod)
-def _(e: Expr, show: Print) -> tuple[str, int]:
-    """Both operands in parentheses unless they are single words."""
-    return f"{show(e.args[0], TIGHT)} % {show(e.args[1], TIGHT)}", PRODUCT
+def _called(name: str) -> Printer:
+    """Return the printer of a function of all operands."""
+    return lambda e, show: (f"{name}({', '.join(show(arg, LOOSE) for arg in e.args)})", TIGHT)
 
 
-@printers.on(Min)
-def _(e: Expr, show: Print) -> tuple[str, int]:
-    """min(a, b, ...)."""
-    return f"min({', '.join(show(arg, LOOSE) for arg in e.args)})", TIGHT
-
-
-@printers.on(Max)
-def _(e: Expr, show: Print) -> tuple[str, int]:
-    """max(a, b, ...)."""
-    return f"max({', '.join(show(arg, LOOSE) for arg in e.args)})", TIGHT
-
-
-def _comparison(sign: str) -> Printer:
-    """Return the printer of a comparison."""
-
-    def show_comparison(e: Expr, show: Print) -> tuple[str, int]:
-        return f"{show(e.args[0], SUM)} {sign} {show(e.args[1], SUM)}", COMPARE
-
-    return show_comparison
-
-
-printers.on(Eq)(_comparison("=="))
-printers.on(Ne)(_comparison("!="))
-printers.on(Lt)(_comparison("<"))
-printers.on(Le)(_comparison("<="))
-
-
-@printers.on(And)
-def _(e: Expr, show: Print) -> tuple[str, int]:
-    """a and b and ..."""
-    return " and ".join(show(arg, NOT) for arg in e.args), AND
-
-
-@printers.on(Or)
-def _(e: Expr, show: Print) -> tuple[str, int]:
-    """a or b or ..."""
-    return " or ".join(show(arg, AND) for arg in e.args), OR
+printers.on(FloorDiv)(_joined(" // ", TIGHT, PRODUCT))
+printers.on(Mod)(_joined(" % ", TIGHT, PRODUCT))
+printers.on(Min)(_called("min"))
+printers.on(Max)(_called("max"))
+printers.on(Eq)(_joined(" == ", SUM, COMPARE))
+printers.on(Ne)(_joined(" != ", SUM, COMPARE))
+printers.on(Lt)(_joined(" < ", SUM, COMPARE))
+printers.on(Le)(_joined(" <= ", SUM, COMPARE))
+printers.on(And)(_joined(" and ", NOT, AND))
+printers.on(Or)(_joined(" or ", AND, OR))
 
 
 @printers.on(Not)
