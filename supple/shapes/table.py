@@ -6,11 +6,12 @@ Operators that write an argument have no rule: `shapes.writes` finds the one of 
 from supple.shapes import rules_creation as _creation
 from supple.shapes import rules_index as _index
 from supple.shapes import rules_library as _library
+from supple.shapes import rules_metadata as _metadata
 from supple.shapes import rules_pointwise as _pointwise
 from supple.shapes import rules_reduce as _reduce
 from supple.shapes import rules_view as _view
 from supple.shapes.rules import shape_rules
 
-RULE_FILES = (_creation, _index, _library, _pointwise, _reduce, _view)
+RULE_FILES = (_creation, _index, _library, _metadata, _pointwise, _reduce, _view)
 
 __all__ = ["RULE_FILES", "shape_rules"]
