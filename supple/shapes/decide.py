@@ -1,15 +1,18 @@
 """Questions of shape rules about sizes. See `env` for the three kinds of question.
 
-`is_equal`, `is_less` and `number` are questions that the program's result depends on: left open by the
-facts, they are answered as it is for this call, and guarded. `generally` and `is_one` are the framework's: an
-unknown size is taken to be a general one (at least 2), nothing is guarded, and what the rule does with the
-answer must be right for every size.
+`decide`, `is_equal` and `number` are questions that the program's result depends on: left open by the facts,
+they are answered as it is for this call, and guarded. `requires` and `must_equal` ask for what an error
+follows from otherwise: of integers that are known at run time only, it is checked then. `generally` and
+`is_one` are the framework's: an unknown size is taken to be a general one (at least 2), nothing is guarded,
+and what the rule does with the answer must be right for every size.
 """
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import product
 
 from supple.expr import (
+    TRUE,
     Expr,
     Symbol,
     as_expr,
@@ -17,7 +20,6 @@ from supple.expr import (
     equal,
     free_symbols,
     interval,
-    less,
     simplify,
     substitute,
     symbol,
@@ -42,19 +44,6 @@ def is_equal(left: Expr, right: Expr) -> bool:
     return decide(equal(left, right))
 
 
-def is_less(left: Expr, right: Expr) -> bool:
-    """Tell whether `left` < `right`; guarded.
-
-    Raises:
-        Undecided: when that depends on an unbacked symbol, or no compilation is active.
-    """
-    if left is right:
-        return False
-    if left.is_const and right.is_const:
-        return left.value < right.value
-    return decide(less(left, right))
-
-
 def decide(condition: Expr) -> bool:
     """Tell whether a condition on sizes holds; guarded.
 
@@ -67,6 +56,32 @@ def decide(condition: Expr) -> bool:
     if active is None:
         raise Undecided(condition)
     return active.decide(condition)
+
+
+def requires(condition: Expr) -> bool:
+    """Tell whether a condition holds without which there is an error; where it depends on an unbacked symbol,
+    it is taken for true and checked when the program runs.
+
+    Raises:
+        Undecided: no compilation is active.
+    """
+    active = env.active()
+    if condition.is_const or active is None or active.is_backed(condition):
+        return decide(condition)
+    if not active.oblivious(condition, otherwise=True):
+        return False
+    active.expect(condition)
+    return True
+
+
+def must_equal(left: Expr, right: Expr) -> bool:
+    """Tell whether two sizes are the same number, as they must be; see `requires`."""
+    return left is right or requires(equal(left, right))
+
+
+def all_must_equal(left: Sequence[Expr], right: Sequence[Expr]) -> bool:
+    """Tell whether two lists of sizes have the same length and numbers, as they must; see `requires`."""
+    return len(left) == len(right) and all(map(must_equal, left, right))
 
 
 def is_known(condition: Expr) -> bool:
@@ -93,6 +108,40 @@ def number(size: Expr | int) -> int:
     return active.specialize(size)
 
 
+def real_number(value: object) -> float:
+    """Return a number, symbolic ones specialised to what they are in this call; see `number`."""
+    if isinstance(value, int | float):
+        return value
+    active = env.active()
+    if active is None:
+        raise Undecided(value)
+    return active.specialize_real(value)
+
+
+def hint(size: Expr) -> int:
+    """Return what a size is in this call, without a guard.
+
+    Raises:
+        Undecided: it depends on an unbacked symbol, or no compilation is active.
+    """
+    active = env.active()
+    if active is None and not size.is_const:
+        raise Undecided(size)
+    return size.value if active is None or size.is_const else active.hint(size)
+
+
+def is_backed(size: Expr) -> bool:
+    """Tell whether a size has a value in this call."""
+    active = env.active()
+    return size.is_const or (active is not None and active.is_backed(size))
+
+
+def current(size: Expr) -> Expr:
+    """Return a size in the simplest form that the facts give."""
+    active = env.active()
+    return size if active is None else active.current(size)
+
+
 def is_one(size: Expr) -> bool:
     """Tell whether a size is known to be 1; unknown ones are taken not to be."""
     return size is ONE or is_known(equal(size, ONE))
@@ -115,9 +164,24 @@ def _at_least_2(s: Symbol) -> Expr:
     return s if hi is not None and hi <= 2 else symbol(f"{s.name}_general", minimum=2, maximum=hi)
 
 
-def all_equal(left: Sequence[Expr], right: Sequence[Expr]) -> bool:
-    """Tell whether two lists of sizes have the same length and numbers; guarded."""
-    return len(left) == len(right) and all(map(is_equal, left, right))
+def always(condition: Expr) -> bool:
+    """Tell whether a condition holds for all sizes that the facts allow, tried for 0, 1 and general ones."""
+    return is_known(condition) or _by_cases(condition)
+
+
+@lru_cache(maxsize=8192)
+def _by_cases(condition: Expr) -> bool:
+    general = {s: _at_least_2(s) for s in free_symbols(condition)}
+    if len(general) > 3:
+        return False
+    cases = [
+        (big,) if big is s else (*(as_expr(size) for size in (0, 1) if size in interval(s)), big)
+        for s, big in general.items()
+    ]
+    return all(
+        simplify(substitute(condition, dict(zip(general, case, strict=True)))) is TRUE
+        for case in product(*cases)
+    )
 
 
 def exprs(sizes: Iterable[Expr | int]) -> tuple[Expr, ...]:

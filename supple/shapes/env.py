@@ -127,6 +127,8 @@ class ShapeEnv:
     version: int = 0
     specialized_floats: set[str] = field(default_factory=set[str])
     _hints: dict[str, int] = field(default_factory=dict[str, int])
+    _current: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
+    _answers: dict[Expr, Answer] = field(default_factory=dict[Expr, Answer])
 
     def create(
         self,
@@ -183,19 +185,31 @@ class ShapeEnv:
 
     def current(self, e: Expr) -> Expr:
         """Return what equals `e` under the facts, in the simplest form that was found."""
-        return e if e.is_const else self.facts.known(e)
+        if e.is_const:
+            return e
+        found = self._current.get(e)
+        if found is None:
+            found = self._current[e] = self.facts.known(e)
+        return found
 
     def bounds(self, e: Expr) -> Interval:
         """Return an interval that holds `e`."""
         return self.facts.bounds(e)
 
+    def answer(self, condition: Expr) -> Answer:
+        """Return what the facts say of a condition."""
+        found = self._answers.get(condition)
+        if found is None:
+            found = self._answers[condition] = self.facts.prove(condition).answer
+        return found
+
     def is_known(self, condition: Expr) -> bool:
         """Tell whether the facts show a condition to be true."""
-        return condition is TRUE or self.facts.prove(condition).answer is Answer.YES
+        return condition is TRUE or self.answer(condition) is Answer.YES
 
     def oblivious(self, condition: Expr, otherwise: bool) -> bool:
         """Return what the facts say of a condition, `otherwise` where they say nothing. Never guards."""
-        answer = self.facts.prove(condition).answer
+        answer = self.answer(condition)
         return otherwise if answer is Answer.UNKNOWN else answer is Answer.YES
 
     def decide(self, condition: Expr) -> bool:
@@ -205,7 +219,7 @@ class ShapeEnv:
             Undecided: it depends on an unbacked symbol.
             LateGuard: the guards are installed already.
         """
-        answer = self.facts.prove(condition).answer
+        answer = self.answer(condition)
         if answer is not Answer.UNKNOWN:
             return answer is Answer.YES
         value = bool(self.hint(condition))
@@ -247,7 +261,7 @@ class ShapeEnv:
         Raises:
             RuntimeError: it is false, in this call or always.
         """
-        answer = self.facts.prove(condition).answer
+        answer = self.answer(condition)
         if answer is Answer.YES:
             return
         if answer is Answer.NO or (self.is_backed(condition) and not self.hint(condition)):
@@ -256,33 +270,41 @@ class ShapeEnv:
             self._guard(condition)
             return
         self.deferred.append(Deferred(condition, message, self.where()))
-        self._assume(condition)
+        self.assume(condition)
 
     def _guard(self, condition: Expr) -> None:
         if self.is_installed:
             raise LateGuard(condition)
         before = {s: interval(self.current(s)) for s in free_symbols(condition)}
-        self._assume(condition)
+        self.assume(condition)
         follows: list[str] = []
         for s, old in before.items():
             now = self.current(s)
             if now is not s:
                 follows.append(f"{s.name} = {text(now, ranges=False)}")
             elif (new := self.bounds(s)) != old:
-                follows.append(f"{s.name} in {new}")
+                ends = ("-oo" if new.lo is None else new.lo, "oo" if new.hi is None else new.hi)
+                follows.append(f"{s.name} in [{ends[0]}, {ends[1]}]")
         guard = ShapeGuard(condition, self.where(), framework_line(), tuple(follows))
         self.guards.append(guard)
         hints = tuple((s.name, self._hints.get(s.name)) for s in before)
         shown = text(condition, ranges=False)
         events.emit(events.ShapeGuarded(shown, guard.stack, guard.ours, guard.follows, hints))
 
-    def _assume(self, condition: Expr) -> None:
+    def assume(self, condition: Expr) -> None:
+        """Take a condition for true that needs no check.
+
+        Raises:
+            RuntimeError: it is known to be false.
+        """
         try:
             self.facts.assume(condition)
         except Contradiction:
             msg = f"Expected {text(condition, ranges=False)}, which is never true"
             raise RuntimeError(msg) from None
         self.version += 1
+        self._current.clear()
+        self._answers.clear()
 
 
 def framework_line() -> str:

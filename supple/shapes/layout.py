@@ -15,7 +15,7 @@ import torch
 
 from supple.expr import Const, Expr, const, equal, less, product
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, ZERO, generally, is_known
+from supple.shapes.decide import ONE, ZERO, decide, generally, is_known
 
 Exprs = tuple[Expr, ...]
 
@@ -174,7 +174,10 @@ def _compare_strides(sizes: Exprs, strides: Exprs, first: int, second: int) -> i
     if left is ZERO or right is ZERO:
         return 0
     if left is not right and not generally_equal(left, right):
-        return -1 if generally_less(left, right) else 1
+        is_inside = generally_less(left, right) or (
+            not generally_less(right, left) and decide(less(left, right))
+        )
+        return -1 if is_inside else 1
     return 1 if generally_less(sizes[second], sizes[first]) else 0
 
 
@@ -246,7 +249,7 @@ def _aligned_strides(operand: TensorMeta, sizes: Exprs) -> Exprs:
     """Return the operand's strides over the broadcast shape: 0 where it is repeated."""
     missing = len(sizes) - operand.rank
     kept = (
-        ZERO if mine is ONE and theirs is not ONE else stride
+        ZERO if generally_equal(mine, ONE) and not generally_equal(theirs, ONE) else stride
         for mine, stride, theirs in zip(operand.sizes, operand.strides, sizes[missing:], strict=True)
     )
     return (ZERO,) * missing + tuple(kept)
@@ -266,8 +269,7 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
         block = block * sizes[dim]
         if dim and _is_joined(sizes[dim - 1], strides[dim - 1], block * base):
             continue
-        # Canonical forms are unique: a block that is filled is the same object, one that overflows never is.
-        while place >= 0 and (filled is not block or wanted[place] is ONE):
+        while place >= 0 and (not generally_equal(filled, block) or wanted[place] is ONE):
             result[place] = filled * base
             filled = filled * wanted[place]
             place -= 1

@@ -6,10 +6,12 @@ from typing import Final
 
 import torch
 
+from supple.expr import BoolExpr, Expr
+from supple.expr.real import Real
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.meta import TensorMeta
 
-Number = bool | int | float | complex
+Number = bool | int | float | complex | Expr | Real
 Operand = TensorMeta | Number
 
 _PROMOTED: Final = {
@@ -42,11 +44,11 @@ def category(dtype: DType) -> int:
 def number_dtype(value: Number) -> DType:
     """Return the type that a Python number has in promotion."""
     match value:
-        case bool():
+        case bool() | BoolExpr():
             return DType.BOOL
-        case int():
+        case int() | Expr():
             return DType.I64
-        case float():
+        case float() | Real():
             return default_dtype()
         case complex():
             return DType.C128 if default_dtype() is DType.F64 else DType.C64

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 import torch
 
 from supple.base.rules import Rules
-from supple.expr import Expr, as_expr
+from supple.expr import Expr, as_expr, either, equal
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, is_equal, printed
+from supple.shapes.decide import ONE, always, decide, generally, is_known, must_equal, printed
+from supple.shapes.env import active
 
 Size = Expr | int
 ShapeRule = Callable[..., object]
@@ -113,11 +114,10 @@ def broadcast(shapes: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
 
 def _joined(known: Sequence[Expr], shape: Sequence[Expr], dim: int, size: Expr) -> Expr:
     mine = known[dim]
-    if mine is size or size is ONE:
-        return mine
-    if mine is ONE:
-        return size
-    if is_equal(mine, size):
+    for one, other in ((size, mine), (mine, size)):
+        if fits(one, other) or _is_one(one, other):
+            return other
+    if must_equal(mine, size):
         return mine
     msg = (
         f"The size of tensor a ({mine}) must match the size of tensor b ({size}) at "
@@ -125,6 +125,41 @@ def _joined(known: Sequence[Expr], shape: Sequence[Expr], dim: int, size: Expr) 
         f" (shapes {printed(known)} and {printed(shape)})"
     )
     raise RuntimeError(msg)
+
+
+def fits(size: Expr, wanted: Expr) -> bool:
+    """Tell whether a size is `wanted` or 1, for all sizes that the facts allow."""
+    if size is wanted or size is ONE:
+        return True
+    if size.is_const and wanted.is_const:
+        return False
+    same, one = equal(size, wanted), equal(size, ONE)
+    return is_known(same) or (generally(one) and always(either(one, same)))
+
+
+def is_repeated(size: Expr, wanted: Expr) -> bool | None:
+    """Tell whether a size grows from 1 to `wanted`, or is the same number (False); None for neither."""
+    if size is wanted:
+        return False
+    if fits(size, wanted):
+        return size is ONE or generally(equal(size, ONE))
+    if _is_one(size, wanted):
+        return True
+    return False if must_equal(size, wanted) else None
+
+
+def _is_one(size: Expr, other: Expr) -> bool:
+    """Decide whether a size is 1 and the other is not.
+
+    Raises:
+        Undecided: the size may be 1, and is known at run time only.
+    """
+    env, one = active(), equal(size, ONE)
+    if one.is_const or env is None or not env.oblivious(one, otherwise=True):
+        return False
+    if env.is_backed(equal(size, other)) and not env.hint(size) == 1 != env.hint(other):
+        return False
+    return decide(one)
 
 
 def common_device(operands: Sequence[TensorMeta]) -> str:

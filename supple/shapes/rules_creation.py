@@ -10,8 +10,11 @@ from typing import cast
 
 import torch
 
+from supple.expr import Expr, as_expr, less, less_equal, not_equal
+from supple.expr.real import Real, ratio
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
+from supple.shapes.decide import ONE, ZERO, decide, exprs, hint, printed, real_number, requires
 from supple.shapes.layout import format_strides
 from supple.shapes.promote import Number, default_dtype, number_dtype
 from supple.shapes.rules import Size, as_dtype, aten, fresh, shape_rules
@@ -27,6 +30,10 @@ def _made(
     """Return a fresh tensor; `dtype` and the device of `like` (else the default device) yield to the
     options."""
     kind = as_dtype(cast("torch.dtype | None", options.get("dtype")), dtype)
+    if like is None and not all(requires(less_equal(ZERO, size)) for size in exprs(sizes)):
+        negative = next(size for size in exprs(sizes) if hint(size) < 0)
+        msg = f"Trying to create tensor with negative dimension {negative}: {printed(exprs(sizes))}"
+        raise RuntimeError(msg)
     made = fresh(sizes, kind, None, strides)
     device = cast("torch.device | str | None", options.get("device"))
     if device is not None:
@@ -75,67 +82,84 @@ def _(size: Sequence[Size], physical_layout: Sequence[int], **options: object) -
 
 
 @shape_rules.on(*aten("arange"))
-def _(end: float, **options: object) -> TensorMeta:
+def _(end: Number, **options: object) -> TensorMeta:
     """0, 1, ... below the end."""
     return _counted(0, end, 1, options)
 
 
 @shape_rules.on(*aten("arange.start"))
-def _(start: float, end: float, **options: object) -> TensorMeta:
+def _(start: Number, end: Number, **options: object) -> TensorMeta:
     """start, start + 1, ... below the end."""
     return _counted(start, end, 1, options)
 
 
 @shape_rules.on(*aten("arange.start_step"))
-def _(start: float, end: float, step: float = 1, **options: object) -> TensorMeta:
+def _(start: Number, end: Number, step: Number = 1, **options: object) -> TensorMeta:
     """start, start + step, ... before the end."""
     return _counted(start, end, step, options)
 
 
-def _counted(start: float, end: float, step: float, options: dict[str, object]) -> TensorMeta:
-    if step == 0:
+def _counted(start: Number, end: Number, step: Number, options: dict[str, object]) -> TensorMeta:
+    if isinstance(start, int | Expr) and isinstance(end, int | Expr) and isinstance(step, int | Expr):
+        dtype, distance, pace = DType.I64, as_expr(end) - as_expr(start), as_expr(step)
+    else:
+        dtype, (distance, pace) = default_dtype(), _steps(start, end, step)
+    if not requires(not_equal(pace, ZERO)):
         msg = "step must be nonzero"
         raise RuntimeError(msg)
-    if (step > 0 and start > end) or (step < 0 and start < end):
+    if not requires(less_equal(ZERO, distance) if decide(less(ZERO, pace)) else less_equal(distance, ZERO)):
         msg = "upper bound and lower bound inconsistent with step sign"
         raise RuntimeError(msg)
-    is_exact = all(isinstance(number, int) for number in (start, end, step))
-    count = -(-(end - start) // step) if is_exact else math.ceil((end - start) / step)
-    return _made((int(count),), DType.I64 if is_exact else default_dtype(), options)
+    return _made((-(-distance // pace),), dtype, options)
+
+
+def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:
+    """Return how far it is from start to end, and the step, both in a unit that makes them integers.
+
+    Where float arithmetic may round, sizes are specialised.
+    """
+    found = ratio(Real("/", (Real("-", (end, start)), step)))
+    if found is not None:
+        return found[0], as_expr(found[1])
+    first, last, pace = (real_number(item) for item in (start, end, step))
+    if not pace:
+        return ONE, ZERO
+    count = (last - first) / pace
+    return as_expr(math.ceil(count) if count >= 0 else -1), ONE
 
 
 @shape_rules.on(*aten("linspace"))
-def _(start: float, end: float, steps: int, **options: object) -> TensorMeta:
+def _(start: Number, end: Number, steps: Size, **options: object) -> TensorMeta:
     """`steps` numbers from start to end."""
     return _made((steps,), default_dtype(), options)
 
 
 @shape_rules.on(*aten("eye"))
-def _(n: int, **options: object) -> TensorMeta:
+def _(n: Size, **options: object) -> TensorMeta:
     """The identity matrix."""
     return _made((n, n), default_dtype(), options)
 
 
 @shape_rules.on(*aten("eye.m"))
-def _(n: int, m: int, **options: object) -> TensorMeta:
+def _(n: Size, m: Size, **options: object) -> TensorMeta:
     """Ones on the diagonal of an n by m matrix."""
     return _made((n, m), default_dtype(), options)
 
 
 @shape_rules.on(*aten("randint"))
-def _(high: int, size: Sequence[Size], **options: object) -> TensorMeta:
+def _(high: Size, size: Sequence[Size], **options: object) -> TensorMeta:
     """Integers unless a type is given."""
     return _made(size, DType.I64, options)
 
 
 @shape_rules.on(*aten("randint.low"))
-def _(low: int, high: int, size: Sequence[Size], **options: object) -> TensorMeta:
+def _(low: Size, high: Size, size: Sequence[Size], **options: object) -> TensorMeta:
     """Integers unless a type is given."""
     return _made(size, DType.I64, options)
 
 
 @shape_rules.on(*aten("randperm"))
-def _(n: int, **options: object) -> TensorMeta:
+def _(n: Size, **options: object) -> TensorMeta:
     """0 to n - 1, shuffled."""
     return _made((n,), DType.I64, options)
 

@@ -2,10 +2,20 @@
 
 from collections.abc import Sequence
 
-from supple.expr import Expr, as_expr
+from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ZERO, all_equal, is_equal, is_less, printed
+from supple.shapes.decide import (
+    ONE,
+    ZERO,
+    all_must_equal,
+    decide,
+    is_equal,
+    is_one,
+    must_equal,
+    printed,
+    requires,
+)
 from supple.shapes.errors import DataDependent
 from supple.shapes.layout import (
     channels_last_strides,
@@ -24,6 +34,7 @@ from supple.shapes.rules import (
     wrapped_dim,
     wrapped_dims,
 )
+from supple.shapes.rules_pointwise import expanded
 from supple.shapes.rules_view import sliced
 
 _INDICES = (DType.I64, DType.I32, DType.BOOL, DType.U8)
@@ -54,7 +65,7 @@ def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
         raise IndexError(msg)
     place = wrapped_dim(dim, self.rank)
     sizes = list(self.sizes)
-    if not sizes and not is_equal(index.numel, as_expr(1)):
+    if not sizes and not must_equal(index.numel, ONE):
         msg = f"index_select(): Index to scalar can have only 1 value, got {index.numel} value(s)"
         raise RuntimeError(msg)
     if sizes:
@@ -73,7 +84,7 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = Fals
         msg = "Index tensor must have the same number of dimensions as input tensor"
         raise RuntimeError(msg)
     for d in range(index.rank if self.rank else 0):
-        if d != place and is_less(self.sizes[d], index.sizes[d]):
+        if d != place and not requires(less_equal(index.sizes[d], self.sizes[d])):
             msg = (
                 f"Size does not match at dimension {d} expected index {printed(index.sizes)} to be no larger "
                 f"than self {printed(self.sizes)} apart from dimension {place}"
@@ -200,14 +211,13 @@ def _others(rank: int, dims: Sequence[int]) -> list[int]:
 def _placed_index(index: TensorMeta, shape: Sequence[Expr], before: int, after: int) -> TensorMeta:
     """Return an index tensor as it takes part in the loop: size 1 in the dimensions that are not indexed."""
     missing = len(shape) - index.rank
-    one = as_expr(1)
     wide = tuple(
         ZERO
-        if d < missing or (index.sizes[d - missing] is one and shape[d] is not one)
+        if d < missing or (is_one(index.sizes[d - missing]) and shape[d] is not ONE)
         else index.strides[d - missing]
         for d in range(len(shape))
     )
-    sizes = ((one,) * before, tuple(shape), (one,) * after)
+    sizes = ((ONE,) * before, tuple(shape), (ONE,) * after)
     strides = ((ZERO,) * before, wide, (ZERO,) * after)
     return TensorMeta(
         tuple(s for part in sizes for s in part), tuple(s for part in strides for s in part), index.dtype
@@ -229,7 +239,8 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     dtype = tensors[0].dtype
     for tensor in tensors[1:]:
         dtype = promoted(dtype, tensor.dtype)
-    real = [tensor for tensor in tensors if not (tensor.rank == 1 and tensor.sizes[0] is ZERO)]
+    highest = max(tensor.rank for tensor in tensors)
+    real = [tensor for tensor in tensors if not _is_left_out(tensor, highest)]
     if any(not tensor.rank for tensor in tensors):
         msg = "zero-dimensional tensor cannot be concatenated"
         raise RuntimeError(msg)
@@ -245,12 +256,19 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     return fresh(sizes, dtype, first, _joined_strides(real, sizes))
 
 
+def _is_left_out(tensor: TensorMeta, highest_rank: int) -> bool:
+    """Tell whether a tensor has rank 1 and no elements; among others of rank 1 that makes no difference."""
+    if tensor.rank != 1:
+        return False
+    return tensor.sizes[0] is ZERO or (highest_rank > 1 and is_equal(tensor.sizes[0], ZERO))
+
+
 def _check_joint(first: TensorMeta, tensor: TensorMeta, dim: int) -> None:
     if first.rank != tensor.rank:
         msg = f"Tensors must have same number of dimensions: got {first.rank} and {tensor.rank}"
         raise RuntimeError(msg)
     for d, (mine, theirs) in enumerate(zip(first.sizes, tensor.sizes, strict=True)):
-        if d != dim and not is_equal(mine, theirs):
+        if d != dim and not must_equal(mine, theirs):
             msg = (
                 f"Sizes of tensors must match except in dimension {dim}. Expected size {mine} but got size "
                 f"{theirs} for tensor in the list."
@@ -275,7 +293,7 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     dtype = first.dtype
     for tensor in tensors:
         dtype = promoted(dtype, tensor.dtype)
-        if not all_equal(first.sizes, tensor.sizes):
+        if not all_must_equal(first.sizes, tensor.sizes):
             msg = (
                 f"stack expects each tensor to be equal size, but got {printed(first.sizes)} at entry 0 and "
                 f"{printed(tensor.sizes)}"
@@ -304,13 +322,13 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
     for place in range(len(pad) // 2):
         dim = self.rank - 1 - place
         sizes[dim] = sizes[dim] + as_expr(pad[2 * place]) + as_expr(pad[2 * place + 1])
-        if is_less(sizes[dim], ZERO):
+        if not requires(less_equal(ZERO, sizes[dim])):
             msg = (
                 f"The input size {self.sizes[dim]}, plus negative padding {pad[2 * place]} and "
                 f"{pad[2 * place + 1]}, resulted in a negative output size, which is invalid."
             )
             raise RuntimeError(msg)
-    if not any(is_less(ZERO, as_expr(amount)) for amount in pad):
+    if all(decide(less_equal(as_expr(amount), ZERO)) for amount in pad):
         cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
         return fresh(sizes, self.dtype, self, format_strides(cropped, None))
     last = is_channels_last_like(self.sizes, self.strides)
@@ -348,7 +366,7 @@ def _(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
     if missing < 0:
         msg = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         raise RuntimeError(msg)
-    sizes = (*(as_expr(1),) * missing, *self.sizes)
+    sizes = (*(ONE,) * missing, *self.sizes)
     wide = [size * as_expr(count) for size, count in zip(sizes, repeats, strict=True)]
     return fresh(wide, self.dtype, self)
 
@@ -366,7 +384,7 @@ def _(
     place = wrapped_dim(dim, self.rank)
     _, count = sliced(self.sizes[place], start, end, step[0] if step else 1)
     expected = tuple(count if d == place else size for d, size in enumerate(self.sizes))
-    if not all_equal(expected, src.sizes):
+    if not all_must_equal(expected, src.sizes):
         msg = f"expected src to have a size equal to the slice of self. src size = {printed(src.sizes)}"
         raise RuntimeError(msg)
     return _copied(self)
@@ -417,7 +435,7 @@ def _(
     count = as_expr(k)
     require_number("topk", self.dtype)
     sizes = list(self.sizes)
-    if is_less(sizes[place] if sizes else as_expr(1), count):
+    if not requires(less_equal(count, sizes[place] if sizes else ONE)):
         msg = "selected index k out of range"
         raise RuntimeError(msg)
     if sizes:
@@ -428,12 +446,7 @@ def _(
 @shape_rules.on(*aten("copy"))
 def _(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     """A tensor like the first with the elements of the second, broadcast and converted."""
-    if broadcast((self.sizes, src.sizes)) != self.sizes:
-        msg = (
-            f"The expanded size of the tensor must match: cannot copy {printed(src.sizes)} into "
-            f"{printed(self.sizes)}"
-        )
-        raise RuntimeError(msg)
+    expanded(src, self.sizes)
     return _copied(self)
 
 

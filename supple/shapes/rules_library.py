@@ -1,13 +1,15 @@
 """Shape rules of what stays a library call: matrix products, convolutions, pooling, attention."""
 
 from collections.abc import Sequence
+from typing import cast
 
-from supple.expr import Expr, as_expr
+from supple.expr import Expr, as_expr, less, minimum
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import all_equal, is_equal, printed
+from supple.shapes.decide import ZERO, all_must_equal, exprs, must_equal, printed, requires
 from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
-from supple.shapes.rules import Size, aten, broadcast, fresh, require_float, require_number, shape_rules
+from supple.shapes.rules import Size, aten, fresh, require_float, require_number, shape_rules
+from supple.shapes.rules_pointwise import expanded
 
 
 def _require_rank(tensor: TensorMeta, rank: int, text: str) -> None:
@@ -29,7 +31,7 @@ def product_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, Expr]:
     """
     _require_rank(left, 2, "mat1 must be a matrix")
     _require_rank(right, 2, "mat2 must be a matrix")
-    if not is_equal(left.sizes[1], right.sizes[0]):
+    if not must_equal(left.sizes[1], right.sizes[0]):
         msg = (
             f"mat1 and mat2 shapes cannot be multiplied ({left.sizes[0]}x{left.sizes[1]} and "
             f"{right.sizes[0]}x{right.sizes[1]})"
@@ -50,15 +52,9 @@ def _(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
 def _(self: TensorMeta, mat1: TensorMeta, mat2: TensorMeta, **_factors: object) -> TensorMeta:
     """(n, k) by (k, m), plus what broadcasts to (n, m)."""
     sizes = product_sizes(mat1, mat2)
-    _require_broadcast(self, sizes)
+    expanded(self, sizes)
     _require_dtype(self, mat1)
     return fresh(sizes, mat1.dtype, mat1)
-
-
-def _require_broadcast(tensor: TensorMeta, sizes: Sequence[Expr]) -> None:
-    if broadcast((tensor.sizes, sizes)) != tuple(sizes):
-        msg = f"The expanded size of the tensor must match: {printed(tensor.sizes)} to {printed(sizes)}"
-        raise RuntimeError(msg)
 
 
 @shape_rules.on(*aten("bmm"))
@@ -71,14 +67,14 @@ def _(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
 def _(self: TensorMeta, batch1: TensorMeta, batch2: TensorMeta, **_factors: object) -> TensorMeta:
     """(b, n, k) by (b, k, m), plus what broadcasts to (b, n, m)."""
     sizes = _batched_sizes(batch1, batch2)
-    _require_broadcast(self, sizes)
+    expanded(self, sizes)
     return fresh(sizes, batch1.dtype, batch1)
 
 
 def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
     _require_rank(left, 3, "batch1 must be a 3D tensor")
     _require_rank(right, 3, "batch2 must be a 3D tensor")
-    if not (is_equal(left.sizes[0], right.sizes[0]) and is_equal(left.sizes[2], right.sizes[1])):
+    if not (must_equal(left.sizes[0], right.sizes[0]) and must_equal(left.sizes[2], right.sizes[1])):
         msg = (
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{left.sizes[0]}, {left.sizes[2]}] "
@@ -93,7 +89,7 @@ def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
 @shape_rules.on(*aten("mv"))
 def _(self: TensorMeta, vec: TensorMeta) -> TensorMeta:
     """(n, k) by (k)."""
-    if self.rank != 2 or vec.rank != 1 or not is_equal(self.sizes[1], vec.sizes[0]):
+    if self.rank != 2 or vec.rank != 1 or not must_equal(self.sizes[1], vec.sizes[0]):
         msg = f"size mismatch, got input {printed(self.sizes)}, vec {printed(vec.sizes)}"
         raise RuntimeError(msg)
     _require_dtype(self, vec)
@@ -103,7 +99,7 @@ def _(self: TensorMeta, vec: TensorMeta) -> TensorMeta:
 @shape_rules.on(*aten("dot", "vdot"))
 def _(self: TensorMeta, tensor: TensorMeta) -> TensorMeta:
     """(k) by (k)."""
-    if self.rank != 1 or tensor.rank != 1 or not all_equal(self.sizes, tensor.sizes):
+    if self.rank != 1 or tensor.rank != 1 or not all_must_equal(self.sizes, tensor.sizes):
         msg = f"inconsistent tensor size, expected 1D tensors of one size, got {self} and {tensor}"
         raise RuntimeError(msg)
     _require_dtype(self, tensor)
@@ -118,7 +114,7 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
     spatial = weight.rank - 2
     per_dim = (_per_dim(item, spatial) for item in (stride, padding, dilation, output_padding))
     steps, pads, spreads, extras = per_dim
-    assert isinstance(groups, int), f"groups {groups!r}"
+    assert isinstance(groups, int | Expr), f"groups {groups!r}"
     _check_convolution(input, weight, groups, is_transposed=bool(is_transposed))
     batch = input.sizes[:1] if input.rank == weight.rank else ()
     places: list[Expr] = []
@@ -129,6 +125,12 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
             places.append((size - 1) * steps[dim] - 2 * pads[dim] + reach + extras[dim] + 1)
         else:
             places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
+        if not requires(less(ZERO, places[-1])):
+            msg = (
+                f"Calculated padded input size per channel: ({size + 2 * pads[dim]}). Kernel size: "
+                f"({reach + 1}). Kernel size can't be greater than actual input size"
+            )
+            raise RuntimeError(msg)
     channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
     sizes = (*batch, channels, *places)
     return fresh(sizes, input.dtype, input, _convolved_strides(input, weight, sizes))
@@ -156,18 +158,18 @@ def _as_image(tensor: TensorMeta) -> TensorMeta:
     )
 
 
-def _per_dim(numbers: object, count: int) -> list[int]:
+def _per_dim(numbers: object, count: int) -> tuple[Expr, ...]:
     assert isinstance(numbers, list | tuple), f"one number per dimension, not {numbers!r}"
-    found = [int(number) for number in numbers]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # schema: int[]
+    found = exprs(cast("Sequence[Size]", numbers))
     return found * count if len(found) == 1 else found
 
 
-def _check_convolution(input: TensorMeta, weight: TensorMeta, groups: int, *, is_transposed: bool) -> None:
+def _check_convolution(input: TensorMeta, weight: TensorMeta, groups: Size, *, is_transposed: bool) -> None:
     if input.rank != weight.rank:
         msg = f"Expected {weight.rank}D input to convolution, but got input of size: {printed(input.sizes)}"
         raise RuntimeError(msg)
     wanted = weight.sizes[0] if is_transposed else weight.sizes[1] * groups
-    if not is_equal(input.sizes[1], wanted):
+    if not must_equal(input.sizes[1], wanted):
         msg = (
             f"Given groups={groups}, weight of size {printed(weight.sizes)}, expected input"
             f"{printed(input.sizes)} to have {wanted} channels, but got {input.sizes[1]} channels instead"
@@ -184,11 +186,8 @@ Numbers = Sequence[int]
 def _pooled(size: Expr, window: int, step: int, pad: int, spread: int = 1, *, ceil_mode: bool) -> Expr:
     """Return the number of places of a window; with ceil_mode the last may reach over the end, not start
     there."""
-    free = size.value + 2 * pad - spread * (window - 1) - 1
-    if not ceil_mode:
-        return as_expr(free // step + 1)
-    count = -(-free // step) + 1
-    return as_expr(count - 1 if (count - 1) * step >= size.value + pad else count)
+    free = size + (2 * pad - spread * (window - 1) - 1)
+    return minimum(-(-free // step) + 1, -(-(size + pad) // step)) if ceil_mode else free // step + 1
 
 
 def _pair(numbers: Numbers) -> tuple[int, int]:
@@ -248,7 +247,7 @@ def _require_image(tensor: TensorMeta, error: type[Exception]) -> None:
 
 
 def _windows(tensor: TensorMeta, height: Expr, width: Expr) -> TensorMeta:
-    if height.value < 1 or width.value < 1:
+    if not all(requires(less(ZERO, size)) for size in (height, width)):
         msg = f"Calculated output size: ({height}x{width}). Output size is too small"
         raise RuntimeError(msg)
     sizes = (*tensor.sizes[:-2], height, width)

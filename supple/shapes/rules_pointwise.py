@@ -6,10 +6,10 @@ from typing import Final, cast
 
 import torch
 
-from supple.expr import Expr
+from supple.expr import BoolExpr, Expr
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ONE, ZERO, printed
+from supple.shapes.decide import ONE, ZERO, must_equal, printed
 from supple.shapes.layout import format_strides, pointwise_strides, preserved_strides
 from supple.shapes.promote import Operand, category, float_dtype, real_dtype, result_dtype
 from supple.shapes.rules import (
@@ -18,6 +18,7 @@ from supple.shapes.rules import (
     broadcast,
     common_device,
     fresh,
+    is_repeated,
     require_float,
     require_number,
     shape_rules,
@@ -171,7 +172,10 @@ def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
 
 
 def _difference(operands: tuple[Operand, Operand]) -> TensorMeta:
-    if any(isinstance(x, bool) or (isinstance(x, TensorMeta) and x.dtype is DType.BOOL) for x in operands):
+    if any(
+        isinstance(x, bool | BoolExpr) or (isinstance(x, TensorMeta) and x.dtype is DType.BOOL)
+        for x in operands
+    ):
         msg = "Subtraction, the `-` operator, with a bool tensor is not supported. Use `^` or logical_xor."
         raise RuntimeError(msg)
     return pointwise(operands, result_dtype(operands))
@@ -300,7 +304,8 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
         mine = operand.sizes[old] if old >= 0 else ONE
         step = operand.strides[old] if old >= 0 else sizes[dim + 1] * strides[-1]
         if mine is not sizes[dim]:
-            if mine is not ONE:
+            grows = is_repeated(mine, sizes[dim])
+            if grows is None:
                 msg = (
                     f"The expanded size of the tensor ({sizes[dim]}) must match the "
                     f"existing size ({mine}) at "
@@ -308,7 +313,7 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
                     f"Tensor sizes: {printed(operand.sizes)}"
                 )
                 raise RuntimeError(msg)
-            step = ZERO
+            step = ZERO if grows else step
         strides.append(step)
     return TensorMeta(tuple(sizes), tuple(reversed(strides)), operand.dtype, operand.device, operand.offset)
 
@@ -342,7 +347,7 @@ def _(self: TensorMeta, dim: int = -1) -> TensorMeta:
     """The first half times the sigmoid of the second."""
     require_float("glu_cpu", self.dtype)
     place = dim % self.rank
-    if self.sizes[place].value % 2:
+    if not must_equal(self.sizes[place] % 2, ZERO):
         msg = f"Halving dimension must be even, but dimension {place} is size {self.sizes[place]}"
         raise RuntimeError(msg)
     half = list(self.sizes)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import torch
 
-from supple.expr import Expr
+from supple.expr import Expr, less
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ONE, ZERO
+from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal, printed, requires
 from supple.shapes.layout import (
     channels_last_strides,
     is_channels_last,
@@ -17,6 +17,7 @@ from supple.shapes.layout import (
 )
 from supple.shapes.promote import category, float_dtype, real_dtype
 from supple.shapes.rules import (
+    Size,
     as_dtype,
     aten,
     fresh,
@@ -99,15 +100,19 @@ def _(
 @shape_rules.on(*aten("amax", "amin"))
 def _(self: TensorMeta, dim: Dims = (), keepdim: bool = False) -> TensorMeta:
     """The operand's type; an empty dimension has no largest element."""
-    if not dim and ZERO in self.sizes:
+    if not dim and not _has_elements(self, range(self.rank)):
         msg = "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify it with 'dim'."
         raise RuntimeError(msg)
     _require_elements(self, reduced_dims(dim, self.rank))
     return reduced(self, dim, self.dtype, keepdim=keepdim)
 
 
+def _has_elements(tensor: TensorMeta, dims: Sequence[int]) -> bool:
+    return all(requires(less(ZERO, tensor.sizes[dim])) for dim in dims)
+
+
 def _require_elements(tensor: TensorMeta, dims: Sequence[int]) -> None:
-    if any(tensor.sizes[dim] is ZERO for dim in dims):
+    if not _has_elements(tensor, dims):
         msg = "Expected reduction dim to have non-zero size."
         raise IndexError(msg)
 
@@ -132,7 +137,7 @@ def _(self: TensorMeta, dim: Dims = None, keepdim: bool = False) -> TensorMeta:
 @shape_rules.on(*aten("max", "min"))
 def _(self: TensorMeta) -> TensorMeta:
     """One element."""
-    if ZERO in self.sizes:
+    if not _has_elements(self, range(self.rank)):
         msg = "max(): Expected reduction dim to be specified for input.numel() == 0."
         raise RuntimeError(msg)
     return fresh((), self.dtype, self)
@@ -224,7 +229,7 @@ def _(self: TensorMeta, dim: int, half_to_float: bool = False) -> TensorMeta:
 @shape_rules.on(*aten("native_layer_norm"))
 def _(
     input: TensorMeta,
-    normalized_shape: Sequence[int],
+    normalized_shape: Sequence[Size],
     weight: TensorMeta | None,
     bias: TensorMeta | None,
     eps: float,
@@ -233,14 +238,14 @@ def _(
     require_float("LayerNormKernelImpl", input.dtype)
     count = len(normalized_shape)
     outer, inner = input.sizes[: input.rank - count], input.sizes[input.rank - count :]
-    if tuple(size.value for size in inner) != tuple(normalized_shape) or not count:
+    if not count or not all_must_equal(inner, exprs(normalized_shape)):
         msg = (
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, normalized_shape))}], but got input of size{[s.value for s in input.sizes]}"
+            f"{', '.join(map(str, normalized_shape))}], but got input of size{printed(input.sizes)}"
         )
         raise RuntimeError(msg)
     for name, item in (("weight", weight), ("bias", bias)):
-        if item is not None and item.sizes != inner:
+        if item is not None and not all_must_equal(item.sizes, inner):
             msg = f"Expected {name} to be of same shape as normalized_shape, but got {item}"
             raise RuntimeError(msg)
     given = weight if weight is not None else bias
@@ -251,15 +256,15 @@ def _(
 
 @shape_rules.on(*aten("native_group_norm"))
 def _(
-    input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *numbers: int
+    input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *numbers: Size
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor, the mean and the reciprocal deviation of each group."""
     require_float("GroupNormKernelImpl", input.dtype)
-    batch, channels, _, group = numbers[:4]
-    if channels % group:
+    batch, channels, _, group = exprs(numbers[:4])
+    if not must_equal(channels % group, ZERO):
         msg = (
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{[s.value for s in input.sizes]} and num_groups={group}"
+            f"{printed(input.sizes)} and num_groups={group}"
         )
         raise RuntimeError(msg)
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
@@ -315,7 +320,7 @@ def _(
     if self.rank not in (1, 2):
         msg = "input tensor should be 1D or 2D"
         raise RuntimeError(msg)
-    if target.rank > 1 or (self.rank == 2 and target.sizes != self.sizes[:1]):
+    if target.rank > 1 or (self.rank == 2 and not all_must_equal(target.sizes, self.sizes[:1])):
         msg = f"size mismatch (got input: {self}, target: {target})"
         raise RuntimeError(msg)
     shape = self.sizes[:1] if reduction == 0 and self.rank == 2 else ()

@@ -1,13 +1,28 @@
 """Shape rules of views: other sizes, strides and offset over the same storage."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 
-from supple.expr import Expr, as_expr
+from supple.expr import Expr, as_expr, less, less_equal, maximum, minimum, negate, not_equal
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ONE, ZERO, exprs, is_equal, printed
+from supple.shapes.decide import (
+    ONE,
+    ZERO,
+    current,
+    decide,
+    exprs,
+    hint,
+    is_backed,
+    is_equal,
+    is_known,
+    must_equal,
+    number,
+    printed,
+    requires,
+)
 from supple.shapes.layout import numel, view_strides
 from supple.shapes.rules import Size, aten, shape_rules, view_of, wrapped_dim, wrapped_dims
 from supple.shapes.rules_pointwise import expanded
@@ -24,6 +39,10 @@ def _(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     """The same elements in row-major order; -1 stands for what is left."""
     wanted = inferred_sizes(self, size)
     strides = view_strides(self.sizes, self.strides, wanted)
+    if strides is None and not self.is_static:
+        sizes = tuple(as_expr(number(s)) if is_backed(s) and hint(s) < 2 else s for s in self.sizes)
+        simpler = (tuple(map(current, found)) for found in (sizes, self.strides, wanted))
+        strides = view_strides(*simpler)
     if strides is None:
         msg = (
             "view size is not compatible with input tensor's size and stride (at least one "
@@ -48,7 +67,7 @@ def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]
         msg = "only one dimension can be inferred"
         raise RuntimeError(msg)
     rest = numel([item for dim, item in enumerate(wanted) if dim not in holes])
-    if holes and rest is ZERO:
+    if holes and not requires(not_equal(rest, ZERO)):
         msg = (
             f"cannot reshape tensor of 0 elements into shape {printed(wanted)} because the "
             "unspecified dimension "
@@ -57,10 +76,10 @@ def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]
         raise RuntimeError(msg)
     if holes:
         sizes = list(wanted)
-        sizes[holes[0]] = total // rest
+        sizes[holes[0]] = current(total // rest)
         wanted = tuple(sizes)
         rest = numel(wanted)
-    if not is_equal(rest, total):
+    if not must_equal(rest, total):
         msg = f"shape '{printed(exprs(size))}' is invalid for input of size {total}"
         raise RuntimeError(msg)
     return wanted
@@ -193,15 +212,35 @@ def _(
     return view_of(self, sizes, strides, offset)
 
 
+#: Bounds from here on are those of a slice without an end.
+UNBOUNDED: Final = 2**62
+
+
 def sliced(size: Expr, start: Size | None, end: Size | None, step: int) -> tuple[Expr, Expr]:
-    """Return the first index and the number of elements of a slice of a dimension of this size."""
-    if (start is None or start == 0) and (end is None or as_expr(end) is size):
-        return ZERO, (size + (step - 1)) // step
-    limit = size.value
-    first, last, _ = slice(
-        None if start is None else as_expr(start).value, None if end is None else as_expr(end).value, step
-    ).indices(limit)
-    return as_expr(first), as_expr(max(0, (last - first + step - 1) // step))
+    """Return the first index and the number of elements of a slice of a dimension of this size.
+
+    The first index is clamped for numbers only: where it is beyond the size, there is no element.
+    """
+    low = ZERO if start is None else _from_front(as_expr(start), size)
+    high = size if end is None or as_expr(end) is size else _from_front(as_expr(end), size)
+    high = size if high.is_const and high.value >= UNBOUNDED else minimum(high, size)
+    if is_known(less_equal(ZERO, low)):
+        first, count = low, maximum(high - low, 0)
+    else:
+        first, count = maximum(low, 0), maximum(minimum(high - low, high), 0)
+    if size.is_const:
+        first = minimum(first, size)
+    return first, (count + (step - 1)) // step
+
+
+def _from_front(index: Expr, size: Expr) -> Expr:
+    """Return an index with a negative one counted from the end; not clamped."""
+    is_positive = less_equal(ZERO, index)
+    if is_known(is_positive) or (is_backed(index) and decide(is_positive)):
+        return index
+    if is_backed(index) or is_known(negate(is_positive)):
+        return index + size
+    return index + size * minimum(maximum(-index, 0), 1)
 
 
 @shape_rules.on(*aten("select.int"))
@@ -212,16 +251,14 @@ def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
         raise IndexError(msg)
     place = wrapped_dim(dim, self.rank)
     size, where = self.sizes[place], as_expr(index)
-    if where.is_const and size.is_const and not -size.value <= where.value < size.value:
+    if not (requires(less_equal(-size, where)) and requires(less(where, size))):
         msg = (
             f"select(): index {index} out of range for tensor of size {printed(self.sizes)} at "
             f"dimension {place}"
         )
         raise IndexError(msg)
-    if where.is_const and where.value < 0:
-        where = where + size
     kept = [d for d in range(self.rank) if d != place]
-    offset = self.offset + self.strides[place] * where
+    offset = self.offset + self.strides[place] * _from_front(where, size)
     return view_of(self, [self.sizes[d] for d in kept], [self.strides[d] for d in kept], offset)
 
 
@@ -243,14 +280,16 @@ def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
         msg = "split expects at least a 1-dimensional tensor"
         raise RuntimeError(msg)
     place = wrapped_dim(dim, self.rank)
-    size, length = self.sizes[place].value, as_expr(split_size).value
-    if length < 0 or (length == 0 and size):
+    size, length = self.sizes[place], as_expr(split_size)
+    if hint(length) < 0 or (hint(size) and not hint(length)):
         msg = f"split expects split_size be non-negative, but got split_size={length}"
         raise RuntimeError(msg)
-    count = max((size + length - 1) // length, 1) if length else 1
-    return _parts(
-        self, place, exprs(min(length, size - i * length) if length else size for i in range(count))
-    )
+    # The number of pieces is guarded, not the size.
+    before = -(-hint(size) // hint(length)) - 1 if hint(size) else 0
+    decide(less_equal(size, length * (before + 1)))
+    if before:
+        decide(less(length * before, size))
+    return _parts(self, place, [*(length,) * before, size - length * before])
 
 
 @shape_rules.on(*aten("split_with_sizes"))
@@ -259,7 +298,7 @@ def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[Tenso
     place = wrapped_dim(dim, self.rank)
     lengths = exprs(split_sizes)
     total = sum((length for length in lengths), ZERO)
-    if not is_equal(total, self.sizes[place]):
+    if not must_equal(total, self.sizes[place]):
         msg = (
             f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[place]} "
             "(input tensor's size at "
@@ -280,7 +319,7 @@ def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
     sizes, strides = [self.sizes[d] for d in kept], [self.strides[d] for d in kept]
     return [
         view_of(self, sizes, strides, self.offset + self.strides[place] * i)
-        for i in range(self.sizes[place].value)
+        for i in range(number(self.sizes[place]))
     ]
 
 
@@ -291,15 +330,15 @@ def _(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     if first == second:
         msg = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
         raise RuntimeError(msg)
-    rows, columns = self.sizes[first].value, self.sizes[second].value
-    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    rows, columns = self.sizes[first], self.sizes[second]
+    length = maximum(minimum(rows, columns - offset) if offset >= 0 else minimum(rows + offset, columns), 0)
     skipped = self.strides[second] * offset if offset >= 0 else self.strides[first] * -offset
     kept = [d for d in range(self.rank) if d not in (first, second)]
     return view_of(
         self,
         [*(self.sizes[d] for d in kept), length],
         [*(self.strides[d] for d in kept), self.strides[first] + self.strides[second]],
-        self.offset + skipped if length else self.offset,
+        self.offset if length is ZERO else self.offset + skipped,
     )
 
 
@@ -307,8 +346,8 @@ def _(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
 def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
     """Windows of a dimension; the place in the window becomes the last dimension."""
     place = wrapped_dim(dimension, self.rank)
-    length = self.sizes[place].value if self.rank else 1
-    if size > length:
+    length = self.sizes[place] if self.rank else ONE
+    if not requires(less_equal(as_expr(size), length)):
         msg = f"maximum size for tensor at dimension {place} is {length} but size is {size}"
         raise RuntimeError(msg)
     if step <= 0:
@@ -317,5 +356,5 @@ def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
     inner = self.strides[place] if self.rank else ONE
     sizes, strides = list(self.sizes), list(self.strides)
     if self.rank:
-        sizes[place], strides[place] = as_expr((length - size) // step + 1), inner * step
+        sizes[place], strides[place] = (length - size) // step + 1, inner * step
     return view_of(self, [*sizes, size], [*strides, inner])
