@@ -1,16 +1,20 @@
 """Builds an ATen graph node by node, with fresh names and the metadata of each result."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cmp_to_key
 from types import MappingProxyType
 from typing import Final, cast
 
 import torch
 
 from supple.base.errors import Where
+from supple.expr import Expr
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg, meta_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, op_named
+from supple.shapes.decide import ONE
 from supple.shapes.infer import infer
+from supple.shapes.layout import generally_equal, generally_less
 
 _NO_KWARGS: Final[Mapping[str, Arg]] = MappingProxyType({})
 
@@ -95,9 +99,7 @@ class Builder:
         if wanted.is_contiguous:
             return self.emit("aten.clone.default", (var,), {"memory_format": torch.contiguous_format})
         rank = wanted.rank
-        order = sorted(
-            range(rank), key=lambda dim: (-wanted.strides[dim].value, -wanted.sizes[dim].value, dim)
-        )
+        order = outermost_first(wanted.sizes, wanted.strides)
         turned = self.emit("aten.permute.default", (var, order))
         copied = self.emit("aten.clone.default", (turned,), {"memory_format": torch.contiguous_format})
         return self.emit("aten.permute.default", (copied, [order.index(dim) for dim in range(rank)]))
@@ -108,10 +110,19 @@ class Builder:
 
 
 def _same_layout(mine: TensorMeta, wanted: TensorMeta) -> bool:
-    if mine.strides == wanted.strides:
-        return True
-    one = 1
-    return all(
-        (size.is_const and size.value == one) or left is right
+    return mine.strides == wanted.strides or all(
+        size is ONE or generally_equal(left, right)
         for size, left, right in zip(wanted.sizes, mine.strides, wanted.strides, strict=True)
     )
+
+
+def outermost_first(sizes: Sequence[Expr], strides: Sequence[Expr]) -> list[int]:
+    """Return the dimensions of a dense layout from the one with the largest stride to that with the least."""
+
+    def compare(left: int, right: int) -> int:
+        for numbers in (strides, sizes):
+            if not generally_equal(numbers[left], numbers[right]):
+                return 1 if generally_less(numbers[left], numbers[right]) else -1
+        return left - right
+
+    return sorted(range(len(sizes)), key=cmp_to_key(compare))

@@ -1,12 +1,13 @@
 """How the results of a functional graph become what the captured graph returns: writes, aliases,
 constants."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never, cast
 
 import torch
 
+from supple.expr import Expr
 from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 
@@ -78,12 +79,14 @@ class Convention:
         outputs: one for each output of the captured graph.
         mutations: writes to inputs, done before outputs are made, in this order. They hold only for inputs
         that share memory with no other input: `shares_memory` tells.
+        sizes: which outputs of the functional graph are the symbolic sizes, strides and offsets of views.
     """
 
     inputs: int
     constants: tuple[torch.Tensor, ...]
     outputs: tuple[Output, ...]
     mutations: tuple[Mutation, ...] = ()
+    sizes: Mapping[Expr, int] = field(default_factory=dict[Expr, int])
 
     @property
     def is_plain(self) -> bool:
@@ -109,6 +112,8 @@ class Split:
 
 
 Runner = Callable[..., Sequence[object]]
+#: (inputs and constants, results of the functional graph, outputs made so far) -> an output.
+Maker = Callable[[Sequence[object], Sequence[object], Sequence[object]], object]
 
 
 def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
@@ -120,51 +125,63 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
     """
     if convention.is_plain:
         return run
+    makers = [_maker(output, convention.sizes) for output in convention.outputs]
 
     def call(*inputs: object) -> Sequence[object]:
         if convention.mutations and shares_memory(convention, inputs):
             return eager(*inputs)
-        results = run(*inputs, *convention.constants)
+        inputs = (*inputs, *convention.constants)
+        results = run(*inputs)
+        made: list[object] = []
         with torch.no_grad():
             for mutation in convention.mutations:
                 target = cast("torch.Tensor", inputs[mutation.input])
                 target.copy_(cast("torch.Tensor", results[mutation.index]))
-            return made_outputs(convention, (*inputs, *convention.constants), results)
+            for maker in makers:
+                made.append(maker(inputs, results, made))
+        return tuple(made)
 
     return call
 
 
-def made_outputs(
-    convention: Convention, inputs: Sequence[object], results: Sequence[object]
-) -> tuple[object, ...]:
-    """Return the captured graph's outputs from the functional graph's results."""
-    made: list[object] = []
-    for output in convention.outputs:
-        match output:
-            case Result():
-                made.append(results[output.index])
-            case InputItself():
-                made.append(inputs[output.index])
-            case ViewOfInput():
-                made.append(_view(inputs[output.index], output.meta))
-            case ViewOfResult():
-                made.append(_view(results[output.index], output.meta))
-            case SameAs():
-                made.append(made[output.index])
-            case Plain():
-                made.append(output.value)
-            case _:
-                assert_never(output)
-    return tuple(made)
+def _maker(output: Output, sizes: Mapping[Expr, int]) -> Maker:
+    """Return what makes an output of the captured graph in each call."""
+    match output:
+        case Result(index):
+            return lambda _inputs, results, _made: results[index]
+        case InputItself(index):
+            return lambda inputs, _results, _made: inputs[index]
+        case ViewOfInput(index, meta):
+            view = _viewer(meta, sizes)
+            return lambda inputs, results, _made: view(inputs[index], results)
+        case ViewOfResult(index, meta):
+            view = _viewer(meta, sizes)
+            return lambda _inputs, results, _made: view(results[index], results)
+        case SameAs(index):
+            return lambda _inputs, _results, made: made[index]
+        case Plain(value):
+            return lambda _inputs, _results, _made: value
+        case _:
+            assert_never(output)
 
 
-def _view(base: object, meta: TensorMeta) -> torch.Tensor:
-    assert isinstance(base, torch.Tensor), f"a view of {base}"
-    return base.as_strided(
-        [size.value for size in meta.sizes],
-        [stride.value for stride in meta.strides],
-        base.storage_offset() + meta.offset.value,
-    )
+def _viewer(
+    meta: TensorMeta, places: Mapping[Expr, int]
+) -> Callable[[object, Sequence[object]], torch.Tensor]:
+    """Return a function (base, results) -> the view of the base."""
+    numbers = (*meta.sizes, *meta.strides, meta.offset)
+    fixed = [number.value if number.is_const else 0 for number in numbers]
+    computed = [(at, places[number]) for at, number in enumerate(numbers) if not number.is_const]
+    rank = meta.rank
+
+    def view(base: object, results: Sequence[object]) -> torch.Tensor:
+        assert isinstance(base, torch.Tensor), f"a view of {base}"
+        now = fixed.copy() if computed else fixed
+        for at, place in computed:
+            now[at] = cast("int", results[place])
+        return base.as_strided(now[:rank], now[rank:-1], base.storage_offset() + now[-1])
+
+    return view
 
 
 def shares_memory(convention: Convention, inputs: Sequence[object]) -> bool:

@@ -4,7 +4,7 @@ eager."""
 import math
 from collections.abc import Callable
 
-from supple.autograd.lowering import Lowering, decompositions
+from supple.autograd.lowering import Lowering, calculated, decompositions, fixed, plain
 from supple.ir.graph.nodes import Var
 from supple.shapes.promote import Number, category, default_dtype
 
@@ -72,7 +72,7 @@ def softplus(b: Lowering, x: Var, beta: Number = 1, threshold: Number = 20) -> V
 def elu(b: Lowering, x: Var, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Var:
     """scale * x above 0, alpha * scale * (exp(input_scale * x) - 1) elsewhere."""
     low = b.unary("expm1", x if input_scale == 1 else b.mul(x, input_scale))
-    factor = alpha * scale
+    factor = calculated("*", alpha, scale)
     low = low if factor == 1 else b.mul(low, factor)
     return b.where(b.point("gt.Tensor", x, 0), x if scale == 1 else b.mul(x, scale), low)
 
@@ -80,7 +80,7 @@ def elu(b: Lowering, x: Var, alpha: Number = 1, scale: Number = 1, input_scale: 
 @_activation("celu")
 def celu(b: Lowering, x: Var, alpha: Number = 1.0) -> Var:
     """x above 0, alpha * (exp(x / alpha) - 1) elsewhere."""
-    return elu(b, x, alpha, 1, 1.0 / alpha)
+    return elu(b, x, alpha, 1, calculated("/", 1.0, alpha))
 
 
 @_activation("leaky_relu")
@@ -110,7 +110,7 @@ def _ramp(b: Lowering, x: Var) -> Var:
 def _(b: Lowering, x: Var, low: Number = -1, high: Number = 1) -> object:
     """Clamped between two numbers."""
     dtype = b.tensor_meta(x).dtype
-    bounds = (low, high) if dtype.is_float else (int(low.real), int(high.real))
+    bounds = (low, high) if dtype.is_float else (int(fixed(low)), int(fixed(high)))
     return b.call("aten.clamp.default", x, *bounds)
 
 
@@ -125,8 +125,8 @@ def _(b: Lowering, x: Var, dim: int = -1) -> Var:
     """The first half times the sigmoid of the second."""
     meta = b.tensor_meta(x)
     place = dim % meta.rank
-    half = meta.sizes[place].value // 2
-    first = b.emit("aten.slice.Tensor", (x, place, 0, half, 1))
-    second = b.emit("aten.slice.Tensor", (x, place, half, 2 * half, 1))
+    half = meta.sizes[place] // 2
+    first = b.emit("aten.slice.Tensor", (x, place, *plain((0, half)), 1))
+    second = b.emit("aten.slice.Tensor", (x, place, *plain((half, 2 * half)), 1))
     gate = sigmoid(b, b.wide(second))
     return b.cast(b.mul(b.wide(first), gate), meta.dtype)

@@ -7,6 +7,7 @@ import torch
 
 from supple.autograd.decompose_pointwise import DTYPES
 from supple.autograd.lowering import Lowering, Rule, Size, decompositions, plain
+from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Var
 from supple.ir.meta import TensorMeta
@@ -106,27 +107,27 @@ def _(b: Lowering, x: Var, **options: object) -> Var:
     return _empty(b, meta.sizes, _kind(options, meta.dtype), _device(options, meta))
 
 
-def _counted(b: Lowering, numbers: tuple[float, float, float], options: dict[str, object]) -> Var:
-    is_exact = all(isinstance(number, int) for number in numbers)
+def _counted(b: Lowering, numbers: tuple[Number, Number, Number], options: dict[str, object]) -> Var:
+    is_exact = all(isinstance(number, int | Expr) for number in numbers)
     dtype = _kind(options, DType.I64 if is_exact else default_dtype())
     named = {"dtype": dtype.torch, "device": torch.device(_device(options))}
     return b.emit("aten.arange.start_step", numbers, named)
 
 
 @decompositions.on("aten.arange.default")
-def _(b: Lowering, end: float, **options: object) -> Var:
+def _(b: Lowering, end: Number, **options: object) -> Var:
     """From 0 in steps of 1."""
     return _counted(b, (0, end, 1), options)
 
 
 @decompositions.on("aten.arange.start")
-def _(b: Lowering, start: float, end: float, **options: object) -> Var:
+def _(b: Lowering, start: Number, end: Number, **options: object) -> Var:
     """In steps of 1."""
     return _counted(b, (start, end, 1), options)
 
 
 @decompositions.on("aten.arange.start_step")
-def _(b: Lowering, start: float, end: float, step: float = 1, **options: object) -> Var:
+def _(b: Lowering, start: Number, end: Number, step: Number = 1, **options: object) -> Var:
     """The type explicit."""
     return _counted(b, (start, end, step), options)
 

@@ -73,7 +73,7 @@ def _(b: Lowering, x: Var, shape: Sequence[int], weight: Var | None, eps: float 
     meta = b.tensor_meta(x)
     dims = list(range(meta.rank - len(shape), meta.rank))
     wide = b.wide(x)
-    square = b.div(b.sum(b.mul(wide, wide), dims), cast("int", count_of(meta, dims)))
+    square = b.div(b.sum(b.mul(wide, wide), dims), count_of(meta, dims))
     step = DTYPE_STEPS[meta.dtype] if eps is None else eps
     deviation = b.unary("rsqrt", b.add(square, step))
     return b.cast(_scaled(b, b.mul(wide, deviation), weight, None), meta.dtype), deviation
@@ -83,12 +83,12 @@ DTYPE_STEPS: Final = {DType.F64: 2.0**-52, DType.F32: 2.0**-23, DType.BF16: 2.0*
 
 
 @decompositions.on("aten.native_group_norm.default")
-def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *numbers: float) -> Arg:
+def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *numbers: object) -> Arg:
     """Groups of channels of each batch element, normalised; each channel scaled and shifted."""
     meta = b.tensor_meta(x)
-    count, groups, eps = int(numbers[1]), int(numbers[3]), numbers[4]
+    groups, eps = cast("int", numbers[3]), cast("float", numbers[4])
     rest = plain(meta.sizes[2:])
-    split = b.view(b.wide(x), [*plain(meta.sizes[:1]), groups, count // groups, *rest])
+    split = b.view(b.wide(x), [*plain(meta.sizes[:1]), groups, *plain((meta.sizes[1] // groups,)), *rest])
     dims = list(range(2, 3 + len(rest)))
     normal, mean, deviation = _normalised(b, split, dims, eps)
     flat = b.view(normal, plain(meta.sizes))

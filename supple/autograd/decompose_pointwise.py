@@ -5,7 +5,9 @@ from typing import Final, cast
 
 import torch
 
-from supple.autograd.lowering import Lowering, Operand, Rule, decompositions, rounded
+from supple.autograd.lowering import Lowering, Operand, Rule, decompositions
+from supple.expr import Expr
+from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Var
 from supple.shapes.promote import Number, category, default_dtype
@@ -86,7 +88,7 @@ def _binary(core: str) -> Rule:
         dtype = b.common(left, right)
         if core == "mul.Tensor":
             return b.point(core, left, right, dtype=dtype)
-        return b.point(core, _bound(left, dtype), _bound(right, dtype), dtype=dtype)
+        return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
 
     return rule
 
@@ -104,7 +106,7 @@ def _compare(core: str) -> Rule:
     def rule(b: Lowering, left: Operand, right: Operand) -> Var:
         """Both in the promoted type; a number is rounded to it as eager does."""
         dtype = b.common(left, right)
-        return b.point(core, _bound(left, dtype), _bound(right, dtype), dtype=dtype)
+        return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
 
     return rule
 
@@ -120,7 +122,7 @@ for _given, _core in _COMPARE.items():
 def _scaled(b: Lowering, core: str, left: Operand, right: Operand, alpha: Number) -> Var:
     """left (+ or -) alpha * right, rounded once; a number is rounded to the type before."""
     dtype = b.common(left, right)
-    left, right = _bound(left, dtype), _bound(right, dtype)
+    left, right = b.bound(left, dtype), b.bound(right, dtype)
     if alpha == 1:
         return b.point(core, left, right, dtype=dtype)
     first = b.wide(b.cast(left, dtype))
@@ -176,7 +178,7 @@ def _(b: Lowering, x: Var, exponent: Number) -> Var:
         return b.mul(base, base)
     if dtype.is_float and exponent in (3, -2, -1, 0.5, -0.5):
         return _float_power(b, base, exponent, dtype)
-    return b.point("pow.Tensor_Tensor", base, rounded(exponent, dtype), dtype=dtype)
+    return b.point("pow.Tensor_Tensor", base, b.bound(exponent, dtype), dtype=dtype)
 
 
 def _float_power(b: Lowering, base: Var, exponent: Number, dtype: DType) -> Var:
@@ -254,7 +256,7 @@ def _(b: Lowering, condition: Var, yes: Operand, no: Operand) -> Var:
 def _(b: Lowering, x: Var, mask: Var, value: Operand) -> Var:
     """The value, in the tensor's type, where the mask holds."""
     dtype = b.tensor_meta(x).dtype
-    number = b.cast(value, dtype) if isinstance(value, Var) else rounded(value, dtype)
+    number = b.cast(value, dtype) if isinstance(value, Var) else b.bound(value, dtype)
     return b.where(mask, number, x, dtype)
 
 
@@ -265,15 +267,10 @@ def _(b: Lowering, x: Var, low: Operand | None = None, high: Operand | None = No
     dtype = b.common(x, *bounds)
     result = b.cast(x, dtype)
     if low is not None:
-        result = b.point("maximum.default", result, _bound(low, dtype), dtype=dtype)
+        result = b.point("maximum.default", result, b.bound(low, dtype), dtype=dtype)
     if high is not None:
-        result = b.point("minimum.default", result, _bound(high, dtype), dtype=dtype)
+        result = b.point("minimum.default", result, b.bound(high, dtype), dtype=dtype)
     return result
-
-
-def _bound(bound: Operand, dtype: DType) -> Operand:
-    """Return a tensor as it is, a number rounded to a type."""
-    return bound if isinstance(bound, Var) else rounded(bound, dtype)
 
 
 @decompositions.on("aten.clamp_min.default")
@@ -300,6 +297,8 @@ def _(b: Lowering, start: Var, end: Var, weight: Operand) -> Var:
     dtype = b.tensor_meta(start).dtype
     first, last = b.wide(start), b.wide(end)
     span = b.sub(last, first)
+    if isinstance(weight, Expr | Real):
+        weight = b.full((), weight, dtype.compute)
     if not isinstance(weight, Var):
         near = abs(cast("float", weight)) < 0.5
         result = b.add(first, b.mul(span, weight)) if near else b.sub(last, b.mul(span, 1 - weight))

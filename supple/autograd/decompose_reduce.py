@@ -6,8 +6,8 @@ from typing import cast
 
 import torch
 
-from supple.autograd.lowering import Lowering, Rule, decompositions, dims_of, plain
-from supple.expr import Expr
+from supple.autograd.lowering import Lowering, Rule, calculated, decompositions, dims_of, fixed, plain
+from supple.expr import Expr, maximum
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
@@ -52,7 +52,7 @@ def _(
         return b.emit("aten.mean.dim", (source, dims_of(dim, meta.rank), keepdim))
     dims = dims_of(dim, meta.rank)
     total = b.sum(b.wide(source), dims, keepdim) if dims else b.wide(source)
-    return b.cast(b.div(total, cast("int", count_of(meta, dims))), meta.dtype)
+    return b.cast(b.div(total, count_of(meta, dims)), meta.dtype)
 
 
 def _extreme(core: str) -> Rule:
@@ -142,12 +142,19 @@ def _(
 
 def moments(b: Lowering, x: Var, dims: Sequence[int], correction: float = 0) -> tuple[Var, Var]:
     """Return variance and mean over `dims`, kept as size 1, of a tensor in its compute type."""
-    count = cast("int", count_of(b.tensor_meta(x), dims))
+    count = count_of(b.tensor_meta(x), dims)
     mean = b.div(b.sum(x, dims), count) if dims else x
     centered = b.sub(x, mean)
     square = b.mul(centered, centered)
     total = b.sum(square, dims) if dims else square
-    return b.div(total, float(max(count - correction, 0))), mean
+    return b.div(total, _degrees(count, correction)), mean
+
+
+def _degrees(count: int | Expr, correction: float) -> Number:
+    """Return the number that a sum of squares is divided by."""
+    if isinstance(count, Expr) and float(correction).is_integer():
+        return maximum(count - int(correction), 0)
+    return calculated("max", calculated("-", count, float(correction)), 0.0)
 
 
 def _spread(root: bool, with_mean: bool) -> Rule:
@@ -159,7 +166,7 @@ def _spread(root: bool, with_mean: bool) -> Rule:
         if not meta.dtype.is_float:
             return None
         dims = dims_of(dim, meta.rank)
-        degrees = 1.0 if correction is None else float(correction.real)
+        degrees = 1.0 if correction is None else fixed(correction)
         variance, mean = moments(b, b.wide(x), dims, degrees)
         spread = b.unary("sqrt", variance) if root else variance
         results = tuple(b.cast(_squeezed(b, item, dims, keepdim), meta.dtype) for item in (spread, mean))

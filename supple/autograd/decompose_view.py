@@ -6,11 +6,12 @@ from typing import cast
 
 import torch
 
-from supple.autograd.lowering import Lowering, Operand, Size, decompositions, plain, rounded
-from supple.expr import as_expr
+from supple.autograd.lowering import Lowering, Operand, Size, decompositions, index_from_front, plain, rounded
+from supple.expr import Expr, as_expr, minimum
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
+from supple.shapes.decide import is_one
 from supple.shapes.promote import Number, promoted
 from supple.shapes.rules_view import inferred_sizes, sliced
 
@@ -74,8 +75,7 @@ def _(b: Lowering, x: Var, dim: Sequence[int] | int | None = None) -> Var:
     """Only the dimensions that have size 1, named."""
     meta = b.tensor_meta(x)
     named = range(meta.rank) if dim is None else (dim,) if isinstance(dim, int) else dim
-    one = as_expr(1)
-    gone = [d % meta.rank for d in named if meta.rank and meta.sizes[d % meta.rank] is one]
+    gone = [d % meta.rank for d in named if meta.rank and is_one(meta.sizes[d % meta.rank])]
     return b.emit("aten.squeeze.dims", (x, gone)) if gone else x
 
 
@@ -96,11 +96,13 @@ def _(
     first, count = sliced(meta.sizes[place], start, end, step)
     if count is meta.sizes[place] and step == 1:
         return x
-    last = plain((first + count * step,))[0]
-    size = plain((meta.sizes[place],))[0]
-    if isinstance(last, int) and isinstance(size, int):
-        last = min(last, size) if count.value else plain((first,))[0]
-    return b.emit("aten.slice.Tensor", (x, place, *plain((first, last)), step))
+    bounds = plain((first, _last(meta.sizes[place], first, count, step)))
+    return b.emit("aten.slice.Tensor", (x, place, *bounds, step))
+
+
+def _last(size: Expr, first: Expr, count: Expr, step: int) -> Expr:
+    """Return where a slice ends, within the dimension."""
+    return first + count if step == 1 else minimum(first + count * step, size)
 
 
 @decompositions.on("aten.select.int")
@@ -108,10 +110,7 @@ def _(b: Lowering, x: Var, dim: int, index: Size) -> Var:
     """Dimension and index counted from the front."""
     meta = b.tensor_meta(x)
     place = dim % meta.rank
-    where = as_expr(index)
-    if where.is_const and where.value < 0:
-        where = where + meta.sizes[place]
-    return b.emit("aten.select.int", (x, place, *plain((where,))))
+    return b.emit("aten.select.int", (x, place, index_from_front(index, meta.sizes[place])))
 
 
 @decompositions.on("aten.slice_scatter.default")
@@ -125,8 +124,8 @@ def _(b: Lowering, x: Var, src: Var, dim: int = 0, *bounds: Size | None) -> Var:
     source = b.cast(src, meta.dtype)
     if count is meta.sizes[place] and stride == 1:
         return source
-    last = min((first + count * stride).value, meta.sizes[place].value) if count.value else first.value
-    return b.emit("aten.slice_scatter.default", (x, source, place, *plain((first,)), last, stride))
+    ends = plain((first, _last(meta.sizes[place], first, count, stride)))
+    return b.emit("aten.slice_scatter.default", (x, source, place, *ends, stride))
 
 
 @decompositions.on("aten.select_scatter.default")
@@ -134,10 +133,8 @@ def _(b: Lowering, x: Var, src: Var, dim: int, index: Size) -> Var:
     """Dimension and index counted from the front."""
     meta = b.tensor_meta(x)
     place = dim % meta.rank
-    where = as_expr(index)
-    if where.is_const and where.value < 0:
-        where = where + meta.sizes[place]
-    return b.emit("aten.select_scatter.default", (x, b.cast(src, meta.dtype), place, *plain((where,))))
+    where = index_from_front(index, meta.sizes[place])
+    return b.emit("aten.select_scatter.default", (x, b.cast(src, meta.dtype), place, where))
 
 
 @decompositions.on("aten.diagonal.default")
@@ -145,29 +142,6 @@ def _(b: Lowering, x: Var, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var
     """Dimensions counted from the front."""
     rank = b.tensor_meta(x).rank
     return b.emit("aten.diagonal.default", (x, offset, dim1 % rank, dim2 % rank))
-
-
-@decompositions.on("aten.split.Tensor", "aten.split_with_sizes.default")
-def _(b: Lowering, x: Var, lengths: Size | Sequence[Size], dim: int = 0) -> Arg:
-    """Slices."""
-    size = b.tensor_meta(x).sizes[dim].value
-    if isinstance(lengths, list | tuple):
-        parts = [as_expr(length).value for length in lengths]
-    else:
-        step = max(as_expr(cast("Size", lengths)).value, 1)
-        parts = [min(step, size - start) for start in range(0, max(size, 1), step)]
-    starts = [sum(parts[:place]) for place in range(len(parts))]
-    return tuple(
-        b.call("aten.slice.Tensor", x, dim, start, start + part)
-        for start, part in zip(starts, parts, strict=True)
-    )
-
-
-@decompositions.on("aten.unbind.int")
-def _(b: Lowering, x: Var, dim: int = 0) -> Arg:
-    """Selects."""
-    count = b.tensor_meta(x).sizes[dim].value
-    return tuple(b.call("aten.select.int", x, dim, place) for place in range(count))
 
 
 @decompositions.on("aten.clone.default")
@@ -210,7 +184,7 @@ def _(b: Lowering, tensors: Sequence[Var], dim: int = 0) -> Arg:
 
 
 @decompositions.on("aten.repeat.default")
-def _(b: Lowering, x: Var, repeats: Sequence[int]) -> Var:
+def _(b: Lowering, x: Var, repeats: Sequence[Size]) -> Var:
     """Each repeated dimension is expanded beside itself, and both are viewed as one."""
     meta = b.tensor_meta(x)
     missing = len(repeats) - meta.rank
@@ -230,13 +204,12 @@ def _(b: Lowering, x: Var, repeats: Sequence[int]) -> Var:
 
 
 @decompositions.on("aten.constant_pad_nd.default")
-def _(b: Lowering, x: Var, pad: Sequence[int], value: Number = 0) -> Var:
+def _(b: Lowering, x: Var, pad: Sequence[Size], value: Number = 0) -> Var:
     """The value in the tensor's type; a copy where nothing is added."""
     meta = b.tensor_meta(x)
-    if not any(pad):
+    if all(amount == 0 for amount in pad):
         return b.copy(x)
-    number = rounded(value, meta.dtype)
-    return b.emit("aten.constant_pad_nd.default", (x, list(pad), number))
+    return b.emit("aten.constant_pad_nd.default", (x, list(pad), rounded(value, meta.dtype)))
 
 
 @decompositions.on("aten.flip.default")
@@ -247,7 +220,7 @@ def _(b: Lowering, x: Var, dims: Sequence[int]) -> Var:
 
 
 @decompositions.on("aten.roll.default")
-def _(b: Lowering, x: Var, shifts: Sequence[int], dims: Sequence[int] = ()) -> Var:
+def _(b: Lowering, x: Var, shifts: Sequence[Size], dims: Sequence[int] = ()) -> Var:
     """Each dimension named; without dimensions, of the flattened tensor."""
     meta = b.tensor_meta(x)
     if not meta.rank:
@@ -280,8 +253,10 @@ def _(b: Lowering, x: Var, diagonal: int = 0) -> Var:
 
 
 @decompositions.on("aten.index.Tensor", "aten._unsafe_index.Tensor")
-def _(b: Lowering, x: Var, indices: Sequence[Var | None]) -> Var:
-    """Indices in i64."""
+def _(b: Lowering, x: Var, indices: Sequence[Var | None]) -> Var | None:
+    """Indices in i64; one by masks stays a library call."""
+    if any(i is not None and b.tensor_meta(i).dtype in (DType.BOOL, DType.U8) for i in indices):
+        return None
     wide = [None if index is None else b.cast(index, DType.I64) for index in indices]
     while wide and wide[-1] is None:
         wide.pop()

@@ -10,12 +10,15 @@ from typing import cast
 
 from supple.autograd.builder import Builder
 from supple.autograd.errors import NotFunctional
-from supple.autograd.storage import Cell, Storage, Value, ViewStep
+from supple.autograd.lowering import plain
+from supple.autograd.storage import Cell, Value, ViewStep
 from supple.base.rules import Rules
-from supple.expr import Expr
+from supple.expr import equal
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta, contiguous
 from supple.ir.ops import op_named
+from supple.shapes.decide import is_known
+from supple.shapes.layout import is_dense
 
 #: View op name -> (builder, what the view was taken of, step, new value of the view) -> new value of the
 #: former.
@@ -63,8 +66,8 @@ def write(builder: Builder, cell: Cell, new: Var) -> None:
             msg = f"a write through {step.op.name} has no pure form"
             raise NotFunctional(msg)
         value = rule(builder, level, step, value)
-    if storage.input is None and storage.meta.strides != builder.tensor_meta(value).strides:
-        value = _as_stored(builder, value, storage)
+    if storage.input is None and is_dense(storage.meta.sizes, storage.meta.strides):
+        value = builder.restrided(value, storage.meta)
     storage.value = Value(value, builder.tensor_meta(value))
     storage.version += 1
     if not cell.chain:
@@ -72,27 +75,8 @@ def write(builder: Builder, cell: Cell, new: Var) -> None:
     cell.value, cell.version = Value(new, builder.tensor_meta(new)), storage.version
 
 
-def _as_stored(builder: Builder, value: Var, storage: Storage) -> Var:
-    """Return a value in the layout of its storage, where that layout is dense."""
-    from_dense = sorted(
-        (stride.value, size.value)
-        for stride, size in zip(storage.meta.strides, storage.meta.sizes, strict=True)
-        if size.value != 1
-    )
-    expected = 1
-    for stride, size in from_dense:
-        if stride != expected:
-            return value
-        expected *= size
-    return builder.restrided(value, storage.meta)
-
-
 def _ints(arg: Arg) -> list[int]:
     return cast("list[int]", arg)
-
-
-def _sizes(meta: TensorMeta) -> list[Expr | int]:
-    return [size.value if size.is_const else size for size in meta.sizes]
 
 
 @undo_view.on("aten.alias.default", "aten.detach.default", "aten.lift_fresh.default")
@@ -111,12 +95,12 @@ def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
 )
 def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
     """Viewed as it was."""
-    sizes = _sizes(older.meta)
-    return shown(builder, Value(new, builder.tensor_meta(new)), _view_step(sizes)).var
+    return _viewed(builder, new, older.meta)
 
 
-def _view_step(sizes: list[Expr | int]) -> ViewStep:
-    return ViewStep(op_named("aten.view.default"), (sizes,))
+def _viewed(builder: Builder, new: Var, wanted: TensorMeta) -> Var:
+    step = ViewStep(op_named("aten.view.default"), (plain(wanted.sizes),))
+    return shown(builder, Value(new, builder.tensor_meta(new)), step).var
 
 
 @undo_view.on("aten.permute.default")
@@ -154,7 +138,7 @@ def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
 @undo_view.on("aten.expand.default")
 def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
     """Only where nothing is repeated: the dimensions added in front have size 1."""
-    if older.meta.numel is not builder.tensor_meta(new).numel:
+    if not is_known(equal(older.meta.numel, builder.tensor_meta(new).numel)):
         msg = "a write through expand writes an element more than once"
         raise NotFunctional(msg)
-    return shown(builder, Value(new, builder.tensor_meta(new)), _view_step(_sizes(older.meta))).var
+    return _viewed(builder, new, older.meta)

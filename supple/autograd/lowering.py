@@ -11,10 +11,13 @@ import torch
 
 from supple.autograd.builder import Builder
 from supple.base.rules import Rules
-from supple.expr import Expr
+from supple.expr import Expr, as_expr, less
+from supple.expr.real import FUNCTIONS, Real
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta, contiguous
+from supple.shapes.decide import is_known
+from supple.shapes.env import active
 from supple.shapes.layout import view_strides
 from supple.shapes.promote import Number, result_dtype
 
@@ -120,6 +123,13 @@ class Lowering(Builder):
         options = {"dtype": dtype.torch, "device": torch.device(device)}
         return self.emit("aten.arange.start_step", (0, *plain((count,)), 1), options)
 
+    def bound(self, operand: Operand, dtype: DType) -> Operand:
+        """Return a tensor as it is, a number rounded to a type."""
+        if isinstance(operand, Var):
+            return operand
+        is_late = isinstance(operand, Real) and dtype.is_low_precision
+        return self.full((), operand, dtype) if is_late else rounded(operand, dtype)
+
     def copy(self, var: Var) -> Var:
         """Return a copy: a fresh tensor where eager makes one. It goes away again where nobody can tell."""
         return self.emit("aten.clone.default", (var,))
@@ -141,7 +151,28 @@ def dims_of(dims: object, rank: int) -> list[int]:
 
 
 def rounded(value: Number, dtype: DType) -> Number:
-    """Return a number as eager sees it after conversion to a tensor's type."""
+    """Return a number as eager sees it after conversion to a tensor's type; a symbolic one stays."""
     if dtype.is_low_precision and isinstance(value, float):
         return torch.tensor(value, dtype=dtype.torch).item()
     return value
+
+
+def calculated(op: str, *numbers: Number) -> Number:
+    """Return the result of arithmetic, a key of real.FUNCTIONS, on numbers of which some may be symbolic."""
+    if any(isinstance(number, Expr | Real) for number in numbers):
+        return Real(op, numbers)
+    return FUNCTIONS[op](*numbers)
+
+
+def fixed(number: Number) -> float:
+    """Return a number; a symbolic one is specialised to what it is in this call."""
+    env = active()
+    value = number if env is None else env.specialize_real(number)
+    assert isinstance(value, int | float), f"{value} is complex, or no compilation is active"
+    return value
+
+
+def index_from_front(index: Size, size: Expr) -> Size:
+    """Return an index of a dimension, counted from its start if it counts from its end."""
+    where = as_expr(index)
+    return plain((where + size if is_known(less(where, 0)) else where,))[0]

@@ -9,20 +9,25 @@ from typing import Final
 
 import torch
 
+from supple.expr import Expr, less_equal
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
+from supple.shapes.decide import ZERO, is_known
 
 #: Elements that `overlaps` looks at, one by one, before it gives up.
 _EXAMINED: Final = 1 << 24
 
 
 def overlaps(left: TensorMeta, right: TensorMeta) -> bool:
-    """Tell whether two tensors of one memory block share an element; True where that is much work."""
+    """Tell whether two tensors of one memory block share an element; True where that is not known, or much
+    work."""
     first, second = _reach(left), _reach(right)
-    if first[1] <= second[0] or second[1] <= first[0]:
+    if is_known(less_equal(first[1], second[0])) or is_known(less_equal(second[1], first[0])):
         return False
-    start, end = min(first[0], second[0]), max(first[1], second[1])
+    if not (left.is_static and right.is_static):
+        return True
+    start, end = min(first[0].value, second[0].value), max(first[1].value, second[1].value)
     if end - start > _EXAMINED:
         return True
     marks = torch.zeros(end - start, dtype=torch.bool)
@@ -30,13 +35,14 @@ def overlaps(left: TensorMeta, right: TensorMeta) -> bool:
     return bool(_shown(marks, right, start).any())
 
 
-def _reach(meta: TensorMeta) -> tuple[int, int]:
+def _reach(meta: TensorMeta) -> tuple[Expr, Expr]:
     """Return the first address of a tensor and the one after its last, in elements; equal when empty."""
-    start = meta.offset.value
-    if any(size.value == 0 for size in meta.sizes):
-        return start, start
-    last = sum((size.value - 1) * stride.value for size, stride in zip(meta.sizes, meta.strides, strict=True))
-    return start, start + last + 1
+    if ZERO in meta.sizes:
+        return meta.offset, meta.offset
+    last = sum(
+        ((size - 1) * stride for size, stride in zip(meta.sizes, meta.strides, strict=True)), meta.offset
+    )
+    return meta.offset, last + 1
 
 
 def _shown(block: torch.Tensor, meta: TensorMeta, start: int) -> torch.Tensor:

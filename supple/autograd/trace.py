@@ -4,7 +4,7 @@ The trace runs under the real autograd engine and autocast, so what is recorded 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
@@ -23,13 +23,17 @@ from supple.autograd.convention import (
 )
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read, write
+from supple.autograd.numbers import Numbers
 from supple.autograd.storage import Cell, Storage, Value, ViewStep, overlaps
 from supple.expr import Expr
-from supple.ir.graph.interp import run_node, value_of
-from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Var
+from supple.expr.real import Real
+from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg
+from supple.ir.graph.numbers import callable_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, aten_op
-from supple.shapes.fake import FakeTensor, Faking, fake_from, meta_of
+from supple.shapes.fake import FakeTensor, Faking, current, fake_from, meta_of
+from supple.shapes.layout import generally_all_equal
+from supple.shapes.symnode import plain
 from supple.shapes.writes import completed, is_writer, write_of
 from supple.torch_private import OpOverload, is_composite
 
@@ -47,16 +51,17 @@ class Recorder(Faking):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
-        self.builder = Builder(
-            Input(item.name, item.meta, item.source, item.is_parameter) for item in graph.inputs
-        )
+        self.numbers = Numbers(graph)
+        self.builder = Builder(map(_current_input, graph.inputs))
         self.constants: list[torch.Tensor] = []
         self._cells: dict[int, tuple[torch.Tensor, Cell]] = {}
 
     def input_value(self, place: int, item: Input) -> object:
         """Return the object that stands for a graph input while tracing."""
+        if isinstance(item.meta, Expr | Real):
+            return self.numbers.given(item.meta)
         if not isinstance(item.meta, TensorMeta):
-            return item.meta.value if isinstance(item.meta, Expr) and item.meta.is_const else item.meta
+            return item.meta
         fake = fake_from(item.meta, is_parameter=item.is_parameter)
         self._adopt(fake, Var(item.name), item.meta).storage.input = place
         return fake
@@ -84,6 +89,25 @@ class Recorder(Faking):
         cell = self._adopt(tensor, var, meta)
         cell.storage.input = len(self.builder.inputs) - 1
         return cell
+
+    def run(self, node: Node, values: Mapping[str, object]) -> object:
+        """Return what a node of the captured graph gives for the values so far, recording what it runs."""
+        args = cast("tuple[object, ...]", self.value_of(node.args, values))
+        kwargs = cast("dict[str, object]", self.value_of(dict(node.kwargs), values))
+        result = callable_of(node.op, args)(*args, **kwargs)
+        self.numbers.match(node.meta, result)
+        return result
+
+    def value_of(self, arg: Arg, values: Mapping[str, object]) -> object:
+        """Return an argument with values in place of Vars and numbers of torch in place of expressions."""
+
+        def look_up(var: Var) -> object:
+            value = values[var.name]
+            for index in var.path:
+                value = cast("Sequence[object]", value)[index]
+            return value
+
+        return map_arg(look_up, arg, self.numbers.given)
 
     def cells(self) -> list[tuple[torch.Tensor, Cell]]:
         """Return every tensor of the trace with its cell, in the order they were made."""
@@ -130,7 +154,7 @@ class Recorder(Faking):
             return read(self.builder, self.cell(arg)).var
         if isinstance(arg, list | tuple):
             return [self._arg(item) for item in cast("Sequence[object]", arg)]
-        return arg
+        return self.numbers.recorded(arg)
 
     def _args(self, args: Sequence[object]) -> tuple[Arg, ...]:
         return tuple(self._arg(arg) for arg in args)
@@ -139,7 +163,9 @@ class Recorder(Faking):
         self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object], result: object
     ) -> None:
         values, named = self._args(args), {name: self._arg(arg) for name, arg in kwargs.items()}
-        known = result_meta(result) if self._is_faithful([*args, *kwargs.values()]) else None
+        known = result_meta(result)
+        if not self.numbers.defines(known) and not self._is_faithful([*args, *kwargs.values()]):
+            known = None
         var = self.builder.emit(op, values, named, known)
         self._adopt_results(result, var, self.builder.metas[var.name])
 
@@ -221,7 +247,8 @@ class Recorder(Faking):
     ) -> list[tuple[torch.Tensor, ViewStep]]:
         """Return each view made and how: several views of one op are slices or selects."""
         if isinstance(result, torch.Tensor):
-            return [(result, ViewStep(op, self._args(args[1:]), dict(kwargs)))]
+            named = {name: self._arg(arg) for name, arg in kwargs.items()}
+            return [(result, ViewStep(op, self._args(args[1:]), named))]
         views = cast("Sequence[torch.Tensor]", result)
         base = cast("torch.Tensor", args[0])
         dim = cast(
@@ -235,7 +262,8 @@ class Recorder(Faking):
                 step = ViewStep(aten_op(torch.ops.aten.select.int), (dim, place))
             else:
                 stop = start + view.shape[dim]
-                step = ViewStep(aten_op(torch.ops.aten.slice.Tensor), (dim, start, stop, 1))
+                bounds = self._args((start, stop))
+                step = ViewStep(aten_op(torch.ops.aten.slice.Tensor), (dim, *bounds, 1))
                 start = stop
             steps.append((view, step))
         return steps
@@ -274,6 +302,8 @@ def result_meta(result: object) -> Meta | None:
     """Return the metadata of fakes that an operator just made, None for anything else."""
     if isinstance(result, FakeTensor):
         return result.known_meta
+    if isinstance(found := plain(result), Expr | Real):
+        return found
     if isinstance(result, list | tuple):
         found = [result_meta(item) for item in cast("Sequence[object]", result)]
         return None if None in found else tuple(item for item in found if item is not None)
@@ -295,12 +325,17 @@ def trace(graph: Graph) -> Traced:
         with recorder:
             for node in graph.nodes:
                 recorder.builder.stack = node.where
-                values[node.name] = run_node(node, values, {})
+                values[node.name] = recorder.run(node, values)
     finally:
         torch.set_grad_enabled(grad_enabled)
     recorder.builder.stack = ()
-    outputs = [value_of(arg, values, {}) for arg in graph.outputs]
+    outputs = [recorder.value_of(arg, values) for arg in graph.outputs]
     return _Ending(recorder, len(graph.inputs)).finish(outputs)
+
+
+def _current_input(item: Input) -> Input:
+    """Return an input with its sizes in the form that they have by now."""
+    return replace(item, meta=current(item.meta)) if isinstance(item.meta, TensorMeta) else item
 
 
 class _Ending:
@@ -310,6 +345,7 @@ class _Ending:
         self.recorder = recorder
         self.inputs = inputs
         self.results: list[Arg] = []
+        self.sizes: dict[Expr, int] = {}
 
     def finish(self, outputs: Sequence[object]) -> Traced:
         """Return the finished graph."""
@@ -322,15 +358,18 @@ class _Ending:
         bases: dict[int, int] = {}
         for place, item in enumerate(outputs):
             if not isinstance(item, torch.Tensor):
-                kinds.append(Plain(item))
+                number = self.recorder.numbers.recorded(item)
+                is_computed = isinstance(number, Expr | Real)
+                kinds.append(Result(self._add(number)) if is_computed else Plain(number))
             elif id(item) in seen:
                 kinds.append(SameAs(seen[id(item)]))
             else:
                 seen[id(item)] = place
                 kinds.append(self._output(item, counts, bases, place))
         mutations = self._mutations()
-        convention = Convention(self.inputs, tuple(self.recorder.constants), tuple(kinds), mutations)
-        return Traced(self.recorder.builder.graph(self.results), convention)
+        constants = tuple(self.recorder.constants)
+        convention = Convention(self.inputs, constants, tuple(kinds), mutations, self.sizes)
+        return Traced(self.recorder.numbers.settled(self.recorder.builder.graph(self.results)), convention)
 
     def _output(
         self, tensor: torch.Tensor, counts: Mapping[int, int], bases: dict[int, int], place: int
@@ -343,7 +382,7 @@ class _Ending:
         if tensor.requires_grad:
             raise NeedsGrad(f"output {place}")
         if storage.input is not None:
-            return ViewOfInput(storage.input, _relative(meta, storage.meta))
+            return ViewOfInput(storage.input, self._relative(meta, storage.meta))
         if counts[id(storage)] == 1:
             return self._fresh(cell, meta)
         key = id(storage)
@@ -351,19 +390,27 @@ class _Ending:
             bases[key] = self._add(self.recorder.builder.restrided(storage.value.var, storage.meta))
         if not cell.chain:
             return Result(bases[key])
-        return ViewOfResult(bases[key], _relative(meta, storage.meta))
+        return ViewOfResult(bases[key], self._relative(meta, storage.meta))
 
     def _fresh(self, cell: Cell, meta: TensorMeta) -> Output:
         """Return an output that shares memory with no other."""
         value = read(self.recorder.builder, cell)
-        if value.meta.strides == meta.strides:
+        if generally_all_equal(value.meta.strides, meta.strides):
             return Result(self._add(value.var))
         var = self.recorder.builder.restrided(cell.storage.value.var, cell.storage.meta)
-        return ViewOfResult(self._add(var), _relative(meta, cell.storage.meta))
+        return ViewOfResult(self._add(var), self._relative(meta, cell.storage.meta))
 
-    def _add(self, var: Var) -> int:
-        self.results.append(var)
+    def _add(self, result: Arg) -> int:
+        self.results.append(result)
         return len(self.results) - 1
+
+    def _relative(self, meta: TensorMeta, base: TensorMeta) -> TensorMeta:
+        """Return `meta` with its offset counted from the base's; its symbolic numbers become results."""
+        offset = meta.offset - current(base).offset
+        for number in () if meta.is_static else (*meta.sizes, *meta.strides, offset):
+            if not number.is_const and number not in self.sizes:
+                self.sizes[number] = self._add(number)
+        return TensorMeta(meta.sizes, meta.strides, meta.dtype, meta.device, offset)
 
     def _mutations(self) -> tuple[Mutation, ...]:
         """Add the final value of each written input to the results.
@@ -381,8 +428,3 @@ class _Ending:
                 raise NotFunctional(msg)
             found.append(Mutation(storage.input, self._add(storage.value.var)))
         return tuple(sorted(found, key=lambda mutation: mutation.input))
-
-
-def _relative(meta: TensorMeta, base: TensorMeta) -> TensorMeta:
-    """Return `meta` with its offset counted from the base's."""
-    return TensorMeta(meta.sizes, meta.strides, meta.dtype, meta.device, meta.offset - base.offset)

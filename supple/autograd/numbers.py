@@ -1,0 +1,115 @@
+"""Sizes and other numbers of a captured graph while it is traced again: symbols in, symbols out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+import torch
+
+from supple.autograd.errors import NotFunctional
+from supple.expr import Expr, Symbol, equal, substitute
+from supple.expr.real import Real
+from supple.ir.graph.nodes import Graph, Meta, Node
+from supple.ir.graph.symbols import simplified
+from supple.ir.meta import TensorMeta
+from supple.shapes.checks import CHECK, checked, symbols_in
+from supple.shapes.env import ShapeEnv, active
+from supple.shapes.fake import meta_of
+from supple.shapes.symnode import plain, sym
+
+
+class Numbers:
+    """The symbols of one trace.
+
+    Attributes:
+        env: of the compilation; None while a graph without symbols is traced.
+        known: symbols that the inputs and the nodes so far define.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.env: ShapeEnv | None = active()
+        self.known: set[Symbol] = {s for item in graph.inputs for s in symbols_in(item.meta)}
+        self._renamed: dict[Symbol, Expr] = {}
+        self._version = self.env.version if self.env is not None else 0
+        assert self.env is not None or not self.known, f"{self.known} without an active ShapeEnv"
+
+    def given(self, number: Expr | Real) -> object:
+        """Return a number of the captured graph as torch takes it."""
+        if isinstance(number, Expr):
+            if number.is_const:
+                return number.value
+            assert self.env is not None, f"{number} without an active ShapeEnv"
+            number = self.env.current(number)
+        assert self.env is not None, f"{number} without an active ShapeEnv"
+        return sym(number, self.env)
+
+    def recorded(self, number: object) -> object:
+        """Return a number that torch gave as the graph holds it."""
+        found = plain(number)
+        if isinstance(found, Expr) and self.env is not None:
+            found = self.env.current(found)
+            return found.value if found.is_const else found
+        return found
+
+    def defines(self, meta: Meta | None) -> bool:
+        """Tell whether a result brings symbols that nothing before it has; they are known from now on."""
+        if self.env is None or meta is None:
+            return False
+        fresh = symbols_in(meta) - self.known
+        self.known |= fresh
+        return bool(fresh)
+
+    def match(self, meta: Meta, value: object) -> None:
+        """Note which symbols of the captured graph stand for what the trace has just made again."""
+        if isinstance(meta, tuple):
+            for item, part in zip(meta, cast("Sequence[object]", value), strict=True):
+                self.match(item, part)
+        elif isinstance(meta, TensorMeta):
+            if isinstance(value, torch.Tensor) and not meta.is_static:
+                for old, new in zip(meta.sizes, meta_of(value).sizes, strict=True):
+                    self._same(old, new)
+        elif isinstance(meta, Expr) and isinstance(new := plain(value), Expr):
+            self._same(meta, new)
+
+    def _same(self, old: Expr, new: Expr) -> None:
+        if not isinstance(old, Symbol) or old in self.known or old is new:
+            return
+        assert self.env is not None, f"{old} without an active ShapeEnv"
+        if not isinstance(new, Symbol):
+            msg = f"{old} is {new} when the graph is traced again"
+            raise NotFunctional(msg)
+        self.known.add(old)
+        self._renamed[new] = old
+        self.env.facts.assume(equal(new, old))
+        self.env.version += 1
+
+    def settled(self, graph: Graph) -> Graph:
+        """Return a graph of this trace under the names of the captured one, its sizes in their final form.
+
+        The conditions that are left to the run are checked in it.
+        """
+        if self.env is None:
+            return graph
+        if self._renamed:
+            graph = simplified(graph, lambda e: substitute(e, self._renamed))
+        graph = checked(graph, self.env.deferred)
+        if self.env.version == self._version:
+            return graph
+        self._version = self.env.version
+        return _keeping(graph, simplified(graph, self.env.current))
+
+
+def _keeping(before: Graph, after: Graph) -> Graph:
+    """Return `after` with what defines symbols, and what checks them, as it was in `before`."""
+    inputs = tuple(
+        new if isinstance(old.meta, TensorMeta) else old
+        for old, new in zip(before.inputs, after.inputs, strict=True)
+    )
+    known = {s for item in inputs for s in symbols_in(item.meta)}
+    nodes: list[Node] = []
+    for old, new in zip(before.nodes, after.nodes, strict=True):
+        is_definer = not symbols_in(old.meta) <= known
+        known |= symbols_in(old.meta)
+        kept = replace(new, meta=old.meta) if is_definer else new
+        nodes.append(old if old.op is CHECK else kept)
+    return Graph(inputs, tuple(nodes), after.outputs)

@@ -1,0 +1,399 @@
+"""Graphs with symbolic sizes: one functional graph serves every size, 0 and 1 included, as eager does."""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from supple.autograd import Split, bind, split
+from supple.base.options import Options
+from supple.expr import Expr, Symbol, const, evaluate
+from supple.expr.real import Real
+from supple.ir.graph.interp import run
+from supple.ir.graph.nodes import Graph, Input, Meta, Node, Var
+from supple.ir.graph.spec import check_core
+from supple.ir.meta import TensorMeta, contiguous_strides
+from supple.ir.ops import function_op
+from supple.shapes.env import ShapeEnv, using
+from supple.shapes.fake import meta_of
+
+Tensor = torch.Tensor
+Program = Callable[..., object]
+Make = Callable[[int], list[object]]
+HINT = 6
+SIZES = (0, 1, 2, 5, 8)
+
+
+def rows(n: int) -> list[object]:
+    return [torch.randn(n, 4)]
+
+
+def columns(n: int) -> list[object]:
+    return [torch.randn(4, n)]
+
+
+def square(n: int) -> list[object]:
+    return [torch.randn(n, n + 2)]
+
+
+def pair(n: int) -> list[object]:
+    return [torch.randn(n, 4), torch.randn(n, 4)]
+
+
+def blocks(n: int) -> list[object]:
+    """(batch, length, 8): both vary."""
+    return [torch.randn(n, n + 1, 8)]
+
+
+def images(n: int) -> list[object]:
+    return [torch.randn(n, 4, 6, 6)]
+
+
+def signal(n: int) -> list[object]:
+    return [torch.randn(2, 4, n + 4)]
+
+
+def turned(n: int) -> list[object]:
+    return [torch.randn(4, n).t()]
+
+
+def counted(n: int) -> list[object]:
+    return [torch.randn(3, 4), n]
+
+
+def scaled(n: int) -> list[object]:
+    return [torch.randn(n, 4), n / 4 + 0.3]
+
+
+def tokens(n: int) -> list[object]:
+    return [torch.randint(0, 10, (2, n))]
+
+
+def given(make: Make) -> tuple[Graph, ShapeEnv, list[object]]:
+    """Return inputs with a symbol for each size and number that varies."""
+    env = ShapeEnv()
+    now, other = make(HINT), make(HINT + 1)
+    numbers: list[Input] = []
+    tensors: list[Input] = []
+
+    def varying(value: int, was: int) -> Expr:
+        if value == was:
+            return const(value)
+        made = env.create(f"size {len(env.symbols)}", value)
+        numbers.append(Input(made.name, made))
+        return made
+
+    for place, (item, was) in enumerate(zip(now, other, strict=True)):
+        meta: Meta
+        if isinstance(item, Tensor):
+            assert isinstance(was, Tensor)
+            known = meta_of(item)
+            sizes = tuple(map(varying, item.shape, was.shape))
+            strides = contiguous_strides(sizes)
+            if not item.is_contiguous():
+                strides = contiguous_strides(sizes[::-1])[::-1]
+            meta = TensorMeta(sizes, strides, known.dtype)
+            tensors.append(Input(f"x{place}", meta))
+        elif isinstance(item, int):
+            varying(item, cast("int", was))
+        else:
+            real = env.create_float(f"float {place}", cast("float", item))
+            numbers.append(Input(str(real.args[0]), real))
+    return Graph((*numbers, *tensors), (), ()), env, now
+
+
+def passed(graph: Graph, values: Sequence[object]) -> list[object]:
+    """Return what the inputs of a graph get for the arguments of a program."""
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    numbers: list[object] = []
+    for value in values:
+        if not isinstance(value, Tensor):
+            numbers.append(value)
+            continue
+        meta = graph.inputs[len(graph.inputs) - len(tensors) + [id(t) for t in tensors].index(id(value))].meta
+        assert isinstance(meta, TensorMeta)
+        numbers += [n for n, e in zip(value.shape, meta.sizes, strict=True) if isinstance(e, Symbol)]
+    return [*numbers, *tensors]
+
+
+def flat(result: object) -> tuple[object, ...]:
+    return tuple(cast("Sequence[object]", result)) if isinstance(result, list | tuple) else (result,)
+
+
+def captured(program: Program, make: Make) -> tuple[Graph, ShapeEnv]:
+    """Return a graph of one node that calls a program."""
+    graph, env, values = given(make)
+    tensors = iter([item for item in graph.inputs if isinstance(item.meta, TensorMeta)])
+    shown = {s for item in graph.inputs if isinstance(item.meta, TensorMeta) for s in item.meta.sizes}
+    numbers = iter(
+        [
+            item
+            for item in graph.inputs
+            if isinstance(item.meta, Real) or (isinstance(item.meta, Symbol) and item.meta not in shown)
+        ]
+    )
+    args = tuple(Var(next(tensors if isinstance(value, Tensor) else numbers).name) for value in values)
+    count = len(flat(program(*values)))
+    op = function_op(f"tests.{id(program)}", lambda *args: flat(program(*args)))
+    node = Node("r", op, args)
+    return Graph(graph.inputs, (node,), tuple(Var("r", (place,)) for place in range(count))), env
+
+
+def eager(program: Program, values: Sequence[object]) -> tuple[object, ...] | None:
+    """Return what a program gives, None where eager refuses these sizes."""
+    try:
+        return flat(program(*values))
+    except (RuntimeError, IndexError, ValueError, ZeroDivisionError):
+        return None
+
+
+def same_layout(left: Tensor, right: Tensor) -> bool:
+    """Compare strides where they can be seen: not of empty tensors, nor of dimensions of size 1."""
+    steps = zip(left.shape, left.stride(), right.stride(), strict=True)
+    return not left.numel() or all(size == 1 or one == other for size, one, other in steps)
+
+
+def storages(values: Sequence[object]) -> list[int]:
+    """Return, for each tensor with elements, the place of the first whose memory it shares."""
+    keys = [v.untyped_storage().data_ptr() if isinstance(v, Tensor) and v.numel() else -1 for v in values]
+    return [keys.index(key) for key in keys]
+
+
+def check(program: Program, make: Make, served: Sequence[int] = SIZES) -> Split:
+    """Compare one graph with eager at several sizes; `served`: those for which its guards hold."""
+    graph, env = captured(program, make)
+    with using(env), torch.no_grad():
+        found = split(graph, Options())
+    check_core(found.forward)
+    call = bind(
+        found.convention, lambda *values: run(found.forward, values), lambda *values: run(graph, values)
+    )
+    reached: list[int] = []
+    for size in (*SIZES, HINT):
+        torch.manual_seed(size)
+        theirs = make(size)
+        mine = [item.clone() if isinstance(item, Tensor) else item for item in theirs]
+        inputs = passed(graph, mine)
+        sizes = {item.name: n for item, n in zip(graph.inputs, inputs, strict=True) if isinstance(n, int)}
+        with torch.no_grad():
+            wanted = eager(program, theirs)
+        if wanted is None:
+            continue
+        if not all(evaluate(guard.condition, sizes) for guard in env.guards):
+            continue
+        reached.append(size)
+        with torch.no_grad():
+            got = call(*inputs)
+        compare(wanted, got)
+        compare(theirs, mine)
+        tensors = [item for item in mine if isinstance(item, Tensor)]
+        assert storages([*tensors, *got]) == storages(
+            [*(t for t in theirs if isinstance(t, Tensor)), *wanted]
+        )
+    assert reached == [*served, HINT], [str(guard.condition) for guard in env.guards]
+    return found
+
+
+def compare(wanted: Sequence[object], got: Sequence[object]) -> None:
+    assert len(wanted) == len(got)
+    for left, right in zip(wanted, got, strict=True):
+        if not isinstance(left, Tensor):
+            assert left == right
+            assert type(left) is type(right)
+            continue
+        assert isinstance(right, Tensor)
+        torch.testing.assert_close(right, left, equal_nan=True, rtol=1e-5, atol=1e-5)
+        assert same_layout(left, right), f"{left.stride()} {right.stride()}"
+
+
+W = torch.randn(4, 8)
+V = torch.randn(8, 8) / 3
+TABLE = torch.randn(10, 8)
+POSITIONS = torch.randn(16, 8)
+KERNEL = torch.randn(3, 4, 3)
+
+
+def attention(x: Tensor) -> Tensor:
+    """Self-attention with a causal mask made from the length."""
+    batch, length, _ = x.shape
+    q, k, v = (F.linear(x, V * scale).view(batch, length, 2, 4).transpose(1, 2) for scale in (1.0, 0.5, 2.0))
+    scores = q @ k.transpose(-2, -1) / 2.0
+    hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
+    scores = scores.masked_fill(hidden, float("-inf"))
+    return (scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, length, 8)
+
+
+def causal(x: Tensor) -> Tensor:
+    q = x.view(*x.shape[:2], 2, 4).transpose(1, 2)
+    return F.scaled_dot_product_attention(q, q, q, is_causal=True)
+
+
+def mlp(x: Tensor) -> Tensor:
+    return F.linear(F.gelu(F.linear(x, W.t())), W)
+
+
+def embedded(ids: Tensor) -> Tensor:
+    return F.embedding(ids, TABLE) + POSITIONS[: ids.shape[1]]
+
+
+def batch_norm(x: Tensor) -> Tensor:
+    return F.batch_norm(x, torch.zeros(4), torch.ones(4), torch.arange(4.0), torch.ones(4))
+
+
+def trained_norm(x: Tensor) -> tuple[Tensor, ...]:
+    mean, variance = torch.zeros(4), torch.ones(4)
+    return F.batch_norm(x, mean, variance, training=True), mean, variance
+
+
+def writes_views(x: Tensor) -> tuple[Tensor, Tensor]:
+    y = x * 2
+    y[:, 1] += 2
+    y[1:].mul_(3)
+    y[..., ::2].sub_(1)
+    y.t()[0].fill_(5)
+    return y, y.sum()
+
+
+def writes_input(x: Tensor) -> Tensor:
+    x[1:] += 1
+    return x.sum(0)
+
+
+def chunks(x: Tensor) -> tuple[Tensor, ...]:
+    return tuple(part + 1 for part in x.chunk(2, 1))
+
+
+def pooled(x: Tensor) -> Tensor:
+    return x.sum(1) / x.shape[1]
+
+
+def rotary(x: Tensor) -> Tensor:
+    angles = torch.arange(x.shape[1]).unsqueeze(1) * torch.ones(4)
+    first, second = x[..., :4], x[..., 4:]
+    return torch.cat([first * angles.cos() - second * angles.sin(), first * angles.sin() + second], -1)
+
+
+def rms_norm(x: Tensor) -> Tensor:
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+PROGRAMS: dict[str, tuple[Program, Make]] = {
+    "attention": (attention, blocks),
+    "causal_attention": (causal, blocks),
+    "layer_norm": (lambda x: F.layer_norm(x, (8,)), blocks),
+    "layer_norm_dynamic": (lambda x: F.layer_norm(x, x.shape[1:]), square),
+    "rms_norm": (rms_norm, square),
+    "group_norm": (lambda x: F.group_norm(x, 2), images),
+    "batch_norm": (batch_norm, images),
+    "softmax": (lambda x: x.softmax(0), rows),
+    "log_softmax": (lambda x: x.log_softmax(-1), square),
+    "logsumexp": (lambda x: x.logsumexp(1), columns),
+    "mlp": (mlp, rows),
+    "linear": (lambda x: F.linear(x, V), blocks),
+    "matmul": (lambda x: x @ x.t(), square),
+    "einsum": (lambda x, y: torch.einsum("ni,nj->ij", x, y), pair),
+    "bmm": (lambda x: x @ x.transpose(1, 2), blocks),
+    "add": (lambda x, y: x + y, pair),
+    "broadcast": (lambda x: x + torch.ones(4), rows),
+    "broadcast_row": (lambda x: x - x.sum(0, keepdim=True), rows),
+    "where": (lambda x, y: torch.where(x > 0, x, y), pair),
+    "compare": (lambda x: x > 0.1, rows),
+    "cast": (lambda x: (x * 10).to(torch.int32), rows),
+    "masked_fill": (lambda x: x.masked_fill(x > 0, -1.0), rows),
+    "mean": (torch.mean, square),
+    "mean_dim": (lambda x: x.mean(0), rows),
+    "mean_last": (lambda x: x.mean(-1, keepdim=True), square),
+    "mean_by_size": (pooled, blocks),
+    "var": (lambda x: x.var(0), rows),
+    "std_all": (torch.std, square),
+    "var_mean": (lambda x: torch.var_mean(x, 1, unbiased=False), square),
+    "norm": (lambda x: x.norm(dim=0), rows),
+    "amax": (lambda x: x.amax(1), square),
+    "max_dim": (lambda x: x.max(1), square),
+    "argmax": (lambda x: x.argmax(1), square),
+    "any": (lambda x: (x > 0).any(0), rows),
+    "prod": (lambda x: x.prod(0), rows),
+    "cumsum": (lambda x: x.cumsum(0), rows),
+    "topk": (lambda x: x.topk(2, 1), square),
+    "sort": (lambda x: x.sort(0), rows),
+    "gather": (lambda x: x.gather(1, torch.zeros_like(x, dtype=torch.int64)), rows),
+    "index_select": (lambda x: x.index_select(1, torch.tensor([2, 0])), rows),
+    "index": (lambda x: x[:, torch.tensor([2, 0, 1])], rows),
+    "embedding": (embedded, tokens),
+    "one_hot_like": (lambda i: (i.unsqueeze(-1) == torch.arange(10)).float(), tokens),
+    "view": (lambda x: x.view(-1) + 1, rows),
+    "view_split": (lambda x: x.view(x.shape[0], 2, 2).sum(-1), rows),
+    "reshape": (lambda x: x.t().reshape(-1), rows),
+    "flatten": (lambda x: x.flatten(1), images),
+    "unflatten": (lambda x: x.unflatten(1, (2, 2)) * 2, rows),
+    "permute": (lambda x: x.permute(2, 0, 1).exp(), blocks),
+    "transpose_contiguous": (lambda x: x.transpose(0, 1).contiguous(), blocks),
+    "unsqueeze_expand": (lambda x: x.unsqueeze(1).expand(-1, 3, -1) + 1, rows),
+    "expand_to_size": (lambda x: torch.ones(1, 4).expand(x.shape[0], 4) * 2, rows),
+    "repeat": (lambda x: x.repeat(2, 1), rows),
+    "repeat_by_size": (lambda x: torch.ones(2).repeat(x.shape[0]), rows),
+    "squeeze": (lambda x: x[:, :1].squeeze(1) + 1, rows),
+    "cat": (lambda x: torch.cat([x, x * 2]), rows),
+    "cat_with_fixed": (lambda x: torch.cat([x, torch.ones(3, 4)]), rows),
+    "stack": (lambda x, y: torch.stack([x, y], 1), pair),
+    "slice_end": (lambda x: x[1:] * 2, rows),
+    "slice_last": (lambda x: x[-2:] * 2, rows),
+    "slice_middle": (lambda x: x[2:4] + 1, rows),
+    "slice_step": (lambda x: x[::2] + 1, rows),
+    "slice_by_size": (lambda x: POSITIONS[: x.shape[0]] + 1, rows),
+    "select_last": (lambda x: x[:, -1] + 1, rows),
+    "chunk": (chunks, rows),
+    "split": (lambda x: [part.sum() for part in x.split([1, 3], 1)], rows),
+    "pad": (lambda x: F.pad(x, (1, 2, 0, 3), value=0.5), rows),
+    "pad_dynamic": (lambda x: F.pad(x, (0, x.shape[0])), rows),
+    "roll": (lambda x: x.roll(1, 0), rows),
+    "flip": (lambda x: x.flip(0), rows),
+    "tril": (torch.tril, square),
+    "triu": (lambda x: x.triu(1), square),
+    "diagonal": (lambda x: x.diagonal() * 2, square),
+    "eye": (lambda x: torch.eye(x.shape[0]) * 2, rows),
+    "arange": (lambda x: torch.arange(x.shape[0]) * 2, rows),
+    "arange_back": (lambda x: torch.arange(x.shape[0] - 1, -1, -1), rows),
+    "zeros": (lambda x: torch.zeros(x.shape[0], 3) + 1, rows),
+    "full_size": (lambda x: torch.full((2,), x.shape[0]) * 2, rows),
+    "new_ones": (lambda x: x.new_ones(x.shape[0] * 2), rows),
+    "conv1d": (lambda x: F.conv1d(x, KERNEL, padding=1), signal),
+    "conv1d_stride": (lambda x: F.conv1d(x, KERNEL, stride=2), signal),
+    "max_pool1d": (lambda x: F.max_pool1d(x, 2), signal),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), images),
+    "unfold": (lambda x: x.unfold(2, 3, 1) * 2, signal),
+    "rotary": (rotary, blocks),
+    "glu": (F.glu, rows),
+    "silu_half": (lambda x: F.silu(x.to(torch.bfloat16)).float(), rows),
+    "turned": (lambda x: x + 1, turned),
+    "turned_softmax": (lambda x: x.softmax(-1), turned),
+    "writes_views": (writes_views, rows),
+    "writes_input": (writes_input, rows),
+    "returns_input": (lambda x: (x, x + 1), rows),
+    "returns_views_of_input": (lambda x: (x[1:], x.t(), x.view(-1)), rows),
+    "returns_views_of_result": (lambda x: ((y := x * 2), y[1:], y.t()), rows),
+    "returns_size": (lambda x: (x * 2, x.shape[0] + 1, x.shape[0] / 2), rows),
+    "int_input": (lambda x, n: x * n + n, counted),
+    "int_input_size": (lambda x, n: torch.ones(n, 2) * x[0, 0], counted),
+    "int_input_slice": (lambda x, n: POSITIONS[:n] + x[0, 0], counted),
+    "float_input": (lambda x, f: x * f + f, scaled),
+    "float_of_size": (lambda x: x * (x.shape[0] / 3), rows),
+    "float_of_size_half": (lambda x: x.to(torch.bfloat16) + x.shape[0] / 3, rows),
+    "power_of_size": (lambda x: x.abs() ** x.shape[0], rows),
+    "lerp_float": (lambda x, f: torch.lerp(x, x * 2, f), scaled),
+    "elu_float": (lambda x, f: F.elu(x, f), scaled),
+    "celu_float": (lambda x, f: F.celu(x, f), scaled),
+    "add_alpha_float": (lambda x, f: torch.add(x, x, alpha=f), scaled),
+    "clamp_float": (lambda x, f: x.clamp(-f, f), scaled),
+    "mse": (lambda x, y: F.mse_loss(x, y), pair),
+    "cross_entropy": (lambda x: F.cross_entropy(x, torch.zeros(x.shape[0], dtype=torch.int64)), rows),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_graph_gives_what_eager_gives_at_every_size(name: str) -> None:
+    # SYM08
+    program, make = PROGRAMS[name]
+    check(program, make, [size for size in SIZES if eager(program, make(size)) is not None])
