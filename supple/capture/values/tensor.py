@@ -195,6 +195,8 @@ def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Mac
             return {key: _convert(one, tensor, machine) for key, (_, one) in value.items.items()}
         case SliceValue():
             return slice(*(_convert(one, tensor, machine) for one in value.parts))
+        case SymbolicValue() if value.python_type() is bool:
+            return value.as_python()
         case SymbolicValue():
             return value.expr if machine is not None else value.number
         case InstanceValue() if value.payload is not None and isinstance(value.obj, str | int | float):
