@@ -3,19 +3,20 @@
 The text defines `run(inputs) -> tuple`; kernels are global names (the convention of `runtime.load`).
 Measured per call: `torch.empty_strided` 1.3 us, `torch.mm` 4.3 us against `torch.ops.aten.mm.default` 7.5
 us, `torch.as_strided` 4.5 us, `torch.t` 3.2 us, `data_ptr` 0.1 us. So library calls go through the function
-of `torch` with the same schema where one exists, and a pointer that several launches need is asked for
-once.
+of `torch` with the same schema where one exists, and a pointer or product of sizes that several steps need
+is computed once.
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from supple.base.rules import Rules
 from supple.expr import Expr, const
 from supple.expr import text as expr_text
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, View
+from supple.expr.real import Real
+from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, View, leaves
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta
 
@@ -32,12 +33,16 @@ PUBLIC: Final = {
 
 @dataclass(slots=True)
 class Text:
-    """The text under construction: names bound before the function, and its lines."""
+    """The text under construction: names bound before the function, its lines, and what they have computed.
+
+    `uses` counts how often the steps need a pointer (by name) or a number.
+    """
 
     bound: dict[str, str] = field(default_factory=dict[str, str])
     lines: list[str] = field(default_factory=list[str])
     pointers: dict[str, str] = field(default_factory=dict[str, str])
-    pointer_uses: Counter[str] = field(default_factory=Counter[str])
+    numbers: dict[object, str] = field(default_factory=dict[object, str])
+    uses: Counter[object] = field(default_factory=Counter[object])
 
     def bind(self, expression: str) -> str:
         """Return a global name for an expression of torch's namespace, bound once."""
@@ -47,12 +52,32 @@ class Text:
 
     def pointer(self, name: str) -> str:
         """Return the address of a tensor: a call, or a name where several launches need it."""
-        if self.pointer_uses[name] == 1:
+        if self.uses[name] == 1:
             return f"{name}.data_ptr()"
         if name not in self.pointers:
             self.pointers[name] = f"p_{name}"
             self.lines.append(f"p_{name} = {name}.data_ptr()")
         return self.pointers[name]
+
+    def number(self, number: Expr | Real) -> str:
+        """Return a number as Python: arithmetic, or a name where several steps need it."""
+        if isinstance(number, Real):
+            self.bound.update(inf="float('inf')", nan="float('nan')", sqrt="__import__('math').sqrt")
+            return str(number)
+        if not number.args or self.uses[number] == 1:
+            return expr_text(number, ranges=False)
+        if number not in self.numbers:
+            self.numbers[number] = f"n_{len(self.numbers)}"
+            self.lines.append(f"{self.numbers[number]} = {expr_text(number, ranges=False)}")
+        return self.numbers[number]
+
+    def numbers_of(self, values: Sequence[Expr]) -> str:
+        """Return numbers as a tuple."""
+        return f"({', '.join(map(self.number, values))}{',' if len(values) == 1 else ''})"
+
+    def argument(self, arg: object) -> str:
+        """Return an argument as Python text, numbers as arithmetic."""
+        return argument_text(arg, self.number)
 
 
 lines: Final[Rules[Callable[[Text, Step], None]]] = Rules("host Python")
@@ -61,12 +86,9 @@ lines: Final[Rules[Callable[[Text, Step], None]]] = Rules("host Python")
 def host_source(host: Host) -> str:
     """Return a host program as a Python module that defines `run(inputs)`."""
     out = Text()
-    out.pointer_uses.update(n for step in host.steps if isinstance(step, Launch) for n in step.buffers)
+    out.uses.update(use for step in host.steps for use in _uses(step))
     if host.inputs:
         out.lines.append(f"{', '.join(host.inputs)}{',' if len(host.inputs) == 1 else ''} = inputs")
-    for binding in host.sizes:
-        place = binding.input if binding.dim < 0 else f"{binding.input}.size({binding.dim})"
-        out.lines.append(f"{binding.symbol.name} = {place}")
     for step in host.steps:
         lines[type(step)](out, step)
     head = ["import torch", "", *(f"{name} = {value}" for name, value in out.bound.items()), "", ""]
@@ -74,17 +96,29 @@ def host_source(host: Host) -> str:
     return "\n".join((*head, "def run(inputs):", *body)) + "\n"
 
 
-def _number(e: Expr) -> str:
-    return expr_text(e, ranges=False)
+def _uses(step: Step) -> Iterator[object]:
+    """Yield the numbers that a step needs, and the names of the tensors whose addresses it needs."""
+    match step:
+        case Alloc() | View():
+            yield from (*step.meta.sizes, *step.meta.strides, step.meta.offset)
+        case Launch():
+            yield from (*step.buffers, *step.sizes)
+        case Extern():
+            yield from leaves((step.args, dict(step.kwargs)))
+        case Return():
+            yield from leaves(step.values)
+        case _:
+            pass
 
 
-def _numbers(values: tuple[Expr, ...]) -> str:
-    return f"({', '.join(map(_number, values))}{',' if len(values) == 1 else ''})"
-
-
-def _argument(arg: object) -> str:
-    """Return an argument as Python text, size expressions as arithmetic."""
-    return argument_text(arg, _number)
+@lines.on(Bind)
+def _(out: Text, step: Step) -> None:
+    """number = value.size(dim)."""
+    assert isinstance(step, Bind), f"{step}"
+    if step.dim is not None:
+        out.lines.append(f"{step.number} = {step.value}.size({step.dim})")
+    elif step.number != step.value:
+        out.lines.append(f"{step.number} = {step.value}")
 
 
 @lines.on(Alloc)
@@ -95,16 +129,19 @@ def _(out: Text, step: Step) -> None:
     make = out.bind("torch.empty_strided")
     dtype = out.bind(str(meta.dtype.torch))
     device = "" if meta.device == "cpu" else f", device={meta.device!r}"
-    out.lines.append(
-        f"{step.name} = {make}({_numbers(meta.sizes)}, {_numbers(meta.strides)}, dtype={dtype}{device})"
-    )
+    sizes, strides = out.numbers_of(meta.sizes), out.numbers_of(meta.strides)
+    out.lines.append(f"{step.name} = {make}({sizes}, {strides}, dtype={dtype}{device})")
 
 
 @lines.on(Launch)
 def _(out: Text, step: Step) -> None:
     """kernel(addresses, sizes)."""
     assert isinstance(step, Launch), f"{step}"
-    args = [*(out.pointer(name) for name in step.buffers), *(_number(e) for e in step.sizes)]
+    args = [out.pointer(name) for name in step.buffers]
+    args += [
+        f"float_bits({out.number(size)})" if isinstance(size, Real) else out.number(size)
+        for size in step.sizes
+    ]
     out.lines.append(f"{step.kernel}({', '.join(args)})")
 
 
@@ -113,8 +150,8 @@ def _(out: Text, step: Step) -> None:
     """names = function(arguments)."""
     assert isinstance(step, Extern), f"{step}"
     function = out.bind(PUBLIC.get(step.op, f"torch.ops.{step.op}"))
-    args = [_argument(arg) for arg in step.args]
-    args += [f"{key}={_argument(arg)}" for key, arg in step.kwargs.items()]
+    args = [out.argument(arg) for arg in step.args]
+    args += [f"{key}={out.argument(arg)}" for key, arg in step.kwargs.items()]
     names = ", ".join(name or "_" for name in step.names)
     out.lines.append(f"{names}{',' if step.is_tuple else ''} = {function}({', '.join(args)})")
 
@@ -125,10 +162,9 @@ def _(out: Text, step: Step) -> None:
     assert isinstance(step, View), f"{step}"
     meta: TensorMeta = step.meta
     make = out.bind("torch.as_strided")
-    offset = "" if meta.offset is const(0) else f", {step.base}.storage_offset() + {_number(meta.offset)}"
-    out.lines.append(
-        f"{step.name} = {make}({step.base}, {_numbers(meta.sizes)}, {_numbers(meta.strides)}{offset})"
-    )
+    start = "" if meta.offset is const(0) else f", {step.base}.storage_offset() + {out.number(meta.offset)}"
+    sizes, strides = out.numbers_of(meta.sizes), out.numbers_of(meta.strides)
+    out.lines.append(f"{step.name} = {make}({step.base}, {sizes}, {strides}{start})")
 
 
 @lines.on(Free)
@@ -143,4 +179,4 @@ def _(out: Text, step: Step) -> None:
 def _(out: Text, step: Step) -> None:
     """return results."""
     assert isinstance(step, Return), f"{step}"
-    out.lines.append(f"return {_argument(step.values)}")
+    out.lines.append(f"return {out.argument(step.values)}")

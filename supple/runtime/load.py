@@ -3,10 +3,11 @@
 The convention between host text and kernels (the host text is what `codegen.host_python` prints):
 
 * The text defines `run(inputs)`: `inputs` is a sequence of tensors (integers where the graph takes one), the
-  result a tuple. It is executed once, in a namespace that holds each kernel under its name, and nothing else:
-  the text imports torch itself.
+  result a tuple. It is executed once, in a namespace that holds each kernel under its name, and
+  `float_bits`; the text imports torch itself.
 * A kernel is called with integers only and returns None: the buffers' `data_ptr()`s in the order of the
-  nest's parameters (SCRATCH is none), then the sizes:  `norm(x.data_ptr(), out.data_ptr(), s0)`.
+  nest's parameters (SCRATCH is none), then the sizes:  `norm(x.data_ptr(), out.data_ptr(), s0)`; a float as
+  the bits of a float64.
   It releases the GIL while it runs. It keeps no reference: the caller keeps the tensors alive meanwhile.
 * Sizes are at least 0 and below 2**63. Nothing is checked here: the host text owns that.
 
@@ -33,9 +34,14 @@ def load(artifact: Artifact) -> Run:
     Raises:
         LinkError: a symbol that the machine code needs is not in this process.
     """
-    namespace: dict[str, object] = dict(kernels(artifact))
+    namespace: dict[str, object] = {**kernels(artifact), "float_bits": float_bits}
     exec(compile(artifact.host_source, "<supple host program>", "exec"), namespace)
     return cast("Run", namespace["run"])
+
+
+def float_bits(value: float) -> int:
+    """Return the bits of a float64 as a signed integer."""
+    return struct.unpack("=q", struct.pack("=d", value))[0]
 
 
 def kernels(artifact: Artifact) -> Mapping[str, Callable[..., None]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from supple.expr import Expr, Symbol, as_expr, interval, symbol
+from supple.expr import Expr, Symbol, as_expr, free_symbols, interval, symbol
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Axis, Compute, IndexValue, Load, Scalar
 from supple.ir.meta import TensorMeta
@@ -21,6 +21,8 @@ TRANSCENDENTAL: Final = frozenset(
         "erf erfc lgamma pow atan2 hypot"
     ).split()
 )
+CHECK: Final = "aten._assert_scalar.default"
+"""The op that raises where a condition on sizes does not hold."""
 SLOW: Final = frozenset("sqrt rsqrt div floordiv mod fmod reciprocal".split())
 SLOW_COST: Final = 4
 TRANSCENDENTAL_COST: Final = 20
@@ -80,6 +82,16 @@ class Definition:
         return tuple(item for item in self.body if isinstance(item, Load))
 
     @property
+    def numbers(self) -> frozenset[str]:
+        """The names of the sizes that it is made with."""
+        found = [*self.meta.sizes, *self.meta.strides, *(axis.extent for axis in self.domain)]
+        for item in self.body:
+            found += (
+                item.index if isinstance(item, Load) else [item.value] if isinstance(item, IndexValue) else []
+            )
+        return frozenset(s.name for e in found if not e.is_const for s in free_symbols(e))
+
+    @property
     def arithmetic(self) -> int:
         """Rough scalar cost of the body without its loads."""
         return sum(
@@ -102,7 +114,7 @@ class Call:
         names: one value name per result; None for results that have no metadata.
         args, kwargs: as in the graph node: constants, Exprs, Vars and containers of them.
         metas: of each result that is a tensor.
-        reads: names of the values it takes.
+        reads: names of the values it takes, or whose sizes it needs.
         writes: names of the values it writes in place.
     """
 
@@ -115,6 +127,11 @@ class Call:
     reads: tuple[str, ...]
     writes: tuple[str, ...] = ()
     origin: str = ""
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether it must run, in the order of the graph, even if nobody needs its results."""
+        return not self.op.is_pure or self.op.name == CHECK
 
 
 def alias_definition(

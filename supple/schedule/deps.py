@@ -55,7 +55,9 @@ class Reach:
     def __init__(self, lowered: Lowered, sources: frozenset[str]) -> None:
         self.definitions = lowered.definitions
         self.sources = sources
+        self.shown = lowered.shown
         self._known: dict[str, tuple[Access, ...]] = {}
+        self._showing: dict[str, frozenset[str]] = {}
 
     def accesses(self, name: str) -> tuple[Access, ...]:
         """Return what one point of `name` reads, at coordinates over its own domain."""
@@ -63,6 +65,18 @@ class Reach:
         if known is None:
             known = tuple(dict.fromkeys(self._walk(self.definitions[name])))
             self._known[name] = known
+        return known
+
+    def showing(self, name: str) -> frozenset[str]:
+        """Return the results of library calls that show the sizes with which `name` is made."""
+        definition = self.definitions.get(name) if self.shown else None
+        if definition is None:
+            return frozenset()
+        known = self._showing.get(name)
+        if known is None:
+            inlined = (load.buffer for load in definition.loads if load.buffer not in self.sources)
+            known = frozenset(self.shown[number] for number in definition.numbers if number in self.shown)
+            known = self._showing[name] = known.union(*map(self.showing, inlined))
         return known
 
     def _walk(self, definition: Definition) -> Iterator[Access]:

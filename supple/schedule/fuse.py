@@ -149,7 +149,7 @@ class Fusion:
         for unit, (_, _, item) in enumerate(sorted(entries, key=lambda entry: entry[:2])):
             if isinstance(item, int):
                 self.call_units[unit] = item
-                if not self.lowered.calls[item].op.is_pure:
+                if self.lowered.calls[item].has_effects:
                     self.effects[unit] = self.lowered.calls[item].writes
                 for name in self.lowered.calls[item].names:
                     if name is not None:
@@ -165,8 +165,10 @@ class Fusion:
         if unit in self.call_units:
             for name in self.lowered.calls[self.call_units[unit]].reads:
                 yield base_of(name, self.lowered.definitions)
+                yield from self.reach.showing(name)
             return
         for name in self.kernels[unit].members:
+            yield from self.reach.showing(name)
             for access in self.reach.accesses(name):
                 yield access.source
 

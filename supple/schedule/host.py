@@ -1,11 +1,12 @@
 """Host: kernels and library calls in order become the steps of a host program."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 
-from supple.expr import Expr, Symbol, free_symbols
-from supple.ir.graph.nodes import Constant, Input, Var, map_arg
-from supple.ir.host.nodes import Alloc, Extern, Host, Launch, Return, SizeBinding, Step, Value, View
+from supple.expr import Expr
+from supple.expr.real import Real
+from supple.ir.graph.nodes import Constant, Meta, Var, definitions, map_arg
+from supple.ir.host.nodes import Alloc, Bind, Extern, Launch, Return, Step, Value, View
 from supple.ir.loops.nodes import Access, Nest
 from supple.ir.meta import TensorMeta
 from supple.schedule.deps import base_of
@@ -19,12 +20,22 @@ class Steps:
         self.lowered = lowered
         self.steps: list[Step] = []
         self.known = {item.name for item in lowered.inputs}
+        self.numbers: set[str] = set()
+        for item in lowered.inputs:
+            self.bind(item.name, item.meta)
+
+    def bind(self, name: str, meta: Meta) -> None:
+        """Add what binds the numbers that a value shows and no earlier one does."""
+        for number, path, dim in definitions(meta):
+            if number not in self.numbers:
+                self.numbers.add(number)
+                self.steps.append(Bind(number, str(Var(name, path)), dim))
 
     def launch(self, nest: Nest, buffers: Sequence[str]) -> None:
         """Add a kernel: its outputs are allocated just before. `buffers` are value names, without scratch."""
         written = {buffer.name: buffer.access is not Access.READ for buffer in nest.buffers}
         self.allocate([name for name, is_out in zip(buffers, written.values(), strict=False) if is_out])
-        sizes: tuple[Expr, ...] = nest.sizes
+        sizes = tuple(self.lowered.reals.get(size, size) for size in nest.sizes)
         self.steps.append(Launch(nest.name, tuple(buffers), sizes))
 
     def allocate(self, names: Sequence[str]) -> None:
@@ -40,6 +51,9 @@ class Steps:
         kwargs = {key: self.argument(arg) for key, arg in call.kwargs.items()}
         self.steps.append(Extern(call.names, call.op.name, args, kwargs, call.is_tuple))
         self.known.update(name for name in call.names if name is not None)
+        for name in call.names:
+            if name is not None:
+                self.bind(name, self.lowered.values[name])
 
     def argument(self, arg: object) -> object:
         """Return a graph argument as a host argument, making the views that it needs."""
@@ -53,7 +67,7 @@ class Steps:
         elif isinstance(meta, Constant):
             if name not in self.known:
                 return meta.value
-        elif isinstance(meta, Expr) and name not in self.known:
+        elif isinstance(meta, Expr | Real) and name not in self.known:
             return meta
         return Value(name)
 
@@ -75,22 +89,10 @@ class Steps:
         self.steps.append(Return(values))
 
 
-def bindings(inputs: Sequence[Input]) -> Iterator[SizeBinding]:
-    """Yield where each size symbol of the inputs is read."""
-    seen: set[Symbol] = set()
-    for item in inputs:
-        meta = item.meta
-        sizes = meta.sizes if isinstance(meta, TensorMeta) else (meta,)
-        for dim, size in enumerate(sizes):
-            if isinstance(size, Symbol) and size not in seen:
-                seen.add(size)
-                yield SizeBinding(size, item.name, dim if isinstance(meta, TensorMeta) else -1)
-
-
-def identifiers(names: Sequence[str]) -> dict[str, str]:
-    """Return a Python identifier for each value name; different names get different ones."""
+def identifiers(names: Sequence[str], numbers: Collection[str]) -> dict[str, str]:
+    """Return a Python identifier for each value name; different names get different ones, none a number's."""
     result: dict[str, str] = {}
-    taken: set[str] = set()
+    taken = set(numbers)
     for name in dict.fromkeys(names):
         word = re.sub(r"\W+", "_", name).strip("_") or "v"
         word = word if word[0].isalpha() or word[0] == "_" else f"v{word}"
@@ -99,18 +101,3 @@ def identifiers(names: Sequence[str]) -> dict[str, str]:
         taken.add(word)
         result[name] = word
     return result
-
-
-def program(inputs: Sequence[Input], steps: Sequence[Step]) -> Host:
-    """Return the host program of steps.
-
-    Raises:
-        AssertionError: a size symbol is used that no input shows.
-    """
-    found = tuple(bindings(inputs))
-    known = {binding.symbol for binding in found}
-    for step in steps:
-        if isinstance(step, Launch):
-            missing = {s for e in step.sizes for s in free_symbols(e)} - known
-            assert not missing, f"{step.kernel} needs {missing}, which no input shows"
-    return Host(tuple(item.name for item in inputs), found, tuple(steps))

@@ -10,10 +10,25 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from supple.base.rules import Rules
-from supple.expr import Expr
-from supple.ir.graph.nodes import Constant, Graph, Input, Meta, Node, Var, map_arg, uses_of, vars_of
+from supple.expr import Expr, Symbol, symbol
+from supple.expr.real import Real
+from supple.ir.dtypes import DType
+from supple.ir.graph.nodes import (
+    Constant,
+    Graph,
+    Input,
+    Meta,
+    Node,
+    Var,
+    definitions,
+    map_arg,
+    symbols_in,
+    uses_of,
+    vars_of,
+)
+from supple.ir.loops.nodes import Scalar
 from supple.ir.meta import TensorMeta
-from supple.schedule.define import Call, Definition
+from supple.schedule.define import Body, Call, Definition
 
 COMPLEX: Final = ("c64", "c128")
 
@@ -34,6 +49,8 @@ class Lowered:
         outputs: the graph's outputs; their Vars name values.
         order: position in the graph of the node that defines a value, -1 for inputs.
         values: what is known of every value, tensor or not.
+        shown: the value that shows a number, for those that no input shows.
+        reals: what the host passes for a symbol that stands for the bits of a float.
     """
 
     inputs: tuple[Input, ...]
@@ -43,6 +60,8 @@ class Lowered:
     outputs: tuple[object, ...]
     order: Mapping[str, int]
     values: Mapping[str, Meta]
+    shown: Mapping[str, str]
+    reals: Mapping[Symbol, Real]
 
 
 @dataclass(slots=True)
@@ -51,7 +70,9 @@ class Lowering:
 
     Attributes:
         values: what is known of each value, tuples of a node's results taken apart.
-        splits: for a node whose results are all views: op and arguments by node name.
+        given: names of the numbers that inputs show.
+        shown: the library call's result that shows a number (a size of it, or itself), by the number's name.
+        reals: the symbol that stands for the bits of a float, by the float.
     """
 
     values: dict[str, Meta] = field(default_factory=dict[str, Meta])
@@ -59,7 +80,9 @@ class Lowering:
     calls: list[Call] = field(default_factory=list[Call])
     order: dict[str, int] = field(default_factory=dict[str, int])
     position: int = -1
-    external: set[str] = field(default_factory=set[str])
+    given: set[str] = field(default_factory=set[str])
+    shown: dict[str, str] = field(default_factory=dict[str, str])
+    reals: dict[Real, Symbol] = field(default_factory=dict[Real, Symbol])
 
     def record(self, name: str, meta: Meta) -> None:
         """Note what is known of a value and of the items of its result."""
@@ -98,6 +121,17 @@ class Lowering:
             raise NotLowered(msg)
         return checked(node.meta)
 
+    def showing(self, definition: Definition) -> list[str]:
+        """Return the results of library calls that show the sizes of a definition."""
+        return [self.shown[name] for name in definition.numbers if name in self.shown] if self.shown else []
+
+    def scalar(self, body: Body, number: Expr | Real) -> Scalar:
+        """Return a number that is computed from sizes, as a scalar of a body or a constant."""
+        if isinstance(number, Expr):
+            return number.value if number.is_const else body.index(number)
+        bits = self.reals.setdefault(number, symbol(f"bits{len(self.reals)}"))
+        return body.compute("float_of_bits", DType.F64, body.index(bits))
+
     def define(self, definition: Definition) -> None:
         """Add a definition; auxiliary values become known by it."""
         self.definitions[definition.name] = definition
@@ -126,26 +160,31 @@ def lower(graph: Graph) -> Lowered:
     state = Lowering()
     for item in graph.inputs:
         state.record(item.name, item.meta)
+        state.given.update(name for name, _, _ in definitions(item.meta))
     for position, node in enumerate(graph.nodes):
         state.position = position
         state.record(node.name, node.meta)
         _lower_node(state, node)
     metas = {name: meta for name, meta in state.values.items() if isinstance(meta, TensorMeta)}
     live = _live(state, graph)
-    definitions = {name: found for name, found in state.definitions.items() if name in live}
+    defined = {name: found for name, found in state.definitions.items() if name in live}
     calls = tuple(call for call in state.calls if _is_live(call, live))
-    return Lowered(graph.inputs, definitions, calls, metas, graph.outputs, state.order, state.values)
+    reals = {found: real for real, found in state.reals.items()}
+    return Lowered(
+        graph.inputs, defined, calls, metas, graph.outputs, state.order, state.values, state.shown, reals
+    )
 
 
 def _is_live(call: Call, live: Container[str]) -> bool:
-    return not call.op.is_pure or any(name is not None and name in live for name in call.names)
+    return call.has_effects or any(name is not None and name in live for name in call.names)
 
 
 def _live(state: Lowering, graph: Graph) -> set[str]:
     """Return the values that the outputs and the library calls with effects need."""
     producers = {name: call for call in state.calls for name in call.names if name is not None}
     todo = [str(var) for var in vars_of(graph.outputs)]
-    todo += [name for call in state.calls if not call.op.is_pure for name in call.reads]
+    todo += [state.shown[number] for number in symbols_in(graph.outputs) if number in state.shown]
+    todo += [name for call in state.calls if call.has_effects for name in call.reads]
     live: set[str] = set()
     while todo:
         name = todo.pop()
@@ -155,6 +194,7 @@ def _live(state: Lowering, graph: Graph) -> set[str]:
         definition, call = state.definitions.get(name), producers.get(name)
         if definition is not None:
             todo.extend(load.buffer for load in definition.loads)
+            todo.extend(state.showing(definition))
         elif call is not None:
             todo.extend(call.reads)
     return live
@@ -183,6 +223,9 @@ def _call(state: Lowering, node: Node) -> None:
         raise NotLowered(msg)
     names = tuple(None if isinstance(meta, Constant) and is_tuple else name for name, meta in leaves)
     metas = {name: meta for name, meta in leaves if isinstance(meta, TensorMeta)}
+    reads = [str(var) for var in uses_of(node)]
+    reads += [state.shown[n] for n in symbols_in((node.args, node.kwargs)) if n in state.shown]
+    _show(state, node)
     state.calls.append(
         Call(
             names,
@@ -191,11 +234,18 @@ def _call(state: Lowering, node: Node) -> None:
             dict(node.kwargs),
             is_tuple,
             metas,
-            tuple(dict.fromkeys(str(var) for var in uses_of(node))),
+            tuple(dict.fromkeys(reads)),
             tuple(written(node)),
             node.name,
         )
     )
+
+
+def _show(state: Lowering, node: Node) -> None:
+    """Note the numbers that only the results of a library call show."""
+    for number, path, _ in definitions(node.meta):
+        if number not in state.given:
+            state.shown.setdefault(number, str(Var(node.name, path)))
 
 
 def _leaves(name: str, meta: Meta) -> Iterator[tuple[str, Meta]]:

@@ -10,7 +10,19 @@ from dataclasses import replace
 
 from supple.expr import const
 from supple.ir.core_ops import CORE_OPS
-from supple.ir.host.nodes import Alloc, Extern, Free, Launch, Return, Step, Value, View, map_leaves, values_in
+from supple.ir.host.nodes import (
+    Alloc,
+    Bind,
+    Extern,
+    Free,
+    Launch,
+    Return,
+    Step,
+    Value,
+    View,
+    map_leaves,
+    values_in,
+)
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
@@ -24,6 +36,8 @@ def used(step: Step) -> tuple[str, ...]:
             return (*values_in(step.args), *values_in(dict(step.kwargs)))
         case View():
             return (step.base,)
+        case Bind():
+            return (step.value,)
         case Return():
             return tuple(values_in(step.values))
         case _:
@@ -162,6 +176,8 @@ def renamed_step(step: Step, names: Mapping[str, str]) -> Step:
             return Extern(new, step.op, args, kwargs, step.is_tuple)
         case View():
             return replace(step, name=names.get(step.name, step.name), base=names.get(step.base, step.base))
+        case Bind():
+            return replace(step, value=names.get(step.value, step.value))
         case Return():
             return Return(tuple(renamed_arg(arg, names) for arg in step.values))
         case Alloc() | Free():

@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Final
 
 from supple.expr import Expr
+from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Constant, Node, Var
 from supple.ir.loops.nodes import Scalar
@@ -92,7 +93,7 @@ def _operand_dtype(state: Lowering, node: Node, meta: TensorMeta, policy: Operan
 
 
 def _operand(state: Lowering, point: Point, arg: object, policy: Operands) -> object:
-    """Return a tensor as the scalar that is read at the point, a symbolic integer as its value."""
+    """Return a tensor as the scalar that is read at the point, a number of sizes as its value."""
     body = point.body
     value = arg
     if isinstance(arg, Var):
@@ -103,10 +104,9 @@ def _operand(state: Lowering, point: Point, arg: object, policy: Operands) -> ob
             wanted = source.dtype.compute if policy is Operands.RAW else point.dtype
             return body.cast(scalar, wanted)
         value = meta.value if isinstance(meta, Constant) else meta
-    if isinstance(value, Expr):
-        if value.is_const:
-            return value.value
-        return body.cast(body.index(value), point.dtype)
+    if isinstance(value, Expr | Real):
+        scalar = state.scalar(body, value)
+        return body.cast(scalar, point.dtype) if isinstance(scalar, str) else scalar
     if isinstance(value, complex) or (isinstance(arg, Var) and value is None):
         msg = f"{arg} is known at run time only, or complex"
         raise NotLowered(msg)

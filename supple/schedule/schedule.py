@@ -3,7 +3,7 @@
 from supple.base import events
 from supple.expr import const
 from supple.ir.graph.nodes import Graph
-from supple.ir.host.nodes import Host
+from supple.ir.host.nodes import Bind, Host
 from supple.ir.loops.nodes import Access, Nest, Role
 from supple.ir.loops.text import text as loops_text
 from supple.ir.program import Scheduled, Target
@@ -11,7 +11,7 @@ from supple.schedule import create, gather, pointwise, reduce, views
 from supple.schedule.build import Kernel, build
 from supple.schedule.canonical import KernelNames
 from supple.schedule.fuse import fuse
-from supple.schedule.host import Steps, identifiers, program
+from supple.schedule.host import Steps, identifiers
 from supple.schedule.lower import Lowered, lower
 from supple.schedule.memory import defined, planned, renamed_step
 from supple.schedule.tile import tile
@@ -63,7 +63,6 @@ def _host(lowered: Lowered, steps: Steps) -> Host:
     """Return the host program with dead buffers reused and identifiers for names."""
     inputs = [item.name for item in lowered.inputs]
     ready = planned(steps.steps, inputs)
-    words = identifiers([*inputs, *(name for step in ready for name in defined(step))])
-    renamed = [renamed_step(step, words) for step in ready]
-    host = program(lowered.inputs, renamed)
-    return Host(tuple(words[name] for name in inputs), host.sizes, host.steps)
+    words = identifiers([*inputs, *(name for step in ready for name in defined(step))], steps.numbers)
+    words.update((name, name) for name in inputs if Bind(name, name) in ready)
+    return Host(tuple(words[name] for name in inputs), tuple(renamed_step(step, words) for step in ready))

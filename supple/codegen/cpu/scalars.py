@@ -188,6 +188,12 @@ def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     return convert.cast(s.code, args[0], dtype)
 
 
+@scalars.on("float_of_bits")
+def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """The float64 of these bits."""
+    return s.code.convert("bitcast", args[0], DType.F64)
+
+
 for _name in ("and", "or", "xor"):
 
     def _bits(s: Scalars, dtype: DType, args: tuple[Reg, ...], name: str = _name) -> Reg:

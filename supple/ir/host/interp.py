@@ -1,14 +1,28 @@
 """Run a host program step by step: library calls by eager torch, kernels by the function that is given."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
 import torch
 
 from supple.base.rules import Rules
 from supple.expr import Expr, evaluate
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View, map_leaves
+from supple.expr.real import Real, evaluate_real
+from supple.ir.host.nodes import (
+    Alloc,
+    Bind,
+    Extern,
+    Free,
+    Host,
+    Launch,
+    Return,
+    Step,
+    Value,
+    View,
+    map_leaves,
+)
+from supple.ir.loops.numbers import float_bits
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
@@ -18,11 +32,12 @@ RunKernel = Callable[[str, Sequence[torch.Tensor], Sequence[int]], None]
 
 @dataclass(slots=True)
 class Machine:
-    """Values by name, size symbols by name, and how to run a kernel."""
+    """Values by name, integers and floats by name, and how to run a kernel."""
 
     run_kernel: RunKernel
-    sizes: dict[str, int]
-    values: dict[str, object] = field(default_factory=dict[str, object])
+    values: dict[str, object]
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
+    floats: dict[str, float] = field(default_factory=dict[str, float])
 
     def number(self, e: Expr) -> int:
         """Return the value of a size expression."""
@@ -44,6 +59,8 @@ class Machine:
                 return self.values[leaf.name]
             case Expr():
                 return self.number(leaf)
+            case Real():
+                return evaluate_real(leaf, self.sizes, self.floats)
             case _:
                 return leaf
 
@@ -68,8 +85,7 @@ def run(host: Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[ob
         inputs: in the order of `host.inputs`.
         run_kernel: runs one kernel; see `RunKernel`.
     """
-    values = dict(zip(host.inputs, inputs, strict=True))
-    machine = Machine(run_kernel, _sizes(host, values), values)
+    machine = Machine(run_kernel, dict(zip(host.inputs, inputs, strict=True)))
     for step in host.steps[:-1]:
         runs[type(step)](machine, step)
     last = host.steps[-1]
@@ -77,16 +93,16 @@ def run(host: Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[ob
     return tuple(machine.argument(value) for value in last.values)
 
 
-def _sizes(host: Host, values: Mapping[str, object]) -> dict[str, int]:
-    sizes: dict[str, int] = {}
-    for binding in host.sizes:
-        value = values[binding.input]
-        if isinstance(value, torch.Tensor):
-            sizes[binding.symbol.name] = value.size(binding.dim)
-        else:
-            assert isinstance(value, int), f"{binding.input} is {value!r}, not a size"
-            sizes[binding.symbol.name] = value
-    return sizes
+@runs.on(Bind)
+def _(machine: Machine, step: Step) -> None:
+    """A size of a tensor, or a number that the caller or a library call gave."""
+    assert isinstance(step, Bind), f"{step}"
+    value = machine.values[step.value] if step.dim is None else machine.tensor(step.value).size(step.dim)
+    if isinstance(value, float):
+        machine.floats[step.number] = value
+        return
+    assert isinstance(value, int), f"{step.value} is {value!r}, not a number"
+    machine.sizes[step.number] = value
 
 
 @runs.on(Alloc)
@@ -103,7 +119,9 @@ def _(machine: Machine, step: Step) -> None:
     """One kernel on its tensors."""
     assert isinstance(step, Launch), f"{step}"
     tensors = [machine.tensor(name) for name in step.buffers]
-    machine.run_kernel(step.kernel, tensors, [machine.number(e) for e in step.sizes])
+    numbers = [machine.argument(number) for number in step.sizes]
+    sizes = [float_bits(value) if isinstance(value, float) else cast("int", value) for value in numbers]
+    machine.run_kernel(step.kernel, tensors, sizes)
 
 
 @runs.on(Extern)

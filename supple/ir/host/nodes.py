@@ -1,17 +1,19 @@
-"""Alloc, Launch, Extern, View, Free, Return: frozen steps of a host program, run in order.
+"""Bind, Alloc, Launch, Extern, View, Free, Return: frozen steps of a host program, run in order.
 
 A value is a tensor, known by its name. Inputs are named first; each step defines new names; `Free` ends one.
+The numbers that expressions name (s0, u0, f0) are bound to sizes of values, or to values that are numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from supple.expr import Expr, Symbol
+from supple.expr import Expr
+from supple.expr.real import Real
 from supple.ir.meta import TensorMeta
 
 Arg = object
-"""A constant, an Expr, `Value`, or a list, tuple or dict of such."""
+"""A constant, an Expr or Real, `Value`, or a list, tuple or dict of such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,15 @@ class Value:
     """A use of a named tensor (or of another object that an Extern returned)."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """number = size `dim` of a tensor; without `dim` the value is the number itself."""
+
+    number: str
+    value: str
+    dim: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +42,14 @@ class Alloc:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Run a kernel: `buffers` are tensor names in the order of the nest's parameters, then `sizes`."""
+    """Run a kernel: `buffers` are tensor names in the order of the nest's parameters, then `sizes`.
+
+    A Real among the sizes is passed as the bits of a float64.
+    """
 
     kernel: str
     buffers: tuple[str, ...]
-    sizes: tuple[Expr, ...] = ()
+    sizes: tuple[Expr | Real, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,32 +88,19 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """End the program with these results: Values, constants, Exprs."""
+    """End the program with these results: Values, constants, Exprs, Reals."""
 
     values: tuple[Arg, ...]
 
 
-Step = Alloc | Launch | Extern | View | Free | Return
-
-
-@dataclass(frozen=True, slots=True)
-class SizeBinding:
-    """A size symbol and where the host reads it.
-
-    It is dimension `dim` of the input named `input`; with `dim` -1 that input is the integer itself.
-    """
-
-    symbol: Symbol
-    input: str
-    dim: int
+Step = Bind | Alloc | Launch | Extern | View | Free | Return
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host program: names of its inputs in order, how size symbols are read, and its steps."""
+    """A host program: names of its inputs in order, and its steps."""
 
     inputs: tuple[str, ...]
-    sizes: tuple[SizeBinding, ...]
     steps: tuple[Step, ...]
 
 
@@ -121,7 +122,7 @@ def map_leaves(function: Callable[[object], object], arg: Arg) -> Arg:
 
 
 def leaves(arg: Arg) -> Iterator[object]:
-    """Yield the leaves of an argument, left to right: constants, Exprs, Values."""
+    """Yield the leaves of an argument, left to right: constants, Exprs, Reals, Values."""
     found: list[object] = []
     map_leaves(found.append, arg)
     return iter(found)

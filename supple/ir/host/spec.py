@@ -2,7 +2,8 @@
 
 A name is live from the step that defines it to the `Free` that ends it, and is defined once in that span (a
 name may be defined again after its Free). Only live names are used; inputs are never freed; `Return` is the
-last step and nothing but it; what is neither freed nor returned leaks, except inputs.
+last step and nothing but it; what is neither freed nor returned leaks, except inputs. Expressions name bound
+numbers.
 """
 
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from typing import Final
 
 from supple.base.errors import SuppleError
 from supple.base.rules import Rules
-from supple.expr import Expr, Symbol, free_symbols
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, Step, Value, View, leaves
+from supple.expr import Expr
+from supple.expr.real import Real, names_of
+from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View, leaves
 from supple.ir.meta import TensorMeta
 
 
@@ -25,8 +27,8 @@ class State:
     """What is known between two steps."""
 
     inputs: frozenset[str]
-    sizes: frozenset[Symbol]
     live: set[str] = field(default_factory=set[str])
+    numbers: set[str] = field(default_factory=set[str])
     freed: set[str] = field(default_factory=set[str])
 
     def use(self, name: str, step: Step) -> None:
@@ -43,11 +45,11 @@ class State:
             raise SpecError(msg)
         self.live.add(name)
 
-    def integers(self, values: "tuple[object, ...]", step: Step) -> None:
-        """Check that expressions hold bound size symbols only."""
+    def computable(self, values: "tuple[object, ...]", step: Step) -> None:
+        """Check that expressions hold bound numbers only."""
         for value in values:
-            if isinstance(value, Expr) and not free_symbols(value) <= self.sizes:
-                msg = f"{step}: {value} holds a symbol that no input shows"
+            if isinstance(value, Expr | Real) and not names_of(value) <= self.numbers:
+                msg = f"{step}: {value} holds a number that is not bound"
                 raise SpecError(msg)
 
 
@@ -65,11 +67,7 @@ def check(host: Host) -> None:
     if len(inputs) != len(host.inputs):
         msg = f"two inputs have one name: {host.inputs}"
         raise SpecError(msg)
-    for binding in host.sizes:
-        if binding.input not in inputs:
-            msg = f"{binding.symbol} is read from {binding.input}, which is no input"
-            raise SpecError(msg)
-    state = State(inputs, frozenset(binding.symbol for binding in host.sizes), set(inputs))
+    state = State(inputs, set(inputs))
     for place, step in enumerate(host.steps):
         if isinstance(step, Return) is not (place == len(host.steps) - 1):
             msg = f"step {place}, {step}: Return is the last step, and only it"
@@ -84,11 +82,22 @@ def _use_all(state: State, args: object, step: Step) -> None:
     for leaf in leaves(args):
         if isinstance(leaf, Value):
             state.use(leaf.name, step)
-        state.integers((leaf,), step)
+        state.computable((leaf,), step)
 
 
 def _meta(state: State, meta: TensorMeta, step: Step) -> None:
-    state.integers((*meta.sizes, *meta.strides, meta.offset), step)
+    state.computable((*meta.sizes, *meta.strides, meta.offset), step)
+
+
+@checks.on(Bind)
+def _(state: State, step: Step) -> None:
+    """Uses its value; a number is bound once."""
+    assert isinstance(step, Bind), f"{step}"
+    state.use(step.value, step)
+    if step.number in state.numbers:
+        msg = f"{step}: {step.number} is bound already"
+        raise SpecError(msg)
+    state.numbers.add(step.number)
 
 
 @checks.on(Alloc)
@@ -101,11 +110,11 @@ def _(state: State, step: Step) -> None:
 
 @checks.on(Launch)
 def _(state: State, step: Step) -> None:
-    """Uses live tensors and known sizes."""
+    """Uses live tensors and bound numbers."""
     assert isinstance(step, Launch), f"{step}"
     for name in step.buffers:
         state.use(name, step)
-    state.integers(step.sizes, step)
+    state.computable(step.sizes, step)
 
 
 @checks.on(Extern)

@@ -1,6 +1,8 @@
 """Print host programs and parse them back: `parse(text(host)) == host`. One step a line.
 
-    host(x, w; s0 = x.size(0)):
+    host(n, x, w):
+      s0 = number n
+      s1 = size 0 of x
       y = alloc f32[s0, 768](768, 1)
       kernel0_add(x, w, y; s0)
       z = view y f32[768](1) at 768
@@ -9,7 +11,8 @@
       free y
       return (a, m)
 
-Arguments are Python: Values are names, Exprs that are not constant are `size('s0*2')`.
+Arguments are Python: Values are names, Exprs that are not constant are `size('s0*2')`, Reals are
+`real('f0*2.0')`.
 """
 
 import ast
@@ -21,11 +24,12 @@ from typing import Final, cast
 import torch
 
 from supple.base.rules import Rules
-from supple.expr import Expr, Symbol, as_expr
+from supple.expr import Expr, as_expr
 from supple.expr import parse as parse_expr
 from supple.expr import text as expr_text
+from supple.expr.real import OPERATORS, Real, parse_number
 from supple.ir.dtypes import DType
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, SizeBinding, Step, Value, View
+from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
 from supple.ir.meta import TensorMeta
 
 printers: Final[Rules[Callable[[Step], str]]] = Rules("host text")
@@ -34,9 +38,10 @@ UNNAMED: Final = "_"
 
 def text(host: Host) -> str:
     """Return a host program as text."""
-    sizes = ", ".join(_binding(binding) for binding in host.sizes)
-    head = ", ".join(host.inputs) + (f"; {sizes}" if sizes else "")
-    return "\n".join((f"host({head}):", *(f"  {step_text(step)}" for step in host.steps))) + "\n"
+    return (
+        "\n".join((f"host({', '.join(host.inputs)}):", *(f"  {step_text(step)}" for step in host.steps)))
+        + "\n"
+    )
 
 
 def step_text(step: Step) -> str:
@@ -44,13 +49,23 @@ def step_text(step: Step) -> str:
     return printers[type(step)](step)
 
 
-def _binding(binding: SizeBinding) -> str:
-    place = binding.input if binding.dim < 0 else f"{binding.input}.size({binding.dim})"
-    return f"{expr_text(binding.symbol)} = {place}"
+def _number(number: object) -> str:
+    """Return a Real, Expr or float as text, symbols with their ranges."""
+    match number:
+        case Expr():
+            return expr_text(number)
+        case Real(op="input"):
+            return str(number)
+        case Real(op=op, args=args) if op in OPERATORS:
+            return f" {op} ".join(f"({_number(arg)})" for arg in args)
+        case Real():
+            return f"{number.op}({', '.join(map(_number, number.args))})"
+        case _:
+            return str(number)
 
 
-def _exprs(values: tuple[Expr, ...]) -> str:
-    return ", ".join(expr_text(value) for value in values)
+def _exprs(values: Sequence[Expr | Real]) -> str:
+    return ", ".join(expr_text(e) if isinstance(e, Expr) else _quoted(e) for e in values)
 
 
 def meta_text(meta: TensorMeta) -> str:
@@ -60,7 +75,7 @@ def meta_text(meta: TensorMeta) -> str:
     return f"{meta.dtype.value}[{_exprs(meta.sizes)}]({_exprs(meta.strides)}){device}{offset}"
 
 
-def argument_text(arg: object, size: Callable[[Expr], str] | None = None) -> str:
+def argument_text(arg: object, size: Callable[[Expr | Real], str] | None = None) -> str:
     """Return an argument as Python text; `size` prints expressions that are not constant."""
     match arg:
         case list():
@@ -71,18 +86,20 @@ def argument_text(arg: object, size: Callable[[Expr], str] | None = None) -> str
         case slice():
             ends = cast("slice[object, object, object]", arg)
             return f"slice({_joined((ends.start, ends.stop, ends.step), size)})"
-        case Expr():
-            return str(arg.value) if arg.is_const else (size or _quoted)(arg)
+        case Expr() if arg.is_const:
+            return str(arg.value)
+        case Expr() | Real():
+            return (size or _quoted)(arg)
         case _:
             return _leaf_text(arg)
 
 
-def _joined(items: Sequence[object], size: Callable[[Expr], str] | None) -> str:
+def _joined(items: Sequence[object], size: Callable[[Expr | Real], str] | None) -> str:
     return ", ".join(argument_text(item, size) for item in items)
 
 
-def _quoted(e: Expr) -> str:
-    return f"size({expr_text(e)!r})"
+def _quoted(e: Expr | Real) -> str:
+    return f"{'size' if isinstance(e, Expr) else 'real'}({_number(e)!r})"
 
 
 def _leaf_text(leaf: object) -> str:
@@ -95,6 +112,13 @@ def _leaf_text(leaf: object) -> str:
             return f"float('{leaf}')"
         case _:
             return repr(leaf)
+
+
+@printers.on(Bind)
+def _(step: Step) -> str:
+    """number = size dim of value, or number = number value."""
+    assert isinstance(step, Bind), f"{step}"
+    return f"{step.number} = {'number' if step.dim is None else f'size {step.dim} of'} {step.value}"
 
 
 @printers.on(Alloc)
@@ -145,8 +169,8 @@ def _(step: Step) -> str:
 
 # Parsing.
 
-_HEAD: Final = re.compile(r"host\((?P<inputs>[^;]*)(; (?P<sizes>.*))?\):")
-_BINDING: Final = re.compile(r"(?P<symbol>[^=]+) = (?P<input>\w+)(\.size\((?P<dim>\d+)\))?")
+_HEAD: Final = re.compile(r"host\((?P<inputs>.*)\):")
+_BIND: Final = re.compile(r"(?P<number>\w+) = (number|size (?P<dim>\d+) of) (?P<value>\w+)")
 _META: Final = re.compile(
     r"(?P<dtype>\w+)\[(?P<sizes>[^()]*)\]\((?P<strides>.*?)\)( on (?P<device>\S+))?( at (?P<offset>.+))?"
 )
@@ -169,8 +193,7 @@ def parse(source: str) -> Host:
     if found is None:
         msg = f"not the head of a host program: {head!r}"
         raise ValueError(msg)
-    sizes = tuple(_parse_binding(part) for part in _split(found["sizes"] or ""))
-    return Host(tuple(_split(found["inputs"])), sizes, tuple(parse_step(line.strip()) for line in lines))
+    return Host(tuple(_split(found["inputs"])), tuple(parse_step(line.strip()) for line in lines))
 
 
 def _split(source: str) -> list[str]:
@@ -184,15 +207,6 @@ def _split(source: str) -> list[str]:
             start = place + 1
     last = source[start:].strip()
     return [*parts, last] if last else parts
-
-
-def _parse_binding(part: str) -> SizeBinding:
-    found = _BINDING.fullmatch(part)
-    symbol = parse_expr(found["symbol"]) if found else None
-    if found is None or not isinstance(symbol, Symbol):
-        msg = f"not a size: {part!r}"
-        raise ValueError(msg)
-    return SizeBinding(symbol, found["input"], int(found["dim"]) if found["dim"] else -1)
 
 
 def _parse_exprs(source: str) -> tuple[Expr, ...]:
@@ -216,6 +230,7 @@ def parse_meta(source: str) -> TensorMeta:
 
 StepParser = Callable[[Mapping[str, str]], Step]
 _PARSERS: Final[tuple[tuple[re.Pattern[str], StepParser], ...]] = (
+    (_BIND, lambda found: Bind(found["number"], found["value"], int(found["dim"]) if found["dim"] else None)),
     (_ALLOC, lambda found: Alloc(found["name"], parse_meta(found["meta"]))),
     (_VIEW, lambda found: View(found["name"], found["base"], parse_meta(found["meta"]))),
     (_FREE, lambda found: Free(found["name"])),
@@ -236,7 +251,9 @@ def parse_step(line: str) -> Step:
 
 
 def _parse_launch(found: Mapping[str, str]) -> Launch:
-    return Launch(found["kernel"], tuple(_split(found["buffers"])), _parse_exprs(found["sizes"]))
+    sizes = (part if part.startswith("real(") else f"size({part!r})" for part in _split(found["sizes"]))
+    numbers = tuple(_argument(ast.parse(part, mode="eval").body) for part in sizes)
+    return Launch(found["kernel"], tuple(_split(found["buffers"])), cast("tuple[Expr | Real, ...]", numbers))
 
 
 def _parse_extern(found: Mapping[str, str]) -> Extern:
@@ -275,6 +292,7 @@ def _argument(node: ast.expr) -> object:
 
 _CALLS: Final[dict[str, Callable[..., object]]] = {
     "size": parse_expr,
+    "real": parse_number,
     "float": float,
     "slice": slice,
     "torch.device": torch.device,

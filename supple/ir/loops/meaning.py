@@ -14,7 +14,7 @@ import torch
 
 from supple.base.rules import Rules
 from supple.ir.dtypes import DType
-from supple.ir.loops.numbers import Number
+from supple.ir.loops.numbers import Number, float_of_bits
 
 Meaning = Callable[..., Number]
 meanings: Final[Rules[Meaning]] = Rules("scalar meaning")
@@ -73,6 +73,12 @@ def _(dtype: DType, a: Number, b: Number) -> Number:
 def _(dtype: DType, a: Number, b: Number) -> Number:
     """a * b."""
     return a * b
+
+
+@meanings.on("float_of_bits")
+def _(dtype: DType, bits: Number) -> Number:
+    """The float64 of these bits."""
+    return float_of_bits(int(bits))
 
 
 @meanings.on("fma")

@@ -43,6 +43,16 @@ def bfloat16(value: float) -> float:
     return struct.unpack("<f", struct.pack("<I", bits))[0]
 
 
+def float_bits(value: float) -> int:
+    """Return the bits of a float64 as a signed integer."""
+    return struct.unpack("<q", struct.pack("<d", value))[0]
+
+
+def float_of_bits(bits: int) -> float:
+    """Return the float64 of these bits."""
+    return struct.unpack("<d", struct.pack("<q", bits))[0]
+
+
 def least(dtype: DType) -> Number:
     """Return the smallest value of a dtype."""
     if dtype.is_float:

@@ -12,6 +12,7 @@ class Operands(Enum):
     COMPARE = "compare"  # two of one dtype, named by the first operand that is a name; the result is b1
     WHERE = "where"  # (b1, same, same)
     CAST = "cast"  # one of any dtype; C-like value conversion, float to int truncates, to b1 is != 0
+    FROM_BITS = "from bits"  # one i64; the result is f64
     BITS = "bits"  # integers and b1 only, all the same
 
 
@@ -45,6 +46,7 @@ SCALAR_OPS: Final = _table(
     *(ScalarOp(name, 1, Operands.COMPARE) for name in ("isnan", "isinf")),
     ScalarOp("where", 3, Operands.WHERE),
     ScalarOp("cast", 1, Operands.CAST),
+    ScalarOp("float_of_bits", 1, Operands.FROM_BITS),
     *(ScalarOp(name, 2, Operands.BITS) for name in ("and", "or", "xor", "shl", "shr")),
     ScalarOp("not", 1, Operands.BITS),
 )

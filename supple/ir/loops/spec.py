@@ -210,6 +210,8 @@ def _(checker: Checker, statement: Statement, names: Names, is_vector: bool) -> 
             checker.fail(statement, f"there is no arithmetic in {dtype.value}")
     if op.operands is Operands.COMPARE and statement.dtype is not DType.BOOL:
         checker.fail(statement, "a comparison is a b1")
+    if op.operands is Operands.FROM_BITS and statement.dtype is not DType.F64:
+        checker.fail(statement, "bits of 64 are of an f64")
     if op.operands is Operands.BITS and statement.dtype.is_float:
         checker.fail(statement, "bits are of integers and b1")
     checker.define(statement.name, statement.dtype, names, statement)

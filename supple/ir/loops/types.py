@@ -63,6 +63,12 @@ def _(statement: Compute, dtypes: Dtypes) -> tuple[DType, ...]:
     return DType.BOOL, statement.dtype, statement.dtype
 
 
+@operand_rules.on(Operands.FROM_BITS)
+def _(statement: Compute, dtypes: Dtypes) -> tuple[DType, ...]:
+    """The operand is the bits as an integer."""
+    return (DType.I64,)
+
+
 @operand_rules.on(Operands.CAST)
 def _(statement: Compute, dtypes: Dtypes) -> tuple[DType, ...]:
     """The operand has any dtype; a number that of its Python type."""

@@ -4,7 +4,7 @@ import pytest
 
 from supple.expr import const, symbol
 from supple.ir.dtypes import DType
-from supple.ir.host.nodes import Alloc, Extern, Free, Host, Launch, Return, SizeBinding, Step, Value, View
+from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
 from supple.ir.host.spec import SpecError, check
 from supple.ir.meta import contiguous
 
@@ -12,8 +12,8 @@ META = contiguous((2, 3), DType.F32)
 S0 = symbol("s0", minimum=2)
 
 
-def host(*steps: Step, sizes: tuple[SizeBinding, ...] = ()) -> Host:
-    return Host(("x",), sizes, steps)
+def host(*steps: Step) -> Host:
+    return Host(("x",), steps)
 
 
 GOOD = (
@@ -26,7 +26,7 @@ GOOD = (
         Free("v"),
         Return(([Value("m")],)),
     ),
-    host(Launch("k", ("x",), (S0 * 2,)), Return(()), sizes=(SizeBinding(S0, "x", 0),)),
+    host(Bind("s0", "x", 0), Launch("k", ("x",), (S0 * 2,)), Return(())),
 )
 BAD = {
     "before it is defined": host(Launch("k", ("y",)), Return(())),
@@ -36,10 +36,10 @@ BAD = {
     "never freed: y": host(Alloc("y", META), Return(())),
     "Return is the last step": host(Return(()), Alloc("y", META)),
     "without Return": host(),
-    "no input shows": host(Launch("k", ("x",), (S0,)), Return(())),
+    "not bound": host(Launch("k", ("x",), (S0,)), Return(())),
     "one result has one name": host(Extern(("a", "b"), "aten.sin.default", (Value("x"),)), Return(())),
-    "two inputs have one name": Host(("x", "x"), (), (Return(()),)),
-    "which is no input": host(Return(()), sizes=(SizeBinding(S0, "y", 0),)),
+    "two inputs have one name": Host(("x", "x"), (Return(()),)),
+    "bound already": host(Bind("s0", "x", 0), Bind("s0", "x", 1), Return(())),
 }
 
 
@@ -55,5 +55,5 @@ def test_a_broken_program_is_refused_by_name(problem: str) -> None:
 
 
 def test_a_size_of_an_allocation_must_be_known() -> None:
-    with pytest.raises(SpecError, match="no input shows"):
+    with pytest.raises(SpecError, match="not bound"):
         check(host(Alloc("y", contiguous((S0, const(2)), DType.F32)), Free("y"), Return(())))
