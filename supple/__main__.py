@@ -30,8 +30,9 @@ def codes() -> None:
 @main.command()
 def channels() -> None:
     """Print the log channels that SUPPLE_LOGS and `supple.set_logs` take."""
-    for name, event in sorted(CHANNELS.items()):
-        click.echo(f"{name:14} {(event.__doc__ or '').splitlines()[0]}")
+    for name, rules in sorted(CHANNELS.items()):
+        told = dict.fromkeys((kind.__doc__ or "").splitlines()[0] for kind, _, _ in rules)
+        click.echo(f"{name:18} {' '.join(told)}")
 
 
 if __name__ == "__main__":

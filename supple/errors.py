@@ -1,11 +1,14 @@
 """The exceptions that users of supple may catch."""
 
 from supple.base.errors import (
+    ConstraintViolationError,
     Explained,
+    FailOnRecompileLimitHit,
     InternalError,
     InvalidBackendError,
     OptionsError,
     Reason,
+    RecompileError,
     SuppleError,
     Unsupported,
     UserError,
@@ -13,11 +16,14 @@ from supple.base.errors import (
 )
 
 __all__ = [
+    "ConstraintViolationError",
     "Explained",
+    "FailOnRecompileLimitHit",
     "InternalError",
     "InvalidBackendError",
     "OptionsError",
     "Reason",
+    "RecompileError",
     "SuppleError",
     "Unsupported",
     "UserError",

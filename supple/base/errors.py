@@ -70,6 +70,18 @@ class InvalidBackendError(OptionsError):
     """The name of a backend is not known."""
 
 
+class RecompileError(Explained, RuntimeError):
+    """A compilation was needed, and the stance or `config.error_on_recompile` forbids it."""
+
+
+class FailOnRecompileLimitHit(RecompileError):
+    """A function was compiled as often as it may be, and must not run eager."""
+
+
+class ConstraintViolationError(UserError, RuntimeError):
+    """A program does not keep to what `mark_dynamic` promised."""
+
+
 class SpecError(SuppleError):
     """A program breaks a rule of its language; the text names the part of it and the rule."""
 

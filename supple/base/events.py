@@ -16,39 +16,63 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class CompileStarted(Event):
-    """A call found no valid entry and is being captured."""
+class OfCompilation(Event):
+    """Base of the events of one compilation; its id is "number of the function/number of its compilation"."""
 
     compile_id: str
-    function: str
-    where: Where
-    failed_guards: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class GraphCaptured(Event):
+class FailedGuard:
+    """Why an entry does not serve a call.
+
+    Attributes:
+        entry: the compile id of the entry.
+        text: the guard, what it expected and what was found, and the user's line that made it.
+        is_size: a size, stride or number: dynamic shapes may help.
+        hint: what to write to avoid the recompilation.
+    """
+
+    entry: str
+    text: str
+    is_size: bool
+    hint: str
+
+    def __str__(self) -> str:
+        return f"{self.entry}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileStarted(OfCompilation):
+    """A call found no valid entry and is being captured; `all_failed` finds every guard that fails."""
+
+    function: str
+    where: Where
+    failed_guards: tuple[FailedGuard, ...] = ()
+    all_failed: Callable[[], tuple[FailedGuard, ...]] = tuple
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCaptured(OfCompilation):
     """Capture of one frame ended with a graph."""
 
-    compile_id: str
     text: str
     op_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class GuardsInstalled(Event):
+class GuardsInstalled(OfCompilation):
     """An entry was installed; `text` is its guard tree, `code` its generated checker."""
 
-    compile_id: str
     text: str
     code: str
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class GraphBroken(Event):
+class GraphBroken(OfCompilation):
     """Capture met something that it leaves to Python."""
 
-    compile_id: str
     code: str
     text: str
     stack: tuple[Where, ...]
@@ -73,19 +97,17 @@ class CodeEmitted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CompileFinished(Event):
+class CompileFinished(OfCompilation):
     """A compilation ended; times in seconds by stage."""
 
-    compile_id: str
     seconds: tuple[tuple[str, float], ...]
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FellBack(Event):
+class FellBack(OfCompilation):
     """A frame runs eager from now on; `text` says what, where, why, do."""
 
-    compile_id: str
     text: str
 
 

@@ -6,20 +6,27 @@ The only catch-all of the package is here: whatever goes wrong in the compiler, 
 import functools
 import itertools
 import logging
-import platform
-import tempfile
 import threading
-import traceback
 import types
 import weakref
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Final, cast
 
 import torch
 
 from supple.base import events
-from supple.base.errors import Explained, Reason, Unsupported
+from supple.base.errors import (
+    Explained,
+    FailOnRecompileLimitHit,
+    Reason,
+    RecompileError,
+    Unsupported,
+    UserError,
+)
 from supple.base.marks import ORIGINAL
+from supple.base.stance import DEFAULT, STANCES, Stance
 from supple.capture.breaks import ESCAPED
 from supple.capture.compilation import (
     About,
@@ -30,10 +37,16 @@ from supple.capture.compilation import (
     checked,
     compile_call,
     place_of,
+    write_note,
 )
-from supple.capture.guards.explain import arguments, why
+from supple.capture.guards.emit import checker
+from supple.capture.guards.explain import arguments, failure
+from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
+from supple.capture.guards.state import State, StatePart
 from supple.capture.library import marks as marks_rules
-from supple.runtime.entries import Entries, Entry
+from supple.capture.source import local
+from supple.runtime.entries import Check, Entries, Entry
+from supple.shapes.profile import Seen, seen_for
 from supple.torch_private import GLOBAL_MODULE_HOOKS, module_call
 
 LIBRARY_RULES = (marks_rules,)
@@ -45,9 +58,15 @@ Named = Mapping[str, object]
 
 LIMIT: Final = Reason(
     "G101",
-    "{function} was compiled {count} times, each time for another reason.",
-    "The last one: {last}. To compile again and again costs more than it gains.",
-    "Make what changes a tensor, or raise `options={{'recompile_limit': ...}}`.",
+    "{function} hit the {limit}.",
+    "The last reason for which it was compiled again: {last}. To go on costs more than it gains.",
+    "Keep constant what changes, or raise the limit. SUPPLE_LOGS=recompiles prints all reasons.",
+)
+FORBIDDEN: Final = Reason(
+    "G102",
+    "{function} would be compiled, and {by} forbids it.",
+    "Its entries do not serve this call: {failed}.",
+    "{hint}",
 )
 FAILED: Final = Reason(
     "I001",
@@ -60,6 +79,8 @@ COMPILATIONS_PER_ENTRY: Final = 8
 
 _NUMBERS: Final = itertools.count()
 _ALL: Final[weakref.WeakSet["Versions"]] = weakref.WeakSet()
+_ALL_LOCK: Final = threading.Lock()
+_BY_VALUE: Final = (TensorExpectation, Identity, State, StatePart)
 _log: Final = logging.getLogger("supple")
 
 
@@ -76,23 +97,55 @@ class Versions:
     def __init__(self, function: types.FunctionType, compiler: Compiler, name: str = "") -> None:
         self.function = function
         self.name = name or function.__qualname__
-        self.entries = Entries(compiler.options.recompile_limit, _dropped(self.name))
+        self.entries = Entries(_dropped(self.name))
         self.defaults = function.__defaults__
         self.kwdefaults = function.__kwdefaults__
         self._compiler = compiler
         self._number = next(_NUMBERS)
         self._compilations = 0
         self._is_exhausted = False
+        self._is_widened = False
+        self._is_noted = False
         self._lock = threading.RLock()
         self._owner: int | None = None
         self._told: set[str] = set()
-        _ALL.add(self)
+        self._forced: dict[object, Versions] = {}
+        self._differing: tuple[tuple[Entry, ...], list[tuple[Check, Entry]]] = ((), [])
+        with _ALL_LOCK:
+            _ALL.add(self)
 
     def call(self, args: Arguments, kwargs: Named) -> object:
         """Run the function on these arguments: by an entry, or compile one."""
         function = self.function
         if function.__defaults__ is not self.defaults or function.__kwdefaults__ is not self.kwdefaults:
             self.renew_defaults()
+        stance = STANCES.current() if STANCES.intervene else DEFAULT
+        if stance is not DEFAULT:
+            return self._call_under(stance, args, kwargs)
+        entry = self.find(args, kwargs)
+        return self.miss(args, kwargs) if entry is None else entry.run(*args, **kwargs)
+
+    def _call_under(self, stance: Stance, args: Arguments, kwargs: Named) -> object:
+        """Run the function as a stance says."""
+        if stance.name == "force_eager":
+            return self.function(*args, **kwargs)
+        backend = stance.force_backend
+        if stance.compiles_later and not self._is_noted and not self.entries.all:
+            self._is_noted = True
+            self._note(args, kwargs)
+            if stance.name == "eager_then_compile":
+                return self.function(*args, **kwargs)
+            backend = "eager"
+        if backend is not None:
+            return self._with(backend).call_compiled(args, kwargs)
+        if stance.skip_guard_eval_unsafe:
+            entry = next((one for check, one in self._loose() if check(*args, **kwargs) is None), None)
+        else:
+            entry = self.find(args, kwargs)
+        return self.miss(args, kwargs, stance) if entry is None else entry.run(*args, **kwargs)
+
+    def call_compiled(self, args: Arguments, kwargs: Named) -> object:
+        """Run the function by an entry, or compile one, whatever the stance."""
         entry = self.find(args, kwargs)
         return self.miss(args, kwargs) if entry is None else entry.run(*args, **kwargs)
 
@@ -109,17 +162,21 @@ class Versions:
             return None
         return None
 
-    def miss(self, args: Arguments, kwargs: Named) -> object:
+    def miss(self, args: Arguments, kwargs: Named, stance: Stance = DEFAULT) -> object:
         """Compile for this call, then run it; another thread may have compiled meanwhile."""
         function = self.function
-        is_fullgraph = self._compiler.options.fullgraph
         # A backend may call the function that it compiles: that call runs as it is.
-        if self._owner == threading.get_ident() or (self._is_exhausted and not is_fullgraph):
+        if self._owner == threading.get_ident() or stance.name == "eager_on_recompile":
+            return function(*args, **kwargs)
+        is_forbidden = stance.name == "fail_on_recompile"
+        if self._is_exhausted and not self._must_compile and not is_forbidden:
             return function(*args, **kwargs)
         try:
             call = Call(function, args, kwargs, arguments(function, args, kwargs))
         except TypeError:
             return function(*args, **kwargs)
+        if is_forbidden:
+            raise self._forbidden(call, f"the stance {stance.name!r}")
         with self._lock:
             entry = self.find(args, kwargs)
             if entry is None:
@@ -144,18 +201,62 @@ class Versions:
         with self._lock:
             self.entries.clear()
             self._compilations = 0
-            self._is_exhausted = False
+            self._is_exhausted = self._is_widened = self._is_noted = False
+
+    @property
+    def _must_compile(self) -> bool:
+        """Whether running eager at a limit is an error."""
+        options = self._compiler.options
+        return options.fullgraph or options.config.fail_on_recompile_limit_hit
+
+    def _with(self, backend: object) -> "Versions":
+        """Return the versions of the function that another backend compiles."""
+        compiler = self._compiler
+        if backend not in self._forced:
+            made = replace(compiler, compile_graph=compiler.resolve(backend, compiler.options))
+            self._forced.setdefault(backend, Versions(self.function, made, self.name))
+        return self._forced[backend]
+
+    def _note(self, args: Arguments, kwargs: Named) -> None:
+        """Note the sizes and numbers of a call that is not compiled, for the next one."""
+        try:
+            bound = arguments(self.function, args, kwargs)
+        except TypeError:
+            return
+        for name, value in bound.items():
+            _note(seen_for(self.function.__code__), local(name).name, value)
+
+    def _loose(self) -> list[tuple[Check, Entry]]:
+        """Return the entries with checks of those guards alone in which they differ."""
+        entries = self.entries.all
+        if self._differing[0] is not entries:
+            guards = {entry: {_value_key(guard): guard for guard in _guards(entry)} for entry in entries}
+            counts = Counter(key for keyed in guards.values() for key in keyed)
+            made = [
+                (checker([g for key, g in keyed.items() if counts[key] < len(entries)], self.function), entry)
+                for entry, keyed in guards.items()
+            ]
+            self._differing = (entries, [(one.check, entry) for one, entry in made])
+        return self._differing[1]
 
     def _compile(self, call: Call) -> Entry:
         """Return a new entry for this call; one that runs the function itself where it cannot be compiled."""
         compile_id = f"{self._number}/{self._compilations}"
-        failed = self._failed_guards(call)
-        if self._compilations >= COMPILATIONS_PER_ENTRY * self._compiler.options.recompile_limit:
-            return self._exhausted(call, compile_id, failed)
+        failed = tuple(failure(_id(entry), guard, call.values) for entry, guard in self._failed(call))
+        if failed and self._compiler.options.config.error_on_recompile:
+            raise self._forbidden(call, "`config.error_on_recompile`")
+        limit = self._limit()
+        if limit and not self._widen(call):
+            return self._exhausted(call, compile_id, limit, failed)
         self._compilations += 1
-        events.emit(events.CompileStarted(compile_id, self.name, place_of(self.function), failed))
+        all_failed = functools.partial(self._all_failed, call)
+        where = place_of(self.function)
+        events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed))
         try:
             made = compile_call(call, self._compiler, compile_id)
+        except UserError:
+            events.emit(events.CompileFinished(compile_id, (), "refused"))
+            raise
         except Exception as error:  # the catch-all
             events.emit(events.CompileFinished(compile_id, (), f"{type(error).__name__}: {error}"))
             if self._compiler.options.fullgraph:
@@ -169,14 +270,49 @@ class Versions:
         self.entries.insert(made.entry, made.watched)
         return made.entry
 
-    def _exhausted(self, call: Call, compile_id: str, failed: tuple[str, ...]) -> Entry:
-        last = failed[0] if failed else "no entry was left"
+    def _limit(self) -> str:
+        """Return the limit that was reached, empty when none was."""
+        options = self._compiler.options
+        limit, total = options.limit, options.config.accumulated_recompile_limit
+        if len(self.entries.all) >= limit or self._compilations >= COMPILATIONS_PER_ENTRY * limit:
+            return f"recompile_limit ({limit})"
+        code = self.function.__code__
+        alike = [one for one in _alive() if one.function.__code__ is code and one.name == self.name]
+        is_full = sum(len(one.entries.all) for one in alike) >= total
+        return f"accumulated_recompile_limit ({total})" if is_full else ""
+
+    def _widen(self, call: Call) -> bool:
+        """Let one more compilation take all that varied for dynamic; False where that cannot help."""
+        if self._is_widened or self._compiler.options.is_dynamic is False:
+            return False
+        failed = [(guard, failure("", guard, call.values)) for _, guard in self._failed(call)]
+        if not any(one.is_size and guard.kind is not Kind.SHAPE for guard, one in failed):
+            return False
+        self._is_widened = True
+        seen_for(self.function.__code__).widen()
+        return True
+
+    def _exhausted(
+        self, call: Call, compile_id: str, limit: str, failed: tuple[events.FailedGuard, ...]
+    ) -> Entry:
+        last = str(failed[0]) if failed else "no entry was left"
         stack = (place_of(self.function),)
+        facts = {"function": self.name, "limit": limit, "last": last}
+        if self._must_compile:
+            raise FailOnRecompileLimitHit(LIMIT, stack, **facts)
         self._is_exhausted = True
-        self._fall_back(
-            compile_id, Unsupported(LIMIT, stack, function=self.name, count=self._compilations, last=last)
-        )
+        self._fall_back(compile_id, Unsupported(LIMIT, stack, **facts))
         return Entry(_holds, call.function)
+
+    def _forbidden(self, call: Call, by: str) -> RecompileError:
+        failed = [failure(_id(entry), guard, call.values) for entry, guard in self._failed(call)]
+        facts = {
+            "function": self.name,
+            "by": by,
+            "failed": "; ".join(map(str, failed)) or "it has none, this is its first compilation",
+            "hint": failed[0].hint if failed else "Make a first call where compilation is allowed.",
+        }
+        return RecompileError(FORBIDDEN, (place_of(self.function),), **facts)
 
     def _after_failure(self, call: Call, compile_id: str, error: Exception) -> Made:
         """Return an entry that runs the function for arguments like these."""
@@ -199,14 +335,51 @@ class Versions:
             self._told.add(place)
             _log.warning("%s", one_line(self.name, reason))
 
-    def _failed_guards(self, call: Call) -> tuple[str, ...]:
-        """Return why each entry does not serve this call."""
-        reasons: list[str] = []
+    def _failed(self, call: Call) -> Iterator[tuple[Entry, Guard]]:
+        """Yield each entry with the first guard of it that fails."""
         for entry in self.entries.all:
             index = entry.check(*call.args, **call.kwargs)
-            if index is not None and isinstance(entry.about, About) and index < len(entry.about.guards):
-                reasons.append(why(entry.about.guards[index], call.values))
-        return tuple(reasons)
+            if index is not None and index < len(_guards(entry)):
+                yield entry, _guards(entry)[index]
+
+    def _all_failed(self, call: Call) -> tuple[events.FailedGuard, ...]:
+        return tuple(
+            failure(_id(entry), guard, call.values)
+            for entry in self.entries.all
+            for guard in _guards(entry)
+            if checker((guard,), self.function).check(*call.args, **call.kwargs) is not None
+        )
+
+
+def _guards(entry: Entry) -> tuple[Guard, ...]:
+    return entry.about.guards if isinstance(entry.about, About) else ()
+
+
+def _id(entry: Entry) -> str:
+    return entry.about.compile_id if isinstance(entry.about, About) else ""
+
+
+def _value_key(guard: Guard) -> tuple[object, ...]:
+    """Return what is equal for guards of two entries that are the same condition."""
+    key = guard.key
+    return (*key[:3], guard.expected if isinstance(guard.expected, _BY_VALUE) else key[3], *map(str, key[4:]))
+
+
+def _note(seen: Seen, source: str, value: object) -> None:
+    """Note the sizes and numbers in an argument, as capture does where it reads them."""
+    match value:
+        case torch.Tensor() if value.layout is torch.strided:
+            seen.note_tensor(source, tuple(value.shape), tuple(value.stride()))
+        case bool():
+            pass
+        case int() | float():
+            seen.note_number(source, value)
+        case list() | tuple() | dict():
+            items = cast("dict[object, object]", value if isinstance(value, dict) else dict(enumerate(value)))
+            for key, part in items.items():
+                _note(seen, f"{source}[{key!r}]", part)
+        case _:
+            pass
 
 
 def must_raise(function: Function, reason: Unsupported) -> Function:
@@ -235,15 +408,20 @@ def _dropped(function: str) -> Callable[[Entry, str], None]:
     return report
 
 
+def _alive() -> tuple[Versions, ...]:
+    with _ALL_LOCK:
+        return tuple(_ALL)
+
+
 def reset() -> None:
     """Forget the entries of every compiled function."""
-    for versions in tuple(_ALL):
+    for versions in _alive():
         versions.reset()
 
 
 def entry_count() -> int:
     """Return how many entries there are in the process."""
-    return sum(len(versions.entries.all) for versions in tuple(_ALL))
+    return sum(len(versions.entries.all) for versions in _alive())
 
 
 def one_line(function: str, reason: Explained) -> str:
@@ -260,28 +438,6 @@ def one_line(function: str, reason: Explained) -> str:
     return " ".join(line.split())
 
 
-def write_note(call: Call, error: Exception) -> str:
-    """Write what a report of a compiler failure needs into a file; return its path."""
-    lines = [
-        f"function: {call.function.__qualname__} at {call.where.filename}:{call.where.line}",
-        f"versions: Python {platform.python_version()}, torch {torch.__version__}",
-        *(f"argument {name}: {_described(value)}" for name, value in call.values.items()),
-        "",
-        *traceback.format_exception(error),
-    ]
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="supple-failure-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as file:
-        file.write("\n".join(lines))
-    return file.name
-
-
-def _described(value: object) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} {value.device}"
-    return type(value).__qualname__
-
-
 def compile_function(function: types.FunctionType, compiler: Compiler) -> types.FunctionType:
     """Return the compiled form of a Python function: itself a function, so it binds as a method."""
     versions = Versions(function, compiler)
@@ -290,10 +446,11 @@ def compile_function(function: types.FunctionType, compiler: Compiler) -> types.
     @functools.wraps(function)
     def compiled(*args: object, **kwargs: object) -> object:
         if (
-            function.__defaults__ is not versions.defaults
+            STANCES.intervene
+            or function.__defaults__ is not versions.defaults
             or function.__kwdefaults__ is not versions.kwdefaults
         ):
-            versions.renew_defaults()
+            return versions.call(args, kwargs)
         all_entries = entries.all
         if all_entries:
             entry = all_entries[0]

@@ -1,37 +1,42 @@
-"""The human log: channels that print events through `logging`, to stderr."""
+"""The human log: channels that print events through `logging`, to stderr, each line with a prefix.
+
+    I0228 12:04:24.190000 2990033 supple/shapes/env.py:299] [0/2] [__dynamic] eval Eq(s0, 33) [guard added]
+
+The prefix: level and date, time, thread, the compiler's line that says so, the compilation, the channel.
+"""
 
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
-from typing import Final
+import threading
+import time
+import traceback
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar, cast
 
 from supple.base import events
-from supple.base.errors import OptionsError
-from supple.base.rules import Rules
+from supple.base.errors import OptionsError, Where
+from supple.expr import And, Eq, Expr, Le, Ne, Or, parse
+from supple.expr import text as expression
 
+E = TypeVar("E", bound=events.Event)
 Render = Callable[[events.Event], str]
-render: Final[Rules[Render]] = Rules("render")
 
-#: Which event each channel prints.
-CHANNELS: Final[Mapping[str, type[events.Event]]] = {
-    "guards": events.GuardsInstalled,
-    "graph": events.GraphCaptured,
-    "recompiles": events.CompileStarted,
-    "graph_breaks": events.GraphBroken,
-    "fallbacks": events.FellBack,
-    "refusals": events.GraphRefused,
-    "fusion": events.KernelFused,
-    "output_code": events.CodeEmitted,
-    "times": events.StageTimed,
-    "entries": events.EntryDropped,
-    "compiles": events.CompileFinished,
-    "kernels": events.KernelsPlanned,
-}
-ALIASES: Final[Mapping[str, str]] = {"graph_code": "graph"}
+ALIASES: Final[Mapping[str, str]] = {"graph": "graph_code"}
 ENVIRONMENT: Final = "SUPPLE_LOGS"
+EXTENDED: Final = "SUPPLE_EXTENDED_DEBUG_GUARD_ADDED"
+LEVELS: Final[Mapping[str, int]] = {"+": logging.DEBUG, "-": logging.ERROR}
+
+#: For each channel the events that it prints, each with the level of the lines and what makes them.
+CHANNELS: Final[dict[str, list[tuple[type[events.Event], int, Render]]]] = {}
 
 _log: Final = logging.getLogger("supple.log")
+
+
+def on(channel: str, kind: type[E], render: Callable[[E], str], level: int = logging.INFO) -> None:
+    """Let a channel print an event; an empty text prints nothing."""
+    CHANNELS.setdefault(channel, []).append((kind, level, cast("Render", render)))
 
 
 class _Stderr(logging.Handler):
@@ -42,58 +47,90 @@ class _Stderr(logging.Handler):
         sys.stderr.write(f"{self.format(record)}\n")
 
 
+class _Thread(threading.local):
+    compile_id: str = ""
+
+
 class _Printer:
     """Prints the events of the chosen channels."""
 
     def __init__(self) -> None:
-        self._stop: Callable[[], None] | None = None
-        self._handler: logging.Handler | None = None
-        self._by_event: dict[type[events.Event], str] = {}
+        self._stop: Callable[[], object] = tuple
+        self._rules: dict[type[events.Event], list[tuple[str, int, Render]]] = {}
+        self._thread = _Thread()
 
-    def choose(self, channels: set[str]) -> None:
-        """Print these channels from now on, and no others."""
-        if self._stop is not None:
-            self._stop()
-            self._stop = None
-        self._by_event = {CHANNELS[name]: name for name in channels}
+    def choose(self, channels: Mapping[str, int]) -> None:
+        """Print these channels from now on, lines of these levels and above, and no others."""
+        self._stop()
+        self._rules = {}
+        for channel, least in channels.items():
+            for kind, level, render in CHANNELS[channel]:
+                if level >= least:
+                    self._rules.setdefault(kind, []).append((channel, level, render))
         if not channels:
             return
         self._stop = events.listen(self)
-        if self._handler is None:
-            self._handler = _Stderr()
-            self._handler.setFormatter(logging.Formatter("[supple %(channel)s] %(message)s"))
-            _log.addHandler(self._handler)
-            _log.setLevel(logging.INFO)
+        if not _log.handlers:
+            _log.addHandler(_Stderr())
+            _log.setLevel(logging.DEBUG)
             _log.propagate = False
 
     def __call__(self, event: events.Event) -> None:
-        channel = self._by_event.get(type(event))
-        text = "" if channel is None else render[type(event)](event)
-        if text:
-            _log.info("%s", text, extra={"channel": channel})
+        thread = self._thread
+        if isinstance(event, events.CompileStarted):
+            thread.compile_id = event.compile_id
+        compile_id = event.compile_id if isinstance(event, events.OfCompilation) else thread.compile_id
+        for channel, level, render in self._rules.get(type(event), ()):
+            text = render(event)
+            if text:
+                begin = f"{_prefix(level)} [{compile_id}] [__{channel}]"
+                _log.log(level, "%s", "\n".join(f"{begin} {line}" for line in text.splitlines()))
+        if isinstance(event, events.CompileFinished):
+            thread.compile_id = ""
+
+
+def _prefix(level: int) -> str:
+    now = time.time()
+    at = time.strftime("%m%d %H:%M:%S", time.localtime(now))
+    letter = "V" if level == logging.DEBUG else logging.getLevelName(level)[0]
+    frame = _emitter()
+    file = "/".join(frame.f_code.co_filename.split("/")[-3:])
+    return f"{letter}{at}.{int(now % 1 * 1e6):06d} {threading.get_native_id()} {file}:{frame.f_lineno}]"
+
+
+def _emitter() -> types.FrameType:
+    """Return the frame that emitted the event."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented, and fast
+    while frame.f_back is not None and frame.f_code.co_filename in (__file__, events.__file__):
+        frame = frame.f_back
+    return frame
 
 
 _PRINTER: Final = _Printer()
 
 
-def set_logs(**channels: bool) -> None:
-    """Print the channels that are true, and only those, to stderr: `set_logs(guards=True)`.
+def set_logs(**channels: bool | int | None) -> None:
+    """Print these channels, and only these, to stderr: `set_logs(guards=True, dynamic=logging.DEBUG)`.
 
     Raises:
-        ValueError: for an unknown channel; lists the known ones.
+        OptionsError: (a ValueError) for an unknown channel; lists the known ones.
     """
-    known = {_channel(name): is_on for name, is_on in channels.items()}
-    _PRINTER.choose({name for name, is_on in known.items() if is_on})
+    chosen: dict[str, int] = {}
+    for name, value in channels.items():
+        channel = _channel(name)
+        if value is not None and value is not False:
+            chosen[channel] = logging.INFO if value is True else value
+    _PRINTER.choose(chosen)
 
 
 def set_logs_from_environment() -> None:
-    """Print the channels that SUPPLE_LOGS names, separated by commas; `+` before a name is accepted.
+    """Print the channels that SUPPLE_LOGS names, separated by commas; `+dynamic` prints its details too.
 
     Raises:
-        ValueError: for an unknown channel; lists the known ones.
+        OptionsError: (a ValueError) for an unknown channel; lists the known ones.
     """
-    names = [name.strip().lstrip("+") for name in os.environ.get(ENVIRONMENT, "").split(",")]
-    chosen = {_channel(name) for name in names if name}
+    names = [name.strip() for name in os.environ.get(ENVIRONMENT, "").split(",")]
+    chosen = {_channel(name.lstrip("+-")): LEVELS.get(name[0], logging.INFO) for name in names if name}
     if chosen:
         _PRINTER.choose(chosen)
 
@@ -111,95 +148,100 @@ def _channel(name: str) -> str:
     return known
 
 
-# render: Event class -> what a channel prints; an empty text prints nothing.
-
-
-@render.on(events.GuardsInstalled)
-def _(event: events.Event) -> str:
-    """The guard tree."""
-    assert isinstance(event, events.GuardsInstalled), event
-    return f"{event.compile_id}\n{event.text}"
-
-
-@render.on(events.GraphCaptured)
-def _(event: events.Event) -> str:
-    """The captured graph."""
-    assert isinstance(event, events.GraphCaptured), event
-    return f"{event.compile_id}, {event.op_count} operations\n{event.text}"
-
-
-@render.on(events.CompileStarted)
-def _(event: events.Event) -> str:
-    """Why the entries so far do not serve; nothing for a first compilation."""
-    assert isinstance(event, events.CompileStarted), event
+def _recompiled(event: events.CompileStarted, failed: Sequence[events.FailedGuard]) -> str:
+    """Return why the entries so far do not serve, and what to do; nothing for a first compilation."""
     if not event.failed_guards:
         return ""
-    where = f"{event.function} at {event.where.filename}:{event.where.line}"
-    return "\n".join(
-        (f"{event.compile_id} compiles {where} again", *(f"  - {x}" for x in event.failed_guards))
-    )
+    lines = [f"Recompiling function {event.function} in {event.where.filename}:{event.where.line}"]
+    lines.append("    triggered by the following guard failure(s):")
+    for one in failed:
+        lines.append(f"    - {one}")
+        lines.append(f"      {'' if one.is_size else 'not '}size-related. {one.hint}")
+    return "\n".join(lines)
 
 
-@render.on(events.GraphBroken)
-def _(event: events.Event) -> str:
-    """What, where, why, do, with the user's stack."""
-    assert isinstance(event, events.GraphBroken), event
-    return f"{event.compile_id} {event.text}"
+def _bounds(low: object, high: object) -> str:
+    return f"[{'-int_oo' if low is None else low}, {'int_oo' if high is None else high}]"
 
 
-@render.on(events.FellBack)
-def _(event: events.Event) -> str:
-    """What runs eager, and why."""
-    assert isinstance(event, events.FellBack), event
-    return f"{event.compile_id} {event.text}"
+def _place(stack: Sequence[Where]) -> str:
+    return "".join(f"{at.text}  # {at.filename}:{at.line} in {at.function}" for at in stack[-1:])
 
 
-@render.on(events.GraphRefused)
-def _(event: events.Event) -> str:
-    """A captured graph that eager torch runs, and why."""
-    assert isinstance(event, events.GraphRefused), event
-    return f"a captured graph runs operator by operator: {event.why}"
+def _created(event: events.SymbolCreated) -> str:
+    hint = "" if event.hint is None else f" = {event.hint}"
+    bounds = _bounds(*event.bounds)
+    return f"create_symbol {event.name}{hint} for {event.origin} {bounds} ({event.why}) {_place(event.stack)}"
 
 
-@render.on(events.KernelFused)
-def _(event: events.Event) -> str:
-    """A kernel and the graph nodes in it."""
-    assert isinstance(event, events.KernelFused), event
-    return f"{event.kernel} = {', '.join(event.nodes)}\n{event.text}"
+def _guarded(event: events.ShapeGuarded) -> str:
+    condition = shown(event.condition)
+    line = f"eval {condition} [guard added] {_place(event.stack)} ({event.ours})"
+    if os.environ.get(EXTENDED) not in (condition, event.condition):
+        return f'{line}, for more info run with {EXTENDED}="{condition}"'
+    return f"{line}\n{''.join(traceback.format_stack(_emitter()))}"
 
 
-@render.on(events.CodeEmitted)
-def _(event: events.Event) -> str:
-    """Generated code."""
-    assert isinstance(event, events.CodeEmitted), event
-    return f"{event.kind} {event.name}\n{event.text}"
+def _narrowed(event: events.ShapeGuarded) -> str:
+    """Return what follows from a guard: narrower ranges, and symbols that are known now."""
+    lines: list[str] = []
+    for fact in event.follows:
+        name, is_equal, value = fact.partition(" = ")
+        if not is_equal:
+            name, _, bounds = fact.partition(" in ")
+            lines.append(f"_update_var_to_range {name} = VR{bounds.replace('oo', 'int_oo')} (update)")
+            continue
+        if value.lstrip("-").isdigit():
+            lines.append(f"_update_var_to_range {name} = VR[{value}, {value}] (update)")
+        lines.append(f"set_replacement {name} = {value}")
+    return "\n".join(lines)
 
 
-@render.on(events.StageTimed)
-def _(event: events.Event) -> str:
-    """How long a stage took."""
-    assert isinstance(event, events.StageTimed), event
-    return f"{event.stage} {event.seconds * 1e3:.1f} ms"
+def shown(condition: str) -> str:
+    """Return a condition in the notation of symbolic algebra: `Eq(s0, 33)`, `s0 > 30`."""
+    return _shown(parse(condition))
 
 
-@render.on(events.EntryDropped)
-def _(event: events.Event) -> str:
-    """Which function lost an entry, and why."""
-    assert isinstance(event, events.EntryDropped), event
-    return f"{event.function}: {event.why}"
+def _shown(e: Expr) -> str:
+    match e:
+        case Eq() | Ne():
+            return f"{type(e).__name__}({', '.join(map(_shown, e.args))})"
+        case And() | Or():
+            return (" & " if isinstance(e, And) else " | ").join(f"({_shown(arg)})" for arg in e.args)
+        case Le() if e.args[0].is_const:
+            return f"{_shown(e.args[1])} > {e.args[0].value - 1}"
+        case _:
+            return expression(e, ranges=False)
 
 
-@render.on(events.CompileFinished)
-def _(event: events.Event) -> str:
-    """How long it took in all, or what went wrong."""
-    assert isinstance(event, events.CompileFinished), event
-    times = ", ".join(f"{stage} {seconds * 1e3:.1f} ms" for stage, seconds in event.seconds)
-    return f"{event.compile_id} {event.error or times}"
-
-
-@render.on(events.KernelsPlanned)
-def _(event: events.Event) -> str:
-    """What was fused into each kernel, and what is left to libraries."""
-    assert isinstance(event, events.KernelsPlanned), event
-    lines = [f"{name} = {', '.join(nodes)}" for name, nodes in event.kernels]
-    return "\n".join((f"{len(lines)} kernels, {len(event.externs)} library calls", *lines))
+on("graph_code", events.GraphCaptured, lambda e: f"TRACED GRAPH\n ===== {e.compile_id} =====\n{e.text}")
+on("guards", events.GuardsInstalled, lambda e: e.text)
+on("recompiles", events.CompileStarted, lambda e: _recompiled(e, e.failed_guards))
+on("recompiles_verbose", events.CompileStarted, lambda e: _recompiled(e, e.all_failed()))
+on("graph_breaks", events.GraphBroken, lambda e: e.text)
+on("dynamic", events.CompileStarted, lambda _: "create_env")
+on("dynamic", events.SymbolCreated, _created)
+on("dynamic", events.ShapeGuarded, _guarded)
+on("dynamic", events.ShapeGuarded, _narrowed, logging.DEBUG)
+on("dynamic", events.GuardsInstalled, lambda _: "produce_guards")
+on("fallbacks", events.FellBack, lambda e: e.text)
+on("refusals", events.GraphRefused, lambda e: f"a captured graph runs operator by operator: {e.why}")
+on("fusion", events.KernelFused, lambda e: f"{e.kernel} = {', '.join(e.nodes)}\n{e.text}")
+on("output_code", events.CodeEmitted, lambda e: f"{e.kind} {e.name}\n{e.text}")
+on("times", events.StageTimed, lambda e: f"{e.stage} {e.seconds * 1e3:.1f} ms")
+on("entries", events.EntryDropped, lambda e: f"{e.function}: {e.why}")
+on(
+    "compiles",
+    events.CompileFinished,
+    lambda e: e.error or ", ".join(f"{stage} {seconds * 1e3:.1f} ms" for stage, seconds in e.seconds),
+)
+on(
+    "kernels",
+    events.KernelsPlanned,
+    lambda e: "\n".join(
+        (
+            f"{len(e.kernels)} kernels, {len(e.externs)} library calls",
+            *(f"{name} = {', '.join(nodes)}" for name, nodes in e.kernels),
+        )
+    ),
+)

@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeVar, cast
 
 from supple.base import events
-from supple.base.rules import Rules
 
-Count = Callable[["Counter", events.Event], None]
-count_rules: Final[Rules[Count]] = Rules("stats")
+E = TypeVar("E", bound=events.Event)
+COUNTS: Final[dict[type[events.Event], Callable[["Counter", events.Event], object]]] = {}
+"""What each event changes."""
 
 
 class Counter:
@@ -27,6 +27,7 @@ class Counter:
         self.reasons: list[str] = []
         self.fallbacks: list[str] = []
         self.refusals: list[str] = []
+        self.specializations: list[str] = []
         self.kernels: dict[str, tuple[str, ...]] = {}
         self.externs = 0
         self.dropped = 0
@@ -34,7 +35,7 @@ class Counter:
 
     def __call__(self, event: events.Event) -> None:
         """Count an event."""
-        rule = count_rules.find(type(event))
+        rule = COUNTS.get(type(event))
         if rule is not None:
             with self._lock:
                 rule(self, event)
@@ -43,7 +44,9 @@ class Counter:
         """Return the counts by name; times are in seconds, summed by stage.
 
         `fused` maps each kernel to the graph nodes that it computes; `refusals` say why captured graphs run
-        operator by operator instead of compiled (an output needs gradients, say).
+        operator by operator instead of compiled (an output needs gradients, say); `specializations` are
+        conditions on sizes that were guarded, in the order in which they were asked, the first the cause of
+        most.
         """
         with self._lock:
             return {
@@ -56,6 +59,7 @@ class Counter:
                 "fallbacks": len(self.fallbacks),
                 "fallback_reasons": list(self.fallbacks),
                 "refusals": list(self.refusals),
+                "specializations": list(self.specializations),
                 "compilations": self.compilations,
                 "entries": entries,
                 "dropped": self.dropped,
@@ -65,67 +69,53 @@ class Counter:
                 "times": dict(self.times),
             }
 
+    def started(self, event: events.CompileStarted) -> None:
+        """Count a compilation; after which another one existed, it is a recompilation."""
+        self.compilations += 1
+        if event.failed_guards:
+            self.recompiles.append(f"{event.function}: {event.failed_guards[0]}")
 
-@count_rules.on(events.CompileStarted)
-def _(counter: Counter, event: events.Event) -> None:
-    """A compilation after which another one existed is a recompilation."""
-    assert isinstance(event, events.CompileStarted), event
-    counter.compilations += 1
-    if event.failed_guards:
-        counter.recompiles.append(f"{event.function}: {event.failed_guards[0]}")
+    def captured(self, event: events.GraphCaptured) -> None:
+        """Count a graph and its operations."""
+        self.graphs += 1
+        self.ops += event.op_count
 
+    def planned(self, event: events.KernelsPlanned) -> None:
+        """Count the kernels of one graph; equal names in different graphs are told apart by a number."""
+        self.externs += len(event.externs)
+        for name, nodes in event.kernels:
+            unique = name if name not in self.kernels else f"{name} ({len(self.kernels)})"
+            self.kernels[unique] = nodes
 
-@count_rules.on(events.GraphCaptured)
-def _(counter: Counter, event: events.Event) -> None:
-    """A graph with so many operations."""
-    assert isinstance(event, events.GraphCaptured), event
-    counter.graphs += 1
-    counter.ops += event.op_count
+    def timed(self, event: events.StageTimed) -> None:
+        """Add up times by stage."""
+        self.times[event.stage] = self.times.get(event.stage, 0.0) + event.seconds
 
+    def guarded(self, event: events.ShapeGuarded) -> None:
+        """Keep a condition with the user's line."""
+        where = "".join(
+            f"  # {at.text}  ({at.filename}:{at.line} in {at.function})" for at in event.stack[-1:]
+        )
+        self.specializations.append(f"{event.condition}{where}")
 
-@count_rules.on(events.GraphBroken)
-def _(counter: Counter, event: events.Event) -> None:
-    """A break, with its whole text."""
-    assert isinstance(event, events.GraphBroken), event
-    counter.reasons.append(event.text)
-
-
-@count_rules.on(events.FellBack)
-def _(counter: Counter, event: events.Event) -> None:
-    """A call that runs eager from now on."""
-    assert isinstance(event, events.FellBack), event
-    counter.fallbacks.append(event.text)
-
-
-@count_rules.on(events.GraphRefused)
-def _(counter: Counter, event: events.Event) -> None:
-    """A graph that is captured, but not compiled."""
-    assert isinstance(event, events.GraphRefused), event
-    counter.refusals.append(event.why)
+    def lost(self, event: events.EntryDropped) -> None:
+        """Count an entry that went."""
+        self.dropped += 1
 
 
-@count_rules.on(events.KernelsPlanned)
-def _(counter: Counter, event: events.Event) -> None:
-    """The kernels of one graph; equal names in different graphs are told apart by a number."""
-    assert isinstance(event, events.KernelsPlanned), event
-    counter.externs += len(event.externs)
-    for name, nodes in event.kernels:
-        unique = name if name not in counter.kernels else f"{name} ({len(counter.kernels)})"
-        counter.kernels[unique] = nodes
+def _on(kind: type[E], count: Callable[[Counter, E], object]) -> None:
+    COUNTS[kind] = cast("Callable[[Counter, events.Event], object]", count)
 
 
-@count_rules.on(events.StageTimed)
-def _(counter: Counter, event: events.Event) -> None:
-    """Times add up by stage."""
-    assert isinstance(event, events.StageTimed), event
-    counter.times[event.stage] = counter.times.get(event.stage, 0.0) + event.seconds
-
-
-@count_rules.on(events.EntryDropped)
-def _(counter: Counter, event: events.Event) -> None:
-    """An entry went."""
-    counter.dropped += 1
-
+_on(events.CompileStarted, Counter.started)
+_on(events.GraphCaptured, Counter.captured)
+_on(events.KernelsPlanned, Counter.planned)
+_on(events.StageTimed, Counter.timed)
+_on(events.ShapeGuarded, Counter.guarded)
+_on(events.EntryDropped, Counter.lost)
+_on(events.GraphBroken, lambda counter, event: counter.reasons.append(event.text))
+_on(events.FellBack, lambda counter, event: counter.fallbacks.append(event.text))
+_on(events.GraphRefused, lambda counter, event: counter.refusals.append(event.why))
 
 COUNTER: Final = Counter()
 events.listen(COUNTER, reads_texts=False)

@@ -1,4 +1,4 @@
-"""Entries: the guarded versions of one code object of one compiled object; bounded, safe under threads.
+"""Entries: the guarded versions of one code object of one compiled object; safe under threads.
 
 Readers take `all`, an immutable tuple, without a lock. Whoever changes it holds the lock. The first entry is
 the one that was used last, or nearly so: hits behind it are counted, and many of them move it to the front.
@@ -25,14 +25,12 @@ class Entry:
         check: takes the call's arguments; None when every guard holds, else the index of one that fails.
         run: takes the same arguments and does what the function does.
         about: what the owner wants to remember: guards for explanations.
-        used: the time of the last hit behind the front, in ticks of the owner.
         hits: hits behind the front.
     """
 
     check: Check
     run: Run
     about: object = None
-    used: int = 0
     hits: int = 0
 
 
@@ -42,47 +40,30 @@ def never(*_args: object, **_kwargs: object) -> int | None:
 
 
 class Entries:
-    """The entries of one code object, at most `limit`.
+    """The entries of one code object.
 
     Attributes:
         all: the entries to try, in order.
     """
 
-    __slots__ = ("__weakref__", "_dropped", "_limit", "_lock", "_ticks", "_watches", "all")
+    __slots__ = ("__weakref__", "_dropped", "_lock", "_watches", "all")
 
-    def __init__(self, limit: int, dropped: Dropped) -> None:
+    def __init__(self, dropped: Dropped) -> None:
         self.all: tuple[Entry, ...] = ()
-        self._limit = limit
         self._dropped = dropped
         # A weak reference's callback may come while this thread holds the lock.
         self._lock = threading.RLock()
-        self._ticks = 0
         self._watches: dict[int, tuple[weakref.ref[object], ...]] = {}
 
     def insert(self, entry: Entry, watched: Iterable[object] = ()) -> None:
-        """Put an entry in front; the least recently used one leaves when there are too many.
-
-        The entry is removed when one of the `watched` objects dies.
-        """
+        """Put an entry in front. It is removed when one of the `watched` objects dies."""
         watches = tuple(weakref.ref(obj, _Death(self, entry)) for obj in watched)
         with self._lock:
-            self._ticks += 1
-            for front in self.all[:1]:
-                front.used = self._ticks
-            kept = [one for one in self.all if one.check is not never]
-            kept.sort(key=_last_use, reverse=True)
-            evicted = kept[max(self._limit - 1, 0) :]
-            for old in evicted:
-                self._watches.pop(id(old), None)
             self._watches[id(entry)] = watches
-            self.all = (entry, *(one for one in self.all if one in kept and one not in evicted))
-        for old in evicted:
-            self._dropped(old, "evicted: it was used least recently")
+            self.all = (entry, *(one for one in self.all if one.check is not never))
 
     def hit_behind(self, entry: Entry) -> None:
         """Note the use of an entry that is not the first."""
-        self._ticks += 1
-        entry.used = self._ticks
         entry.hits += 1
         if entry.hits >= _HITS_TO_FRONT and self._lock.acquire(blocking=False):
             try:
@@ -109,12 +90,7 @@ class Entries:
     def _to_front(self, entry: Entry) -> None:
         if entry in self.all:
             entry.hits = 0
-            self.all[0].used = self._ticks
             self.all = (entry, *(one for one in self.all if one is not entry))
-
-
-def _last_use(entry: Entry) -> int:
-    return entry.used
 
 
 class _Death:

@@ -94,17 +94,17 @@ def test_a_changed_dataclass_field_is_noticed() -> None:
 
 def test_another_dtype_is_noticed() -> None:
     pair = settled(lambda x: x + 1, torch.ones(3))
-    assert "dtype was torch.float32, is torch.float64" in pair.agree_anew(torch.ones(3, dtype=torch.float64))
+    assert "dtype mismatch. expected torch.float32, actual torch.float64" in pair.agree_anew(torch.ones(3, dtype=torch.float64))
 
 
 def test_another_device_is_noticed() -> None:
     pair = settled(lambda x: x + 1, torch.ones(3))
-    assert "device was cpu, is meta" in pair.agree_anew(torch.ones(3, device="meta"))
+    assert "device mismatch. expected cpu, actual meta" in pair.agree_anew(torch.ones(3, device="meta"))
 
 
 def test_another_size_is_noticed() -> None:
     pair = settled(lambda x: x + x.shape[0], torch.ones(3))
-    assert "tensor L['x']: size 0 was 3, is 4" in pair.agree_anew(torch.ones(4))
+    assert "tensor 'x' size mismatch at index 0. expected 3, actual 4" in pair.agree_anew(torch.ones(4))
 
 
 def test_another_number_of_dimensions_is_noticed() -> None:
@@ -114,7 +114,7 @@ def test_another_number_of_dimensions_is_noticed() -> None:
 
 def test_other_strides_are_noticed() -> None:
     pair = settled(lambda x: x + x.stride(0), torch.ones(4, 4))
-    assert "stride 0 was 4, is 1" in pair.agree_anew(torch.ones(4, 4).t())
+    assert "stride mismatch at index 0. expected 4, actual 1" in pair.agree_anew(torch.ones(4, 4).t())
 
 
 def test_strides_of_size_one_are_noticed() -> None:
@@ -124,7 +124,7 @@ def test_strides_of_size_one_are_noticed() -> None:
 
 def test_requires_grad_is_noticed() -> None:
     pair = settled(lambda x: x * 2 if x.requires_grad else x * 3, torch.ones(3))
-    assert "requires_grad was False, is True" in pair.agree_anew(torch.ones(3, requires_grad=True))
+    assert "requires_grad mismatch. expected False, actual True" in pair.agree_anew(torch.ones(3, requires_grad=True))
 
 
 def test_an_inference_tensor_is_noticed() -> None:

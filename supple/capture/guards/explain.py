@@ -2,6 +2,7 @@
 
 import inspect
 import operator
+import re
 import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence
@@ -10,8 +11,9 @@ from typing import Final, cast
 
 import torch
 
+from supple.base.events import FailedGuard
 from supple.base.rules import Rules
-from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
+from supple.capture.guards.kinds import Guard, Identity, Kind, ShapeCondition, TensorExpectation
 from supple.capture.guards.overlap import share_memory
 from supple.capture.guards.state import READERS, State, StatePart, compared
 from supple.capture.source import (
@@ -23,9 +25,13 @@ from supple.capture.source import (
     KeyAt,
     Local,
     Pinned,
+    SizeAt,
     Source,
+    StrideAt,
     TypeOf,
 )
+from supple.expr import Symbol, free_symbols, substitute
+from supple.expr import text as expression
 from supple.torch_private import dispatch_keys
 
 Read = Callable[["Reader", Source], object]
@@ -65,6 +71,55 @@ def why(guard: Guard, values: Mapping[str, object]) -> str:
     except (AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
         text = f"{guard.source}: cannot be read any more ({type(error).__name__}: {error})"
     return f"{text}{line_of(guard)}"
+
+
+def failure(entry: str, guard: Guard, values: Mapping[str, object]) -> FailedGuard:
+    """Return why a guard of an entry fails for these argument values, and what to do about it."""
+    text = why(guard, values)
+    key: Kind | str = guard.kind
+    if guard.kind is Kind.TENSOR:
+        key = next(iter(re.findall(r"(\w+) mismatch", text)), "type")
+    elif guard.kind is Kind.EQUALS and type(guard.expected) in (int, float):
+        key = "number"
+    index = next(iter(re.findall(r"at index (\d+)", text)), "0")
+    hint = HINTS.get(key, HINTS[Kind.LENGTH])
+    return FailedGuard(
+        entry, text, key in SIZES, hint.format(source=guard.source, name=named(guard.source), index=index)
+    )
+
+
+def named(source: Source) -> str:
+    """Return a source as the user's program names it: "L['x']" is x."""
+    return re.sub(r"^L\['(\w+)'\]", r"\1", source.name)
+
+
+SIZES: Final = ("size", "stride", "number", Kind.SHAPE)
+"""Keys of HINTS about what may be dynamic."""
+HINTS: Final[Mapping[Kind | str, str]] = {
+    "size": "To compile once for all sizes: supple.mark_dynamic({name}, {index}), "
+    'or SUPPLE_DYNAMIC_SOURCES="{source}".',
+    "stride": 'Pass {name}.contiguous(), or to compile once: SUPPLE_DYNAMIC_SOURCES="{source}".',
+    "number": 'To compile once for all values: SUPPLE_DYNAMIC_SOURCES="{source}".',
+    "rank": "Another number of dimensions is another program: reshape {name} before the call.",
+    "requires_grad": "Call always with gradients, or never: pass {name}.detach().",
+    Kind.SHAPE: "It is the program's own condition, a graph per outcome: remove it where all branches agree.",
+    Kind.TYPE: "Another class is another program: pass objects of one class.",
+    Kind.EQUALS: "Each value is a program of its own: make it a tensor, or compile one function per value.",
+    Kind.STATE: "Keep this state of the process as it is, or make a first call under each.",
+    Kind.LENGTH: "Keep the lengths and names in containers and objects; one stacked tensor has any length.",
+    **dict.fromkeys(
+        ("type", "dtype", "device", "layout", "keys"),
+        "That is another program: convert {name} before the call.",
+    ),
+    **dict.fromkeys(
+        (Kind.IS, Kind.ID, Kind.CODE),
+        "Pass the same object in each call: make it once, outside of the function.",
+    ),
+    **dict.fromkeys(
+        (Kind.SAME, Kind.DISTINCT), "Share memory in the same way in each call: {name}.clone() shares none."
+    ),
+}
+"""What to do about a failed guard, by its kind or by what of a tensor differs; others ask of containers."""
 
 
 def line_of(guard: Guard) -> str:
@@ -142,6 +197,18 @@ def _(reader: Reader, source: Source) -> object:
 def _(reader: Reader, source: Source) -> object:
     """The value of a context variable."""
     return cast("ContextVar[object]", _base(reader, source)).get()
+
+
+@read_rules.on(SizeAt)
+def _(reader: Reader, source: Source) -> object:
+    """A size of a tensor."""
+    return cast("torch.Tensor", _base(reader, source)).shape[cast("SizeAt", source).dim]
+
+
+@read_rules.on(StrideAt)
+def _(reader: Reader, source: Source) -> object:
+    """A stride of a tensor."""
+    return cast("torch.Tensor", _base(reader, source)).stride(cast("StrideAt", source).dim)
 
 
 @read_rules.on(TypeOf)
@@ -332,6 +399,16 @@ def _share(left: object, right: object) -> bool:
     return share_memory(cast("torch.Tensor", left), cast("torch.Tensor", right))
 
 
+@explain_rules.on(Kind.SHAPE)
+def _(reader: Reader, guard: Guard) -> str:
+    """The condition over sources, and the numbers that were found."""
+    expected = cast("ShapeCondition", guard.expected)
+    sources = dict(zip(expected.names, guard.others, strict=True))
+    full = {s: Symbol(sources[s.name].name, None, None) for s in free_symbols(expected.condition)}
+    found = ", ".join(f"{source} = {reader.value(source)}" for source in guard.others)
+    return f"{expression(substitute(expected.condition, full))}, but {found}"
+
+
 @explain_rules.on(Kind.TENSOR)
 def _(reader: Reader, guard: Guard) -> str:
     """The first property that differs."""
@@ -339,21 +416,39 @@ def _(reader: Reader, guard: Guard) -> str:
     found = reader.value(guard.source)
     if not isinstance(found, torch.Tensor):
         return f"{guard.source} was a {was.kind.__name__}, is {_short(found)}"
-    return f"tensor {guard.source}: {_difference(was, found)}"
+    return f"tensor '{named(guard.source)}' {_difference(was, found)}"
 
 
 def _difference(was: TensorExpectation, found: torch.Tensor) -> str:
+    sizes, strides = tuple(found.shape), found.stride()
+    if was.is_row_major and found.is_contiguous():
+        strides = was.strides
+    elif not was.is_static:
+        strides = tuple(b if size > 1 else None for size, b in zip(sizes, strides, strict=True))
     pairs = (
         ("type", was.kind.__name__, type(found).__name__),
         ("dtype", was.dtype, found.dtype),
         ("device", was.device, found.device),
-        ("dimensions", len(was.sizes), found.ndim),
-        *((f"size {i}", a, b) for i, (a, b) in enumerate(zip(was.sizes, found.shape, strict=False))),
-        *((f"stride {i}", a, b) for i, (a, b) in enumerate(zip(was.strides, found.stride(), strict=False))),
+        ("rank", len(was.sizes), found.ndim),
+        *_at_index("size", was.sizes, sizes),
         ("requires_grad", was.requires_grad, found.requires_grad),
+        *_at_index("stride", was.strides, strides),
+        ("layout", was.is_row_major, was.is_row_major and found.is_contiguous()),
         ("dispatch keys", was.keys, dispatch_keys(found)),
     )
-    return next((f"{name} was {a}, is {b}" for name, a, b in pairs if a != b), "metadata changed")
+    differing = next((pair for pair in pairs if pair[1] != pair[2]), None)
+    if differing is None:
+        return "metadata changed"
+    name, expected, actual = differing
+    what, _, index = name.partition(" at ")
+    return f"{what} mismatch{index and f' at {index}'}. expected {expected}, actual {actual}"
+
+
+def _at_index(
+    name: str, was: Sequence[int | None], found: Sequence[int | None]
+) -> list[tuple[str, object, object]]:
+    pairs = enumerate(zip(was, found, strict=False))
+    return [(f"{name} at index {i}", a, b) for i, (a, b) in pairs if a is not None and b is not None]
 
 
 @explain_rules.on(Kind.STATE)

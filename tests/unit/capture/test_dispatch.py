@@ -45,8 +45,9 @@ def test_a_hit_costs_no_capture() -> None:
 
 def test_one_line_has_every_part() -> None:
     stack = (compilation.place_of(scaled),)
-    reason = dispatch.Unsupported(dispatch.LIMIT, stack, function="f", count=3, last="L['n'] was 1, is 2")
+    facts = {"function": "f", "limit": "recompile_limit (3)", "last": "L['n'] was 1, is 2"}
+    reason = dispatch.Unsupported(dispatch.LIMIT, stack, **facts)
     line = dispatch.one_line("f", reason)
-    assert line.startswith("f runs eager: f was compiled 3 times")
+    assert line.startswith("f runs eager: f hit the recompile_limit (3)")
     assert "test_dispatch.py" in line
     assert "\n" not in line

@@ -1,4 +1,4 @@
-"""Entries: order, bound, eviction, death of watched objects, threads."""
+"""Entries: order, death of watched objects, threads."""
 
 import gc
 import threading
@@ -15,9 +15,9 @@ def entry(name: str) -> Entry:
     return Entry(lambda: None, lambda: name, name)
 
 
-def made(limit: int = 3) -> tuple[Entries, list[tuple[str, str]]]:
+def made() -> tuple[Entries, list[tuple[str, str]]]:
     dropped: list[tuple[str, str]] = []
-    return Entries(limit, lambda one, why: dropped.append((str(one.about), why))), dropped
+    return Entries(lambda one, why: dropped.append((str(one.about), why))), dropped
 
 
 def names(entries: Entries) -> list[str]:
@@ -29,25 +29,6 @@ def test_a_new_entry_comes_first() -> None:
     for name in "abc":
         entries.insert(entry(name))
     assert names(entries) == ["c", "b", "a"]
-
-
-def test_the_least_recently_used_entry_is_evicted() -> None:
-    entries, dropped = made()
-    made_entries = {name: entry(name) for name in "abcd"}
-    for name in "abc":
-        entries.insert(made_entries[name])
-    entries.hit_behind(made_entries["a"])
-    entries.insert(made_entries["d"])
-    assert names(entries) == ["d", "c", "a"]
-    assert dropped == [("b", "evicted: it was used least recently")]
-
-
-def test_a_limit_of_one_keeps_the_newest() -> None:
-    entries, dropped = made(1)
-    for name in "ab":
-        entries.insert(entry(name))
-    assert names(entries) == ["b"]
-    assert len(dropped) == 1
 
 
 def test_an_entry_that_is_hit_often_moves_to_the_front() -> None:
@@ -107,7 +88,7 @@ def test_clear_forgets_all() -> None:
 
 
 def test_threads_that_insert_at_once_lose_no_entry() -> None:
-    entries, _ = made(100)
+    entries, _ = made()
     gate = threading.Barrier(4)
 
     def work(number: int) -> None:
