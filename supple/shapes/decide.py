@@ -161,7 +161,10 @@ def _at_least_2(s: Symbol) -> Expr:
     lo, hi = interval(s).lo, interval(s).hi
     if lo is not None and (lo >= 2 or lo < 0):
         return s
-    return s if hi is not None and hi <= 2 else symbol(f"{s.name}_general", minimum=2, maximum=hi)
+    if hi is not None and hi <= 2:
+        return s
+    # Counted from 2: then s < s**2, for one, is a sum of what is not negative.
+    return 2 + symbol(f"{s.name}_general", minimum=0, maximum=None if hi is None else hi - 2)
 
 
 def always(condition: Expr) -> bool:
