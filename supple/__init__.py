@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         list_backends,
         register_backend,
         reset,
+        run,
         set_logs,
+        set_stance,
         stats,
     )
 
@@ -31,7 +33,9 @@ __all__ = [
     "list_backends",
     "register_backend",
     "reset",
+    "run",
     "set_logs",
+    "set_stance",
     "stats",
     "testing",
 ]

@@ -12,6 +12,7 @@ from supple.backends import BACKENDS, NATIVE, Backend
 from supple.base.errors import OptionsError
 from supple.base.marks import DISABLED, ORIGINAL, graph_break, is_compiling
 from supple.base.options import MODES, Options, with_mapping
+from supple.base.stance import run, set_stance
 from supple.capture import dispatch
 from supple.capture.compilation import Compiler
 from supple.diagnose.log import set_logs, set_logs_from_environment
@@ -28,7 +29,9 @@ __all__ = [
     "list_backends",
     "register_backend",
     "reset",
+    "run",
     "set_logs",
+    "set_stance",
     "stats",
 ]
 
@@ -47,7 +50,7 @@ class Settings:
 
     def compiler(self) -> Compiler:
         """Return the compiler with these settings."""
-        return Compiler(BACKENDS.resolve(self.backend, self.options), self.options)
+        return Compiler(BACKENDS.resolve(self.backend, self.options), self.options, BACKENDS.resolve)
 
 
 @overload

@@ -199,3 +199,9 @@ USER_BREAK: Final = _reason(
     "The program asks for a break here.",
     "Remove the call.",
 )
+STANCE: Final = _reason(
+    "U102",
+    "`supple.set_stance` in compiled code.",
+    "A stance decides whether this very code is compiled, before it runs.",
+    "Set it around the call of the compiled function.",
+)

@@ -1,6 +1,9 @@
 """One compilation: a call that found no entry -> capture, guards, a checked entry; with events and times."""
 
+import platform
+import tempfile
 import time
+import traceback
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -164,3 +167,25 @@ def _argument_guard(name: str, value: object) -> Guard:
         dispatch_keys(value),
     )
     return Guard(local(name), Kind.TENSOR, expected)
+
+
+def write_note(call: Call, error: Exception) -> str:
+    """Write what a report of a compiler failure needs into a file; return its path."""
+    lines = [
+        f"function: {call.function.__qualname__} at {call.where.filename}:{call.where.line}",
+        f"versions: Python {platform.python_version()}, torch {torch.__version__}",
+        *(f"argument {name}: {_described(value)}" for name, value in call.values.items()),
+        "",
+        *traceback.format_exception(error),
+    ]
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="supple-failure-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        file.write("\n".join(lines))
+    return file.name
+
+
+def _described(value: object) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} {value.device}"
+    return type(value).__qualname__
