@@ -1,0 +1,128 @@
+"""Sizes 0 and 1 are sizes like others: the same graph serves them, whichever size comes first."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+import supple
+from supple.testing import assert_compiles
+from tests.dynamic.harness import BACKENDS, Program, check, compiled, difference
+from tests.dynamic.programs import PROGRAMS, floats
+
+pytestmark = pytest.mark.filterwarnings("ignore:var:UserWarning")
+
+COMBINATIONS = list(itertools.product((5, 1, 0), repeat=3))
+ONE_GRAPH = [program for program in PROGRAMS if program.graphs == 1]
+
+
+def apart(x: Tensor, y: Tensor, z: Tensor) -> Any:
+    return x * 2, y.sin() + y.shape[0], z.sum()
+
+
+def side_by_side(x: Tensor, y: Tensor, z: Tensor) -> Any:
+    joined = torch.cat([x, y, z])
+    return joined.softmax(0), torch.zeros(joined.shape[0]) + joined
+
+
+def crossed(x: Tensor, y: Tensor, z: Tensor) -> Any:
+    return x[:, None, None] * y[None, :, None] + z, torch.outer(x, y) @ torch.outer(y, z)
+
+
+def summed(x: Tensor, y: Tensor, z: Tensor) -> Any:
+    return x.sum() + y.sum() * z.sum(), x.cumsum(0), F.pad(y, (1, 1)), z[:-1]
+
+
+# SYM05, SYM15
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("function", [apart, side_by_side, crossed, summed])
+@pytest.mark.parametrize("first", [(5, 5, 5), (1, 1, 1), (0, 0, 0), (0, 1, 5)], ids=str)
+def test_one_graph_serves_all_27_combinations(
+    first: tuple[int, ...], function: Callable[..., Any], backend: str
+) -> None:
+    made = compiled(function, backend, dynamic=True)
+    for sizes in (first, *COMBINATIONS):
+        given = tuple(floats(n) for n in sizes)
+        found = difference(function(*given), made.run(*given), 1e-5)
+        assert not found, f"{sizes}: {found}"
+    assert made.graphs == 1
+
+
+@pytest.mark.parametrize("dynamic", [True, None])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_steady_mlp_meets_a_batch_of_one_and_of_none_without_a_compilation(
+    backend: str, dynamic: bool | None
+) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3))
+    run = supple.compile(model, dynamic=dynamic, backend=backend, fullgraph=True)
+    for n in (6, 9, 7):
+        run(floats(n, 8))
+    with assert_compiles(0):
+        for n in (1, 0, 1000, 1):
+            x = floats(n, 8)
+            assert not difference(model(x), run(x), 1e-5)
+
+
+def test_a_training_step_of_a_batch_of_one_or_none_is_no_new_graph() -> None:
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.LayerNorm(16), torch.nn.Linear(16, 3))
+    run = supple.compile(model, dynamic=True, fullgraph=True)
+    for n in (6, 1, 0, 3):
+        gradients: list[Any] = []
+        for function in (model, run):
+            model.zero_grad()
+            function(floats(n, 8)).square().sum().backward()
+            gradients.append([item.grad for item in model.parameters()])
+        assert not difference(gradients[0], gradients[1], 1e-5)
+    assert supple.stats()["graphs"] == 1
+
+
+@pytest.mark.parametrize("first", [1, 0])
+@pytest.mark.parametrize("program", ONE_GRAPH, ids=str)
+def test_a_program_that_meets_one_or_zero_first_needs_one_graph(program: Program, first: int) -> None:
+    check(replace(program, sizes=(first, 6, 1 - first, 3, 8)), "native", dynamic=True)
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (0, 5), (5, 0), (0, 0)], ids=str)
+def test_both_dimensions_of_a_matrix_may_be_one_or_zero(shape: tuple[int, int]) -> None:
+    def function(x: Tensor, y: Tensor) -> Any:
+        flat = (x * 2).contiguous().view(-1)
+        return x @ y, x.t() + 1, flat, x.sum(0, keepdim=True), torch.cat([x, x], 1), x + y.t()
+
+    made = compiled(function, "native", dynamic=True)
+    for rows, columns in ((4, 3), shape, (7, 2)):
+        given = (floats(rows, columns), floats(columns, rows))
+        found = difference(function(*given), made.run(*given), 1e-5)
+        assert not found, f"{rows}x{columns}: {found}"
+    assert made.graphs == 1
+
+
+@pytest.mark.parametrize("shape", [(1, 6), (6, 1), (1, 1), (0, 6), (6, 0)], ids=str)
+def test_attention_of_any_batch_and_length_is_one_graph(shape: tuple[int, int]) -> None:
+    layer = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def function(x: Tensor) -> Any:
+        return layer(x, x, x, need_weights=False)[0] + F.layer_norm(x, (8,))
+
+    made = compiled(function, "native", dynamic=True)
+    for batch, length in ((3, 5), shape):
+        x = floats(batch, length, 8)
+        assert not difference(function(x), made.run(x), 1e-5)
+    assert made.graphs == 1
+
+
+# DYN09
+@pytest.mark.parametrize("n", [0, 1])
+def test_a_condition_on_one_or_zero_is_the_programs_own(n: int) -> None:
+    def function(x: Tensor) -> Any:
+        return x.sum() if x.shape[0] == n else x * 2
+
+    made = compiled(function, "eager", dynamic=True)
+    for size in (5, 1, 0, 7, n):
+        assert not difference(function(floats(size)), made.run(floats(size)), 0)
+    assert made.graphs == 2
