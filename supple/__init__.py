@@ -10,10 +10,15 @@ if TYPE_CHECKING:
     from supple import errors, testing
     from supple.api import compile as compile
     from supple.api import (
+        config,
         disable,
         graph_break,
         is_compiling,
         list_backends,
+        mark_dynamic,
+        mark_static,
+        mark_unbacked,
+        maybe_mark_dynamic,
         register_backend,
         reset,
         run,
@@ -26,11 +31,16 @@ __version__: Final = "0.1.0"
 
 __all__ = [
     "compile",
+    "config",
     "disable",
     "errors",
     "graph_break",
     "is_compiling",
     "list_backends",
+    "mark_dynamic",
+    "mark_static",
+    "mark_unbacked",
+    "maybe_mark_dynamic",
     "register_backend",
     "reset",
     "run",

@@ -1,12 +1,16 @@
 """`python -m supple`: what the compiler can tell without a program."""
 
+from pathlib import Path
+
 import click
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from supple.base.config import config
 from supple.capture.breaks import catalogue
 from supple.diagnose.log import CHANNELS
+from supple.shapes.profile import load, path_of, text
 
 
 @click.group()
@@ -33,6 +37,14 @@ def channels() -> None:
     for name, rules in sorted(CHANNELS.items()):
         told = dict.fromkeys((kind.__doc__ or "").splitlines()[0] for kind, _, _ in rules)
         click.echo(f"{name:18} {' '.join(told)}")
+
+
+@main.command()
+@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+def profile(path: Path | None) -> None:
+    """Print what varied in earlier runs: of the profile that programs use now, or of a file."""
+    found = path or path_of(config.now())
+    click.echo(text(load(found)) if found else "no profile: SUPPLE_PROFILE=0")
 
 
 if __name__ == "__main__":

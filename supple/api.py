@@ -9,6 +9,7 @@ from typing import Final, TypeVar, overload
 import torch
 
 from supple.backends import BACKENDS, NATIVE, Backend
+from supple.base.config import config
 from supple.base.errors import OptionsError
 from supple.base.marks import DISABLED, ORIGINAL, graph_break, is_compiling
 from supple.base.options import MODES, Options, with_mapping
@@ -19,14 +20,21 @@ from supple.diagnose.log import set_logs, set_logs_from_environment
 from supple.diagnose.stats import COUNTER
 from supple.runtime.compiled import CompiledModule, original_of
 from supple.runtime.loaded import LOADED
+from supple.shapes import profile
+from supple.shapes.marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 
 __all__ = [
     "CompiledModule",
     "compile",
+    "config",
     "disable",
     "graph_break",
     "is_compiling",
     "list_backends",
+    "mark_dynamic",
+    "mark_static",
+    "mark_unbacked",
+    "maybe_mark_dynamic",
     "register_backend",
     "reset",
     "run",
@@ -93,7 +101,8 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
     Args:
         model: what to compile.
         fullgraph: raise `supple.errors.Unsupported` where the call cannot be one graph.
-        dynamic: None, True or False, as in `torch.compile`.
+        dynamic: None compiles for the sizes of the first call, and makes what varies dynamic when it does;
+            True makes all sizes and numbers dynamic at once, False none but those that are marked.
         backend: "native", "eager", a registered name, or a callable
             (torch.fx.GraphModule, example inputs) -> callable.
         mode: a preset name of torch; all mean the same on the CPU.
@@ -185,8 +194,12 @@ def _disabled(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def reset() -> None:
-    """Forget everything that was compiled, and the counts."""
+    """Forget everything that was compiled, what was seen of its arguments, and the counts.
+
+    What earlier processes left in the profile stays.
+    """
     dispatch.reset()
+    profile.forget()
     LOADED.clear()
     COUNTER.reset()
 

@@ -113,6 +113,28 @@ STATE_QUERIES: Final = (
     torch.amp.autocast_mode.is_autocast_available,
 )
 
+# Checks that a program states itself, and what they raise.
+CHECKS: Final[dict[Callable[..., object], type[Exception]]] = {
+    torch._check: RuntimeError,
+    torch._check_index: IndexError,
+    torch._check_value: ValueError,
+    torch._check_type: TypeError,
+    torch._check_not_implemented: NotImplementedError,
+}
+check_is_size = cast("Callable[..., object]", torch._check_is_size)
+
+# Attributes of a tensor in which torch's own functions keep marked dimensions; what such a mark means, and
+# whether to specialise the dimension is an error.
+MARK_ATTRIBUTES: Final = (
+    ("_dynamo_unbacked_indices", "unbacked", False),
+    ("_dynamo_strict_unbacked_indices", "unbacked", True),
+    ("_dynamo_dynamic_indices", "dynamic", True),
+    ("_dynamo_weak_dynamic_indices", "maybe", False),
+    ("_dynamo_static_indices", "static", False),
+)
+# The same of bounds: a set of objects with `dim`, `min` and `max`.
+MARK_RANGES: Final = "_dynamo_dynamic_range"
+
 # Changes of thread state, by the name under which a graph node repeats them.
 STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
     "torch._C._set_grad_enabled": torch._C._set_grad_enabled,

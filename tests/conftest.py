@@ -3,12 +3,16 @@
 import os
 import random
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+# No test reads or writes the profile of the user's programs.
+os.environ.update(SUPPLE_PROFILE="0", SUPPLE_CACHE_DIR=os.path.join(tempfile.gettempdir(), "supple-tests"))
 
 GOLDEN = Path(__file__).parent / "language" / "golden"
 

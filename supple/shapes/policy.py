@@ -1,0 +1,327 @@
+"""Which sizes, strides and numbers of the caller are dynamic, and why: one ladder, first rung first."""
+
+import logging
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+from typing import Final
+
+import torch
+
+from supple.base.config import Settings
+from supple.base.errors import ConstraintViolationError, Reason
+from supple.base.options import Options
+from supple.shapes.marks import Kind, Mark, Marks, marks_of
+from supple.shapes.profile import Seen, tensor_record
+
+_log: Final = logging.getLogger("supple")
+
+
+class Mode(Enum):
+    """What the compiler makes of a size, stride or number of the caller."""
+
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+    UNBACKED = "unbacked"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of one size, stride or number.
+
+    Attributes:
+        why: which rung of the ladder decided; of what is dynamic, for the log.
+        is_strict: to specialise it is an error.
+        minimum, maximum: of the symbol. Sizes start at 0, at 2 under `specialize_zero_one`.
+        has_range: the user gave the bounds: a guard that excludes a part of them is an error too.
+    """
+
+    mode: Mode
+    why: str = ""
+    is_strict: bool = False
+    minimum: int | None = None
+    maximum: int | None = None
+    has_range: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A size or a number, and what there is to decide by.
+
+    Attributes:
+        source: the tensor, or the number.
+        dim: the dimension; None for a number.
+        config: the settings.
+        forced: the setting that keeps it static; empty for none.
+        is_early: it is dynamic before it varied: `dynamic=True`.
+        varied: why it is dynamic after it varied; empty where it did not, or where that does not count.
+    """
+
+    source: str
+    value: float
+    dim: int | None
+    marks: Marks
+    config: Settings
+    forced: str
+    is_early: bool
+    varied: str
+
+    def is_listed(self, listed: str) -> bool:
+        """Tell whether a list of sources names it."""
+        return bool(listed) and is_listed(listed, self.source, self.dim)
+
+
+def _forced(asked: Asked) -> Decision | None:
+    """A setting keeps it static; no mark gets past that, the allow list does."""
+    return Decision(Mode.STATIC, asked.forced) if asked.forced and _listed(asked) is None else None
+
+
+def _unbacked(asked: Asked) -> Decision | None:
+    """`mark_unbacked`, or the list of unbacked sources."""
+    mark = asked.marks.get(Kind.UNBACKED)
+    if mark is not None:
+        return _marked(Mode.UNBACKED, "mark_unbacked", mark)
+    if type(asked.value) is int and asked.is_listed(asked.config.unbacked_sources):
+        return Decision(Mode.UNBACKED, "unbacked_sources")
+    return None
+
+
+def _dynamic(asked: Asked) -> Decision | None:
+    """`mark_dynamic`."""
+    mark = asked.marks.get(Kind.DYNAMIC)
+    return _marked(Mode.DYNAMIC, "mark_dynamic", mark) if mark is not None else None
+
+
+def _marked(mode: Mode, why: str, mark: Mark) -> Decision:
+    has_range = (mark.minimum, mark.maximum) != (None, None)
+    return Decision(mode, why, mark.is_strict, mark.minimum, mark.maximum, has_range)
+
+
+def _listed(asked: Asked) -> Decision | None:
+    """The allow list: sources, and values."""
+    if asked.is_listed(asked.config.dynamic_sources):
+        return Decision(Mode.DYNAMIC, "dynamic_sources")
+    values = asked.config.dynamic_values
+    if values and type(asked.value) is int and str(asked.value) in map(str.strip, values.split(",")):
+        return None if asked.forced else Decision(Mode.DYNAMIC, "dynamic_values")
+    return None
+
+
+def _maybe(asked: Asked) -> Decision | None:
+    """`maybe_mark_dynamic`."""
+    return Decision(Mode.DYNAMIC, "maybe_mark_dynamic") if Kind.MAYBE in asked.marks else None
+
+
+def _static(asked: Asked) -> Decision | None:
+    """`mark_static`."""
+    return Decision(Mode.STATIC, "mark_static") if Kind.STATIC in asked.marks else None
+
+
+def _varied(asked: Asked) -> Decision | None:
+    """It had another value before, in this process or in an earlier one."""
+    return Decision(Mode.DYNAMIC, asked.varied) if asked.varied else None
+
+
+def _early(asked: Asked) -> Decision | None:
+    """`dynamic=True`, or `assume_static_by_default=False`."""
+    return Decision(Mode.DYNAMIC, "dynamic=True") if asked.is_early else None
+
+
+LADDER: Final[tuple[Callable[[Asked], Decision | None], ...]] = (
+    _forced,
+    _unbacked,
+    _dynamic,
+    _listed,
+    _maybe,
+    _static,
+    _varied,
+    _early,
+)
+"""The first rung that answers decides; what none answers for is static."""
+
+STATIC: Final = Decision(Mode.STATIC)
+
+
+def _decided(asked: Asked) -> Decision:
+    return next((found for rung in LADDER if (found := rung(asked)) is not None), STATIC)
+
+
+def tensor_plan(
+    tensor: torch.Tensor,
+    source: str,
+    *,
+    is_parameter: bool,
+    is_module_property: bool,
+    options: Options,
+    seen: Seen | None,
+) -> tuple[Decision, ...]:
+    """Return what becomes of each size of a tensor. What `seen` must not store of it, it is told.
+
+    Raises:
+        ConstraintViolationError: the present size is not what a mark allows.
+    """
+    config = options.config
+    sizes = tuple(tensor.shape)
+    forced = _forced_sizes(config, is_parameter, is_module_property, seen)
+    is_automatic = _is_automatic(options)
+    if seen is not None:
+        (seen.private.add if forced or not is_automatic else seen.private.discard)(source)
+    varied = seen.varied_dims(source, sizes) if seen is not None and is_automatic else {}
+    marks = marks_of(tensor)
+    is_early = _is_early(options)
+    asked = (
+        Asked(source, size, dim, marks[dim], config, forced, is_early, varied.get(dim, ""))
+        for dim, size in enumerate(sizes)
+    )
+    plan = tuple(_bounded(_decided(one), one) for one in asked)
+    marked = [dim for dim, decision in enumerate(plan) if decision.why == "mark_dynamic"]
+    if marked and seen is not None:
+        seen.note_tensor(source, sizes, tuple(tensor.stride()), marked)
+    return plan
+
+
+def _forced_sizes(config: Settings, is_parameter: bool, is_module_property: bool, seen: Seen | None) -> str:
+    if seen is not None and seen.is_widened:
+        return ""
+    if is_parameter and config.force_parameter_static_shapes:
+        return "force_parameter_static_shapes"
+    if is_module_property and not is_parameter and config.force_nn_module_property_static_shapes:
+        return "force_nn_module_property_static_shapes"
+    return ""
+
+
+def _is_automatic(options: Options) -> bool:
+    return options.config.automatic_dynamic_shapes and options.is_dynamic is not False
+
+
+def _is_early(options: Options) -> bool:
+    is_dynamic = options.is_dynamic
+    return is_dynamic or (is_dynamic is None and not options.config.assume_static_by_default)
+
+
+OUTSIDE: Final = Reason(
+    "U102",
+    "{source}.size()[{dim}] is {size}, and {limit}.",
+    "The mark on dimension {dim} of {source} excludes the size that the tensor has.",
+    "Give `mark_dynamic` bounds that hold for all calls, or use supple.maybe_mark_dynamic.",
+)
+
+
+def _bounded(decision: Decision, asked: Asked) -> Decision:
+    """Return a decision on a size, with its bounds; the present size must be in them."""
+    if decision.mode is Mode.STATIC:
+        return decision
+    is_classic = asked.config.specialize_zero_one and decision.mode is Mode.DYNAMIC
+    if is_classic and asked.value < 2:
+        if decision.is_strict:
+            raise _outside(asked, "`specialize_zero_one` compiles sizes 0 and 1 for themselves")
+        return Decision(Mode.STATIC, "specialize_zero_one")
+    low, high = max(decision.minimum or 0, 2 if is_classic else 0), decision.maximum
+    if asked.value < low or (high is not None and asked.value > high):
+        raise _outside(asked, f"it is marked to be in [{low}, {'oo' if high is None else high}]")
+    return Decision(Mode.STATIC, decision.why) if low == high else replace(decision, minimum=low)
+
+
+def _outside(asked: Asked, limit: str) -> ConstraintViolationError:
+    return ConstraintViolationError(
+        OUTSIDE, source=asked.source, dim=asked.dim, size=asked.value, limit=limit
+    )
+
+
+def stride_plan(
+    tensor: torch.Tensor, source: str, *, options: Options, seen: Seen | None
+) -> tuple[Decision, ...]:
+    """Return which strides are dynamic where they do not follow from sizes and inner strides.
+
+    Those that varied and did not follow each time; under `dynamic=True`, those that do not follow now.
+    """
+    now = tensor_record(tuple(tensor.shape), tuple(tensor.stride()))
+    reasons: dict[int, str] = {}
+    if _is_early(options):
+        reasons = {
+            dim: "dynamic=True" for dim, step in enumerate(now.strides) if step > (1,) and not now.inner[dim]
+        }
+    if seen is not None and _is_automatic(options):
+        reasons |= seen.varied_strides(source, now)
+    return tuple(
+        Decision(Mode.DYNAMIC, reasons[dim], minimum=0) if dim in reasons else STATIC
+        for dim in range(tensor.ndim)
+    )
+
+
+def number_plan(
+    value: int | float, source: str, *, is_module_property: bool, options: Options, seen: Seen | None
+) -> Decision:
+    """Return what becomes of an int or a float. A number of a module is dynamic after it varied only."""
+    config = options.config
+    is_int = type(value) is int
+    if not (-(2**63) <= value < 2**63 if is_int else math.isfinite(value)):
+        return STATIC
+    name = "specialize_int" if is_int else "specialize_float"
+    forced = name if (config.specialize_int if is_int else config.specialize_float) else ""
+    is_automatic = _is_automatic(options)
+    varied = ""
+    if seen is not None:
+        (seen.private.add if forced or not is_automatic else seen.private.discard)(source)
+        varied = seen.number_varied(source, value) if is_automatic else ""
+    is_early = _is_early(options) and (not is_module_property or config.allow_unspec_int_on_nn_module)
+    return _decided(Asked(source, value, None, {}, config, forced, is_early, varied))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One item of a list of sources."""
+
+    text: str
+    plain: str
+    pattern: re.Pattern[str] | None
+    dim: int | None
+
+
+@lru_cache(maxsize=64)
+def parsed(listed: str) -> tuple[Listed, ...]:
+    """Return the items of a list of sources. One that is no regular expression counts as a name only."""
+    items: list[Listed] = []
+    for part in filter(None, map(str.strip, listed.split(","))):
+        text, colon, dim = part.rpartition(":")
+        has_dim = bool(colon) and dim.isdigit()
+        name = text if has_dim else part
+        try:
+            pattern = re.compile(name)
+        except re.error as error:
+            _log.warning("%r in a list of sources is no regular expression: %s", name, error)
+            pattern = None
+        items.append(Listed(name, plain(name), pattern, int(dim) if has_dim else None))
+    return tuple(items)
+
+
+@lru_cache(maxsize=4096)
+def is_listed(listed: str, source: str, dim: int | None) -> bool:
+    """Tell whether a list names a source: as guards print it, as programs write it, or by an expression."""
+    names = (source, torch_name(source), plain(source))
+    return any(
+        item.dim in (None, dim)
+        and (item.plain == names[-1] or (item.pattern is not None and any(map(item.pattern.match, names))))
+        for item in parsed(listed)
+    )
+
+
+def torch_name(source: str) -> str:
+    """Return a source as torch prints it: `L['self']._modules['a']._parameters['weight']`."""
+    return re.sub(r"\.__dict__\['(\w+)'\]", r".\1", source)
+
+
+def plain(source: str) -> str:
+    """Return a name in the one form that all ways to write it have in common.
+
+    `L['self'].__dict__['_modules']['a'].__dict__['_parameters']['weight']`, `L["self"].a.weight` and
+    `L['self']._modules['a'].weight` are all `L.self.a.weight`; items keep their brackets: `L.self.layers[0]`.
+    """
+    text = re.sub(
+        r"\[['\"\u2018\u2019\u201c\u201d]?([^\d\W]\w*)['\"\u2018\u2019\u201c\u201d]?\]", r".\1", source
+    )
+    text = re.sub(r"\.__dict__\b|\._(modules|parameters|buffers)(?=[.\[])", "", text)
+    return re.sub(r"\[['\"]?(\d+)['\"]?\]|\.(\d+)\b", lambda found: f"[{found[1] or found[2]}]", text)

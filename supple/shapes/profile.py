@@ -1,0 +1,420 @@
+"""What functions were called with: per process in memory, and from one process to the next in a file.
+
+A function is known by its content and its name, so that a comment above it, or another folder, leaves its
+record as it is. The file is read once per process. It is written when a compilation ends that has seen
+something new: under a lock, merged with what other processes wrote meanwhile, then renamed into place.
+"""
+
+import fcntl
+import json
+import logging
+import os
+import re
+import threading
+import time
+import types
+import weakref
+from collections.abc import Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, cast
+
+from supple.base import events
+from supple.base.config import Settings, config
+from supple.base.stable import digest
+
+Values = tuple[int | float, ...]
+"""Values seen in one place: one for a constant, two for what varied, none for what varied earlier."""
+
+VERSION: Final = 1
+FUNCTIONS: Final = 1000
+"""The file keeps this many functions, those that were stored last."""
+PATIENCE_S: Final = 2.0
+"""Whoever does not get the lock within this time leaves the file alone until the next compilation."""
+FULLY: Final = "fully dynamic scalar or tensor"
+
+_log: Final = logging.getLogger("supple")
+
+
+def joined(left: Values, right: Values) -> Values:
+    """Return what was seen by either side."""
+    both = tuple(dict.fromkeys((*left, *right)))[:2]
+    return both if len(both) == 2 or (left and right) else ()
+
+
+def why(values: Values) -> str:
+    """Return why values are no constant; empty when they are one."""
+    if len(values) == 1:
+        return ""
+    return f"automatic dynamic: {values[0]}, {values[1]}" if values else "profile"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one input has been.
+
+    Attributes:
+        kind: "tensor"; "scalar"; "any" for both, or for tensors of several ranks.
+        sizes: of each dimension; of a scalar, its value.
+        strides: of each dimension.
+        inner: for each dimension, those whose size times their stride was its stride every time.
+    """
+
+    kind: str
+    sizes: tuple[Values, ...] = ()
+    strides: tuple[Values, ...] = ()
+    inner: tuple[frozenset[int], ...] = ()
+
+    def join(self, other: "Record") -> "Record":
+        """Return what both say."""
+        if self.kind != other.kind or len(self.sizes) != len(other.sizes):
+            return ANY
+        return Record(
+            self.kind,
+            tuple(map(joined, self.sizes, other.sizes)),
+            tuple(map(joined, self.strides, other.strides)),
+            tuple(mine & its for mine, its in zip(self.inner, other.inner, strict=True)),
+        )
+
+    @property
+    def text(self) -> str:
+        """For people: `?` for what varied, `S(1)` for the product of size and stride of dimension 1."""
+        sizes = [_shown(values) for values in self.sizes]
+        if self.kind != "tensor":
+            return FULLY if self is ANY or sizes == ["?"] else f"scalar {sizes[0]}"
+        steps = [
+            f"S({min(inner)})" if inner and values not in ((0,), (1,)) else _shown(values)
+            for values, inner in zip(self.strides, self.inner, strict=True)
+        ]
+        return f"tensor size=[{', '.join(sizes)}] stride=[{', '.join(steps)}]"
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether anything varied."""
+        return self.text == FULLY or "?" in self.text
+
+    @property
+    def data(self) -> object:
+        """What the file says."""
+        sizes = [_stored(values) for values in self.sizes]
+        if self.kind != "tensor":
+            return "?" if self is ANY else {"scalar": sizes[0]}
+        strides = [_stored(values) for values in self.strides]
+        return {"size": sizes, "stride": strides, "inner": [sorted(dims) for dims in self.inner]}
+
+
+ANY: Final = Record("any")
+
+
+def tensor_record(sizes: tuple[int, ...], strides: tuple[int, ...], dynamic: Collection[int] = ()) -> Record:
+    """Return the record of one tensor, of which some dimensions are said to vary."""
+    dims = range(len(sizes))
+    inner = (
+        frozenset(one for one in dims if one != dim and sizes[one] * strides[one] == strides[dim])
+        for dim in dims
+    )
+    seen = tuple(() if dim in dynamic else (size,) for dim, size in enumerate(sizes))
+    return Record("tensor", seen, tuple((step,) for step in strides), tuple(inner))
+
+
+def _shown(values: Values) -> str:
+    return str(_stored(values))
+
+
+def _stored(values: Values) -> object:
+    return values[0] if len(values) == 1 else "?"
+
+
+def _values(data: object) -> Values:
+    if data == "?":
+        return ()
+    if type(data) not in (int, float):
+        raise ValueError(data)
+    return (cast("float", data),)
+
+
+def _parsed(data: object) -> Record:
+    """Return the record that `data` gave; anything else raises ValueError or TypeError."""
+    if data == "?":
+        return ANY
+    match cast("dict[str, list[object]]", data):
+        case {"scalar": value}:
+            return Record("scalar", (_values(value),))
+        case {"size": [*sizes], "stride": [*strides], "inner": [*inner]} if (
+            len(sizes) == len(strides) == len(inner)
+        ):
+            dims = tuple(frozenset(cast("list[int]", one)) for one in inner)
+            return Record("tensor", tuple(map(_values, sizes)), tuple(map(_values, strides)), dims)
+        case _:
+            raise ValueError(data)
+
+
+@dataclass(slots=True, weakref_slot=True, eq=False)
+class Seen:
+    """What one function has been called with, by source; grows with every compilation.
+
+    Attributes:
+        key: names the function in the file; empty for one that is not stored.
+        place: "file:line:name" of the function.
+        records: by source name.
+        private: sources that are not stored.
+        is_widened: what varied is dynamic even where the configuration keeps it static.
+    """
+
+    key: str = ""
+    place: str = ""
+    records: dict[str, Record] = field(default_factory=dict[str, Record])
+    private: set[str] = field(default_factory=set[str])
+    is_widened: bool = False
+
+    def note_tensor(
+        self, source: str, sizes: tuple[int, ...], strides: tuple[int, ...], dynamic: Collection[int] = ()
+    ) -> None:
+        """Remember a tensor, and that some of its dimensions vary."""
+        self._note(source, tensor_record(sizes, strides, dynamic))
+
+    def note_number(self, source: str, value: float) -> None:
+        """Remember an int or a float."""
+        if value == value:  # a NaN is no constant, and is never dynamic
+            self._note(source, Record("scalar", ((value,),)))
+
+    def widen(self) -> None:
+        """Take what varied for dynamic from now on, even where the configuration keeps it static."""
+        self.is_widened = True
+
+    def varied_dims(self, source: str, sizes: tuple[int, ...]) -> dict[int, str]:
+        """Return the dimensions of which not all sizes were these, and what they were."""
+        seen = self._with(source, tensor_record(sizes, sizes))
+        if seen is ANY:
+            return dict.fromkeys(range(len(sizes)), "automatic dynamic: ranks or types vary")
+        return {dim: text for dim, values in enumerate(seen.sizes) if (text := why(values))}
+
+    def varied_strides(self, source: str, now: Record) -> dict[int, str]:
+        """Return the dimensions whose stride neither is constant nor follows from sizes."""
+        seen = self._with(source, now)
+        found = zip(seen.strides, seen.inner, strict=True)
+        return {dim: text for dim, (values, inner) in enumerate(found) if not inner and (text := why(values))}
+
+    def number_varied(self, source: str, value: float) -> str:
+        """Return which values there were, empty when there was this one only."""
+        seen = self._with(source, Record("scalar", ((value,),)))
+        return "automatic dynamic: ranks or types vary" if seen is ANY else why(seen.sizes[0])
+
+    def _with(self, source: str, now: Record) -> Record:
+        old = self.records.get(source)
+        return now if old is None else old.join(now)
+
+    def _note(self, source: str, now: Record) -> None:
+        old = self.records.get(source)
+        new = self._with(source, now)
+        if old != new:
+            self.records[source] = new
+            if self.key:
+                _MEMORY.changed[id(self)] = self
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What the file says of one function."""
+
+    place: str
+    records: Mapping[str, Record]
+
+
+Functions = dict[str, Function]
+
+
+class _Memory:
+    """What this process has seen: of each live code object, and in the file when it was first read."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.seen: dict[int, Seen] = {}
+        self.changed: dict[int, Seen] = {}
+        self.files: dict[Path, Functions] = {}
+
+
+_MEMORY: Final = _Memory()
+
+
+def seen_for(code: types.CodeType) -> Seen:
+    """Return what a function was called with, in this process and in those before it."""
+    with _MEMORY.lock:
+        found = _MEMORY.seen.get(id(code))
+        if found is None:
+            key = key_of(code)
+            place = f"{code.co_filename}:{code.co_firstlineno}:{code.co_name}"
+            found = Seen(key, place, dict(_before(key)))
+            _MEMORY.seen[id(code)] = found
+            weakref.finalize(code, _MEMORY.seen.pop, id(code), None).atexit = False
+        return found
+
+
+def forget() -> None:
+    """Forget what this process has seen; what earlier ones left in the file stays."""
+    with _MEMORY.lock:
+        _MEMORY.seen.clear()
+        _MEMORY.changed.clear()
+
+
+def key_of(code: types.CodeType) -> str:
+    """Return what names a function: its content without line numbers, its name, the name of its file."""
+    return digest(_content(code), os.path.basename(code.co_filename), code.co_qualname)
+
+
+def _content(value: object) -> str:
+    match value:
+        case types.CodeType():
+            counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags)
+            names = (
+                value.co_names,
+                value.co_varnames,
+                value.co_freevars,
+                value.co_cellvars,
+                value.co_qualname,
+            )
+            return _content((value.co_code, value.co_exceptiontable, value.co_consts, *counts, *names))
+        case tuple() | frozenset():
+            parts = [_content(part) for part in cast("Iterable[object]", value)]
+            return f"({','.join(parts if isinstance(value, tuple) else sorted(parts))})"
+        case _:
+            return f"{type(value).__name__} {value!r}"
+
+
+def path_of(settings: Settings) -> Path | None:
+    """Return where the profile is kept; None for nowhere."""
+    if settings.profile == "0":
+        return None
+    if settings.profile not in ("", "1"):
+        return Path(settings.profile).expanduser()
+    folder = settings.cache_dir or os.path.join("~", ".cache", "supple")
+    job = re.sub(r"[^\w.-]", "_", settings.job_id)
+    return Path(os.path.expanduser(folder)) / (f"profile-{job}.json" if job else "profile.json")
+
+
+def _before(key: str) -> Mapping[str, Record]:
+    path = path_of(config.now())
+    if path is None:
+        return {}
+    if path not in _MEMORY.files:
+        _MEMORY.files[path] = load(path)
+    found = _MEMORY.files[path].get(key)
+    return found.records if found else {}
+
+
+def load(path: Path) -> Functions:
+    """Return what a file says; a file that is no profile is set aside, with a warning."""
+    try:
+        return _read(path)
+    except (TypeError, ValueError):
+        with suppress(OSError), _locked(path):
+            return _read_or_set_aside(path)
+    except OSError as error:
+        _log.warning("the profile %s is not read: %s", path, error)
+    return {}
+
+
+def _read(path: Path) -> Functions:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    match data:
+        case {"version": 1, "functions": {**functions}}:
+            return {key: _function(one) for key, one in cast("dict[str, object]", functions).items()}
+        case _:
+            raise ValueError(path)
+
+
+def _function(data: object) -> Function:
+    match cast("dict[str, object]", data):
+        case {"place": str(place), "inputs": inputs}:
+            named = dict(cast("dict[str, object]", inputs))
+            return Function(place, {source: _parsed(one) for source, one in named.items()})
+        case _:
+            raise ValueError(data)
+
+
+def _read_or_set_aside(path: Path) -> Functions:
+    try:
+        return _read(path)
+    except (TypeError, ValueError):
+        aside = Path(f"{path}.corrupt")
+        path.replace(aside)
+        _log.warning("%s is not a profile that can be read: moved to %s, and a new one begins", path, aside)
+        return {}
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[bool]:
+    """Hold the lock of a file, or give up; tells which."""
+    with open(f"{path}.lock", "w", encoding="utf-8") as file:
+        until = time.monotonic() + PATIENCE_S
+        is_held = False
+        while not is_held and time.monotonic() < until:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                is_held = True
+            except BlockingIOError:
+                time.sleep(0.005)
+        yield is_held
+
+
+def store(path: Path, changed: Iterable[Seen]) -> bool:
+    """Add to a file what functions were called with; False when another process does not let go of it.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(path) as is_held:
+        if not is_held:
+            return False
+        functions = _read_or_set_aside(path)
+        for seen in changed:
+            old = functions.pop(seen.key, None)
+            records = dict(old.records) if old else {}
+            for source, new in seen.records.items():
+                if source not in seen.private:
+                    records[source] = records[source].join(new) if source in records else new
+            functions[seen.key] = Function(seen.place, records)
+        kept = list(functions.items())[-FUNCTIONS:]
+        data = {
+            key: {"place": one.place, "inputs": {s: r.data for s, r in one.records.items()}}
+            for key, one in kept
+        }
+        temporary = Path(f"{path}.new")
+        temporary.write_text(json.dumps({"version": VERSION, "functions": data}), encoding="utf-8")
+        temporary.replace(path)
+    return True
+
+
+def _store(event: events.Event) -> None:
+    """Store what changed, when a compilation has ended."""
+    if not isinstance(event, events.CompileFinished) or not _MEMORY.changed:
+        return
+    with _MEMORY.lock:
+        changed, _MEMORY.changed = _MEMORY.changed, {}
+        path = path_of(config.now())
+        try:
+            if path is not None and not store(path, changed.values()):
+                _MEMORY.changed = {**changed, **_MEMORY.changed}
+        except OSError as error:
+            _log.warning("the profile is not written: %s", error)
+
+
+events.listen(_store, reads_texts=False)
+
+
+def text(functions: Functions) -> str:
+    """Return a profile for people: what varied is `?`; a line that makes it dynamic from the start."""
+    lines: list[str] = []
+    for one in functions.values():
+        lines.append(f"{one.place}:")
+        lines += [f"{source}: {record.text}" for source, record in sorted(one.records.items())]
+        dynamic = sorted(source for source, record in one.records.items() if record.is_dynamic)
+        if dynamic:
+            lines.append(f'SUPPLE_DYNAMIC_SOURCES="{",".join(dynamic)}"')
+        lines.append("")
+    return "\n".join(lines)
