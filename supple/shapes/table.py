@@ -9,9 +9,10 @@ from supple.shapes import rules_library as _library
 from supple.shapes import rules_metadata as _metadata
 from supple.shapes import rules_pointwise as _pointwise
 from supple.shapes import rules_reduce as _reduce
+from supple.shapes import rules_resize as _resize
 from supple.shapes import rules_view as _view
 from supple.shapes.rules import shape_rules
 
-RULE_FILES = (_creation, _index, _library, _metadata, _pointwise, _reduce, _view)
+RULE_FILES = (_creation, _index, _library, _metadata, _pointwise, _reduce, _resize, _view)
 
 __all__ = ["RULE_FILES", "shape_rules"]

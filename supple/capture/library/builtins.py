@@ -24,8 +24,7 @@ from supple.capture.values.klass import SuperValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 from supple.capture.values.symbolic import SymbolicValue, numeric
-from supple.capture.values.tensor import TensorValue, emit
-from supple.ir.ops import method_op
+from supple.capture.values.tensor import TensorValue
 
 Args = Sequence[Value]
 Kwargs = Mapping[str, Value]

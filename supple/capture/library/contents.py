@@ -38,7 +38,7 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
     return fold(machine, int, found.as_python())
 
 
-@call.on(torch.Tensor.tolist)
+@call.on(torch.Tensor.tolist)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # untyped
 def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """x.tolist(), element by element; the number of elements is specialised."""
     value = args[0]
