@@ -36,7 +36,7 @@ def _(b: Lowering, x: Var, dim: int, half_to_float: bool = False) -> Var:
 
 
 def _top(b: Lowering, x: Var, dims: Sequence[int]) -> Var:
-    return b.emit("aten.amax.default", (x, list(dims), True)) if dims else x
+    return b.largest(x, dims) if dims else x
 
 
 def _normalised(b: Lowering, x: Var, dims: Sequence[int], eps: float) -> tuple[Var, Var, Var]:

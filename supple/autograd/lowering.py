@@ -96,6 +96,13 @@ class Lowering(Builder):
         """Return the sum over dimensions (not none), of the operand's type."""
         return self.emit("aten.sum.dim_IntList", (var, list(dims), keepdim))
 
+    def largest(self, var: Var, dims: Sequence[int]) -> Var:
+        """Return the largest float over dimensions, kept as size 1; of none, which eager refuses, -inf."""
+        meta = self.tensor_meta(var)
+        sizes = [1 if dim in dims else size for dim, size in enumerate(meta.sizes)]
+        found = contiguous(sizes, meta.dtype, meta.device)
+        return self.emit("aten.amax.default", (var, list(dims), True), meta=found)
+
     def view(self, var: Var, sizes: Sequence[Size]) -> Var:
         """Return the same elements with other sizes; copied first where the strides do not allow a view."""
         meta = self.tensor_meta(var)

@@ -87,7 +87,7 @@ clone.default: a; strides as in meta (kwarg memory_format is explained by them)
 _REDUCTION: Final = """
 sum.dim_IntList: (x, dims, keepdim): sum over dims, kwarg dtype: x is cast to it first; f32 sums for bf16, f16
 prod.dim_int: (x, dim, keepdim): product over one dim, kwarg dtype as for sum
-amax.default: (x, dims, keepdim): the largest; NaN wins
+amax.default: (x, dims, keepdim): the largest; NaN wins; of no floats -inf
 amin.default: (x, dims, keepdim): the smallest; NaN wins
 any.dims: (x, dims, keepdim): whether any element is not 0, b1
 all.dims: (x, dims, keepdim): whether no element is 0, b1

@@ -9,8 +9,8 @@ from supple.shapes.decide import (
     ONE,
     ZERO,
     all_must_equal,
-    decide,
     is_equal,
+    is_known,
     is_one,
     must_equal,
     printed,
@@ -328,7 +328,7 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
                 f"{pad[2 * place + 1]}, resulted in a negative output size, which is invalid."
             )
             raise RuntimeError(msg)
-    if all(decide(less_equal(as_expr(amount), ZERO)) for amount in pad):
+    if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
         cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
         return fresh(sizes, self.dtype, self, format_strides(cropped, None))
     last = is_channels_last_like(self.sizes, self.strides)

@@ -22,6 +22,8 @@ def callable_of(op: Op, args: tuple[object, ...]) -> Callable[..., object]:
     For a pointwise core op with a number among its operands it is a function that makes the number a tensor
     of rank 0; on bf16 and f16 that function computes in f32 and rounds, so the number keeps its digits.
     """
+    if op.name == "aten.amax.default":
+        return _amax
     if op.kind is not OpKind.ATEN or kind_of(op.name) is not Kind.POINTWISE:
         return op.call
     places = [place for place, arg in enumerate(args) if isinstance(arg, Number | Expr | Real)]
@@ -38,6 +40,13 @@ def callable_of(op: Op, args: tuple[object, ...]) -> Callable[..., object]:
         return result.to(dtype) if result.dtype is wide and wide is not dtype else result
 
     return call
+
+
+def _amax(x: torch.Tensor, dims: list[int], keepdim: bool = False) -> torch.Tensor:
+    """Return the largest over dimensions, also of no floats."""
+    if x.numel() or not x.is_floating_point():
+        return torch.amax(x, dims, keepdim)
+    return torch.full_like(x.sum(dims, keepdim), -torch.inf)
 
 
 def _as_tensor(operand: object, dtype: torch.dtype) -> object:

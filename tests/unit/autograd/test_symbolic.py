@@ -136,7 +136,7 @@ def captured(program: Program, make: Make) -> tuple[Graph, ShapeEnv]:
     )
     args = tuple(Var(next(tensors if isinstance(value, Tensor) else numbers).name) for value in values)
     count = len(flat(program(*values)))
-    op = function_op(f"tests.{id(program)}", lambda *args: flat(program(*args)))
+    op = function_op(f"symbolic.{id(program)}", lambda *args: flat(program(*args)))
     node = Node("r", op, args)
     return Graph(graph.inputs, (node,), tuple(Var("r", (place,)) for place in range(count))), env
 
@@ -188,10 +188,9 @@ def check(program: Program, make: Make, served: Sequence[int] = SIZES) -> Split:
             got = call(*inputs)
         compare(wanted, got)
         compare(theirs, mine)
-        tensors = [item for item in mine if isinstance(item, Tensor)]
-        assert storages([*tensors, *got]) == storages(
-            [*(t for t in theirs if isinstance(t, Tensor)), *wanted]
-        )
+        # A copy into another layout is the tensor itself where eager finds a size of 1.
+        if size > 1:
+            assert storages([*mine, *got]) == storages([*theirs, *wanted])
     assert reached == [*served, HINT], [str(guard.condition) for guard in env.guards]
     return found
 
@@ -361,7 +360,7 @@ PROGRAMS: dict[str, tuple[Program, Make]] = {
     "new_ones": (lambda x: x.new_ones(x.shape[0] * 2), rows),
     "conv1d": (lambda x: F.conv1d(x, KERNEL, padding=1), signal),
     "conv1d_stride": (lambda x: F.conv1d(x, KERNEL, stride=2), signal),
-    "max_pool1d": (lambda x: F.max_pool1d(x, 2), signal),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 2), images),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), images),
     "unfold": (lambda x: x.unfold(2, 3, 1) * 2, signal),
     "rotary": (rotary, blocks),
@@ -392,6 +391,7 @@ PROGRAMS: dict[str, tuple[Program, Make]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_graph_gives_what_eager_gives_at_every_size(name: str) -> None:
     # SYM08
