@@ -10,9 +10,9 @@ Facts do not know who assumed them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from supple.base.errors import SuppleError
 from supple.base.journal import Journal, Mark
@@ -38,7 +38,7 @@ from supple.expr.nodes import (
     Symbol,
     sort_key,
 )
-from supple.expr.prove import Answer, Known, Reasons, collapsed, current, proved, slack
+from supple.expr.prove import Answer, Known, Reasons, collapsed, current, proved, row_of, slack
 from supple.expr.simplify import simplify
 from supple.expr.text import text
 from supple.expr.walk import coefficient, free_symbols, substitute
@@ -56,22 +56,21 @@ class Contradiction(SuppleError):
     """A fact was assumed that is known to be false."""
 
 
-NOTHING: Final = Known((), {}, {}, {}, {})
-
-
 class Facts:
     """Assumptions about symbols; `prove` and `known` use them, `rollback` forgets the latest ones."""
 
-    __slots__ = ("_journal", "_known")
+    __slots__ = ("_forms", "_journal", "_known", "_proofs")
 
     def __init__(self, journal: Journal | None = None) -> None:
         self._journal = Journal() if journal is None else journal
-        self._known = NOTHING
+        self._known = Known()
+        self._proofs: dict[Expr, Proof] = {}
+        self._forms: dict[Expr, Expr] = {}
 
     @property
     def assumed(self) -> tuple[Expr, ...]:
         """The facts that were assumed and did not follow from earlier ones, in order."""
-        return self._known.assumed
+        return tuple(self._known.assumed)
 
     def mark(self) -> Mark:
         """Return a point to which `rollback` can return."""
@@ -92,32 +91,50 @@ class Facts:
             return
         if proof.answer is Answer.NO:
             raise Contradiction(_contradiction((*proof.used, fact)))
-        before = self._known
-        draft = Draft(replace(before, assumed=(*before.assumed, fact)))
-        draft.settle(fact, frozenset((len(before.assumed),)))
-        self._journal.record(lambda: self._restore(before))
-        self._known = draft.known()
+        mark = self.mark()
+        self._journal.record(self._forget)
+        self._journal.record(self._known.assumed.pop)
+        self._known.assumed.append(fact)
+        try:
+            Draft(self._known, self._journal).settle(fact, frozenset((len(self._known.assumed) - 1,)))
+        except Contradiction:
+            self.rollback(mark)
+            raise
+        self._forget()
 
-    def _restore(self, before: Known) -> None:
-        """Return to an earlier state."""
-        self._known = before
+    def _forget(self) -> None:
+        """Forget answers that were given."""
+        self._proofs.clear()
+        self._forms.clear()
 
     def prove(self, e: Expr) -> Proof:
         """Return whether `e` follows from the facts, its negation does, or neither was found."""
-        answer, reasons = proved(self._known, e)
-        return Proof(answer, tuple(self._known.assumed[i] for i in sorted(reasons)))
+        found = self._proofs.get(e)
+        if found is None:
+            answer, reasons = proved(self._known, e)
+            found = Proof(answer, tuple(self._known.assumed[i] for i in sorted(reasons)))
+            self._proofs[e] = found
+        return found
 
     def bounds(self, e: Expr) -> Interval:
         """Return an interval that holds the number `e` wherever the facts are true."""
-        return interval(collapsed(self._known, current(self._known, e)[0]))
+        return interval(collapsed(self._known, current(self._known, e)[0])[0])
 
     def known(self, e: Expr) -> Expr:
         """Return what equals `e` wherever the facts are true: the simplest form that was found."""
+        found = self._forms.get(e)
+        if found is None:
+            found = self._forms[e] = self._simplest(e)
+        return found
+
+    def _simplest(self, e: Expr) -> Expr:
         plain = simplify(e)
-        now = collapsed(self._known, current(self._known, e)[0])
+        now, _ = collapsed(self._known, current(self._known, e)[0])
+        if now is plain:
+            return plain
         meanings = {s: self._known.meanings[s] for s in free_symbols(now) if s in self._known.meanings}
         other = simplify(substitute(_whole_again(now, meanings), meanings))
-        return min(plain, other, key=lambda found: (_size(found), found.sort_key))
+        return min(plain, other, key=lambda found: (not found.is_const, _size(found), found.sort_key))
 
 
 def _whole_again(e: Expr, meanings: Mapping[Symbol, Expr]) -> Expr:
@@ -147,22 +164,19 @@ def _size(e: Expr) -> int:
 # Assuming: a rule says how a condition of its kind, in current symbols and not decided, is kept.
 
 
+K = TypeVar("K", bound=Expr)
+V = TypeVar("V")
+
+
 class Draft:
-    """The next state of the facts while one fact is taken in."""
+    """Takes one fact into the state."""
 
-    __slots__ = ("_pending", "assumed", "bounds", "meanings", "replacements", "truths")
+    __slots__ = ("_journal", "_pending", "known")
 
-    def __init__(self, known: Known) -> None:
-        self.assumed = known.assumed
-        self.replacements = dict(known.replacements)
-        self.meanings = dict(known.meanings)
-        self.bounds = dict(known.bounds)
-        self.truths = dict(known.truths)
+    def __init__(self, known: Known, journal: Journal) -> None:
+        self.known = known
+        self._journal = journal
         self._pending: list[tuple[Expr, Reasons]] = []
-
-    def known(self) -> Known:
-        """Return the state."""
-        return Known(self.assumed, self.replacements, self.meanings, self.bounds, self.truths)
 
     def settle(self, fact: Expr, reasons: Reasons) -> None:
         """Take in a fact and all that it changes.
@@ -173,10 +187,10 @@ class Draft:
         self.add(fact, reasons)
         while self._pending:
             e, why = self._pending.pop()
-            e, more = current(self.known(), e)
+            e, more = current(self.known, e)
             why |= more
             if e is FALSE:
-                raise Contradiction(_contradiction(self.assumed[i] for i in sorted(why)))
+                raise Contradiction(_contradiction(self.known.assumed[i] for i in sorted(why)))
             if e is not TRUE:
                 keep[type(e)](self, e, why)
 
@@ -184,16 +198,42 @@ class Draft:
         """Take in a fact before this draft is settled."""
         self._pending.append((fact, reasons))
 
+    def put(self, table: dict[K, V], key: K, value: V, about: Expr = TRUE) -> None:
+        """Enter something, to be looked at when a symbol of `about` is replaced."""
+        old = table.get(key)
+        self._journal.record(lambda: table.pop(key) if old is None else table.__setitem__(key, old))
+        table[key] = value
+        for s in free_symbols(about):
+            self.known.users.setdefault(s, {})[key] = None
+
+    def bound(self, u: Expr, reasons: Reasons) -> None:
+        """Keep a number that is not negative."""
+        if u not in self.known.bounds:
+            self.put(self.known.bounds, u, reasons, u)
+            row = row_of(u)
+            for mono, c in u.terms:
+                self.known.by_term.setdefault((mono, c > 0), {})[u] = row
+
+    def truth(self, e: Expr, reasons: Reasons) -> None:
+        """Keep a condition as it is."""
+        if e not in self.known.truths:
+            self.put(self.known.truths, e, reasons, e)
+
     def replace(self, old: Symbol, new: Expr, reasons: Reasons) -> None:
         """Replace a current symbol everywhere; what contained it is taken in again."""
-        for s, (value, why) in list(self.replacements.items()):
-            if old in free_symbols(value):
-                self.replacements[s] = substitute(value, {old: new}), why | reasons
-        self.replacements[old] = new, reasons
-        for u in [u for u in self.bounds if old in free_symbols(u)]:
-            self.add(less_equal(0, u), self.bounds.pop(u))
-        for e in [e for e in self.truths if old in free_symbols(e)]:
-            self.add(e, self.truths.pop(e))
+        known = self.known
+        users = list(known.users.get(old, ()))
+        self.put(known.replacements, old, (new, reasons), new)
+        for user in users:
+            if isinstance(user, Symbol) and user in known.replacements:
+                value, why = known.replacements[user]
+                if old in free_symbols(value):
+                    value = substitute(value, {old: new})
+                    self.put(known.replacements, user, (value, why | reasons), value)
+            if user in known.bounds:
+                self.add(less_equal(0, user), known.bounds[user])
+            if user in known.truths:
+                self.add(user, known.truths[user])
 
     def narrow(self, old: Symbol, bounds: Interval, reasons: Reasons) -> None:
         """Replace a current symbol by one with smaller bounds."""
@@ -204,7 +244,7 @@ class Draft:
             self.replace(old, Const(lo), reasons)
             return
         new = Symbol(old.name, lo, hi)
-        self.meanings[new] = self.meanings.get(old, old)
+        self.put(self.known.meanings, new, self.known.meanings.get(old, old))
         self.replace(old, new, reasons)
 
     def eliminate(self, old: Symbol, value: Expr, reasons: Reasons) -> None:
@@ -220,11 +260,6 @@ Keep: TypeAlias = Callable[[Draft, Expr, Reasons], None]
 keep: Final[Rules[Keep]] = Rules("keep fact")
 
 
-def _keep_truth(draft: Draft, e: Expr, reasons: Reasons) -> None:
-    """Keep a condition as it is."""
-    draft.truths.setdefault(e, reasons)
-
-
 @keep.on(And)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """Both parts are facts."""
@@ -235,7 +270,7 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
 @keep.on(Or, Not)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """Kept as it is."""
-    _keep_truth(draft, e, reasons)
+    draft.truth(e, reasons)
 
 
 @keep.on(Ne)
@@ -248,7 +283,7 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
             bounds = Interval(right.value + 1, hi) if right.value == lo else Interval(lo, right.value - 1)
             draft.narrow(left, bounds, reasons)
             return
-    _keep_truth(draft, e, reasons)
+    draft.truth(e, reasons)
 
 
 @keep.on(Le, Lt)
@@ -260,7 +295,7 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     elif isinstance(right, Symbol) and left.is_const:
         draft.narrow(right, Interval(left.value, None), reasons)
     else:
-        draft.bounds.setdefault(slack(e), reasons)
+        draft.bound(slack(e), reasons)
 
 
 @keep.on(Eq)
@@ -275,9 +310,9 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     if multiple is not None:
         draft.eliminate(*multiple, reasons)
         return
-    _keep_truth(draft, e, reasons)
-    draft.bounds.setdefault(u, reasons)
-    draft.bounds.setdefault(-u, reasons)
+    draft.truth(e, reasons)
+    draft.bound(u, reasons)
+    draft.bound(-u, reasons)
 
 
 def _solved(u: Expr) -> tuple[Symbol, Expr] | None:
@@ -305,8 +340,8 @@ def _multiple(draft: Draft, e: Expr) -> tuple[Symbol, Expr] | None:
     whole = x // d
     bounds = interval(whole)
     quotient = Symbol(f"({text(whole)})", bounds.lo, bounds.hi)
-    meanings = {t: draft.meanings[t] for t in free_symbols(whole) if t in draft.meanings}
-    draft.meanings[quotient] = substitute(whole, meanings)
+    meanings = {t: draft.known.meanings[t] for t in free_symbols(whole) if t in draft.known.meanings}
+    draft.put(draft.known.meanings, quotient, substitute(whole, meanings))
     found = coefficient(x, s)
     assert found is not None, f"{x} is affine in {s}, as it was solved for it"
     return s, value + found[0] * d * quotient

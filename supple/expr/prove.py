@@ -1,16 +1,18 @@
 """What follows from a state of the facts: decide a condition, simplify with inequalities.
 
-Owns `Known`, the immutable state, and never changes one. Proofs are sound and incomplete.
+Owns `Known`, the state, and never changes one. Proofs are sound and incomplete.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import Enum
+from functools import cache
+from math import gcd
 from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
 from supple.expr.build import negate
-from supple.expr.interval import interval
+from supple.expr.interval import interval, is_positive
 from supple.expr.nodes import (
     FALSE,
     TRUE,
@@ -33,8 +35,8 @@ from supple.expr.nodes import (
 from supple.expr.simplify import simplify
 from supple.expr.walk import free_symbols, substitute
 
-SEARCH_DEPTH: Final = 8
-SEARCH_LIMIT: Final = 200
+SEARCH_LIMIT: Final = 50
+ONE: Final = Const(1)
 
 Reasons: TypeAlias = frozenset[int]
 NO_REASON: Final[Reasons] = frozenset()
@@ -48,9 +50,13 @@ class Answer(Enum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
+Row: TypeAlias = dict[Expr, int]
+"""A number as monomial -> coefficient; ONE stands for the constant. Unlike an Expr it is not interned."""
+
+
+@dataclass(slots=True)
 class Known:
-    """One immutable state of the facts.
+    """The state of the facts. Entries about symbols that were replaced stay, and are never met again.
 
     Attributes:
         assumed: the facts as they were given; reasons are indices into it.
@@ -58,13 +64,21 @@ class Known:
         meanings: current symbol -> what it is in the symbols of the user.
         bounds: numbers that are not negative, in current symbols, and why.
         truths: conditions that are true, in current symbols, and why.
+        by_term: (monomial, whether its coefficient is positive) -> bounds with that term; some are forgotten.
+        users: symbol -> what it occurs in: symbols by their replacement, bounds, truths; some are forgotten.
     """
 
-    assumed: tuple[Expr, ...]
-    replacements: Mapping[Symbol, tuple[Expr, Reasons]]
-    meanings: Mapping[Symbol, Expr]
-    bounds: Mapping[Expr, Reasons]
-    truths: Mapping[Expr, Reasons]
+    assumed: list[Expr] = field(default_factory=list[Expr])
+    replacements: dict[Symbol, tuple[Expr, Reasons]] = field(
+        default_factory=dict[Symbol, tuple[Expr, Reasons]]
+    )
+    meanings: dict[Symbol, Expr] = field(default_factory=dict[Symbol, Expr])
+    bounds: dict[Expr, Reasons] = field(default_factory=dict[Expr, Reasons])
+    truths: dict[Expr, Reasons] = field(default_factory=dict[Expr, Reasons])
+    by_term: dict[tuple[Expr, bool], dict[Expr, Row]] = field(
+        default_factory=dict[tuple[Expr, bool], dict[Expr, Row]]
+    )
+    users: dict[Symbol, dict[Expr, None]] = field(default_factory=dict[Symbol, dict[Expr, None]])
 
 
 def current(known: Known, e: Expr) -> tuple[Expr, Reasons]:
@@ -93,10 +107,10 @@ def proved(known: Known, e: Expr) -> Verdict:
     now, reasons = current(known, e)
     answer, more = _decided(known, now)
     if answer is Answer.UNKNOWN:
-        simpler = collapsed(known, now)
+        simpler, why = collapsed(known, now)
         if simpler is not now:
             answer, more = _decided(known, simpler)
-            more = more.union(*known.bounds.values())
+            more |= why
     return (answer, reasons | more) if answer is not Answer.UNKNOWN else UNDECIDED
 
 
@@ -181,93 +195,158 @@ def _not_negative(known: Known, u: Expr) -> Reasons | None:
     """Return why u >= 0, None when no proof is found.
 
     Searches for integers a > 0, b >= 0, ... with a*u - b*v - ... >= 0 by intervals, where v, ... are kept
-    bounds; a step subtracts the bound that cancels one term. At most SEARCH_DEPTH steps and SEARCH_LIMIT
-    numbers.
+    bounds, or what follows from the meaning of a part; a step subtracts the bound that cancels one term.
     """
-    level: list[tuple[Expr, Reasons]] = [(u, NO_REASON)]
-    seen = {u}
-    for _ in range(SEARCH_DEPTH + 1):
-        for e, reasons in level:
-            lo = interval(e).lo
-            if lo is not None and lo >= 0:
-                return reasons
-        steps = [(e, why) for found, reasons in level for e, why in _steps(known, found, reasons)]
-        level = []
-        for e, why in steps:
-            if e not in seen and len(seen) < SEARCH_LIMIT:
-                seen.add(e)
-                level.append((e, why))
+    row = row_of(u)
+    rows: list[tuple[Row, Reasons]] = [(row, NO_REASON)]
+    seen = {frozenset(row.items())}
+    for row, reasons in rows:
+        lo = _lowest(row)
+        if lo is not None and lo >= 0:
+            return reasons
+        for found, why in _steps(known, row) if len(rows) < SEARCH_LIMIT else ():
+            key = frozenset(found.items())
+            if key not in seen:
+                seen.add(key)
+                rows.append((found, reasons | why))
     return None
 
 
-def _steps(known: Known, u: Expr, reasons: Reasons) -> list[tuple[Expr, Reasons]]:
-    """Return the numbers a*u - b*v, a > 0, b > 0, that lack a term of u, for each kept bound v."""
-    terms = dict(u.terms)
-    return [
-        (abs(c) * u - abs(terms[mono]) * v, reasons | why)
-        for v, why in known.bounds.items()
-        for mono, c in v.terms
-        if mono in terms and (c > 0) == (terms[mono] > 0)
-    ]
+def row_of(u: Expr) -> Row:
+    """Return a number as a row."""
+    row = dict(u.terms)
+    if u.constant:
+        row[ONE] = u.constant
+    return row
+
+
+def _least(mono: Expr, c: int) -> int | None:
+    """Return the lower bound of a term, by intervals."""
+    bound = interval(mono).lo if c > 0 else interval(mono).hi
+    return None if bound is None else c * bound
+
+
+def _lowest(row: Row) -> int | None:
+    """Return the lower bound of a number, by intervals."""
+    total = 0
+    for mono, c in row.items():
+        least = _least(mono, c)
+        if least is None:
+            return None
+        total += least
+    return total
+
+
+def _steps(known: Known, row: Row) -> Iterator[tuple[Row, Reasons]]:
+    """Yield the numbers a*u - b*v, a > 0, b > 0, that lack a term of u, for each bound v, and why v >= 0.
+
+    A term without a lower bound must go, so the first of these is tried alone.
+    """
+    meant = [row_of(v) for mono in row for v in _meant(mono)]
+    unbounded = [(mono, c) for mono, c in row.items() if _least(mono, c) is None]
+    for mono, c in unbounded[:1] or row.items():
+        for v, other in known.by_term.get((mono, c > 0), {}).items():
+            if v in known.bounds:
+                yield _cancelled(row, other, mono), known.bounds[v]
+        for other in meant:
+            if (c > 0) == (other.get(mono, -c) > 0):
+                yield _cancelled(row, other, mono), NO_REASON
+
+
+def _cancelled(row: Row, other: Row, mono: Expr) -> Row:
+    """Return a*row - b*other, a > 0, b > 0, without the term."""
+    common = gcd(row[mono], other[mono])
+    a, b = abs(other[mono]) // common, abs(row[mono]) // common
+    made = {key: a * row.get(key, 0) - b * other.get(key, 0) for key in (*row, *other)}
+    return {key: c for key, c in made.items() if c}
+
+
+@cache
+def _meant(e: Expr) -> tuple[Expr, ...]:
+    """Return numbers that are not negative by what an atom means; no more than its interval says for most."""
+    if type(e) is Min:
+        return tuple(arg - e for arg in e.args)
+    if type(e) is Max:
+        return tuple(e - arg for arg in e.args)
+    if type(e) not in (FloorDiv, Mod) or not is_positive(e.args[1]):
+        return ()
+    x, d = e.args
+    if type(e) is FloorDiv:
+        return x - d * e, d * e + d - 1 - x
+    lo = interval(x).lo
+    return (d - 1 - e, x - e) if lo is not None and lo >= 0 else (d - 1 - e,)
 
 
 # Simplifying with inequalities: what intervals alone do not decide inside an expression.
 
-collapses: Final[Rules[Callable[[Known, tuple[Expr, ...]], Expr | None]]] = Rules("collapse")
+Collapse: TypeAlias = Callable[[Known, tuple[Expr, ...]], tuple[Expr, Reasons] | None]
+collapses: Final[Rules[Collapse]] = Rules("collapse")
 
 
-def collapsed(known: Known, e: Expr) -> Expr:
-    """Return an expression in current symbols with the parts simplified that the kept bounds decide."""
-    return _collapsed(known, e, {}) if known.bounds else e
+def collapsed(known: Known, e: Expr) -> tuple[Expr, Reasons]:
+    """Return an expression in current symbols with those parts simplified that kept bounds decide, and why."""
+    if not known.bounds or known.users.keys().isdisjoint(free_symbols(e)):
+        return e, NO_REASON
+    return _collapsed(known, e, {})
 
 
-def _collapsed(known: Known, e: Expr, done: dict[Expr, Expr]) -> Expr:
+def _collapsed(known: Known, e: Expr, done: dict[Expr, tuple[Expr, Reasons]]) -> tuple[Expr, Reasons]:
     """Return `e` with its parts collapsed first; `done` maps parts that were met before."""
     if not e.args:
-        return e
-    result = done.get(e)
-    if result is None:
-        args = tuple(_collapsed(known, arg, done) for arg in e.args)
+        return e, NO_REASON
+    if e not in done:
+        parts = [_collapsed(known, arg, done) for arg in e.args]
+        args, reasons = tuple(part for part, _ in parts), NO_REASON.union(*(why for _, why in parts))
         rule = collapses.find(type(e))
         found = rule(known, args) if rule is not None else None
-        result = simplify(construct[type(e)](*args) if found is None else found)
-        done[e] = result
-    return result
+        made, why = (construct[type(e)](*args), NO_REASON) if found is None else found
+        done[e] = simplify(made), reasons | why
+    return done[e]
 
 
-def _is_below(known: Known, x: Expr, d: Expr) -> bool:
-    """Tell whether 0 <= x < d."""
-    return _not_negative(known, x) is not None and _not_negative(known, d - x - 1) is not None
+def _below(known: Known, x: Expr, d: Expr) -> Reasons | None:
+    """Return why 0 <= x < d, None when that is not known."""
+    low = _not_negative(known, x)
+    high = None if low is None else _not_negative(known, d - x - 1)
+    return None if low is None or high is None else low | high
 
 
 @collapses.on(FloorDiv)
-def _(known: Known, args: tuple[Expr, ...]) -> Expr | None:
+def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons] | None:
     """x // d -> 0, 0 <= x < d."""
-    return Const(0) if _is_below(known, *args) else None
+    why = _below(known, *args)
+    return None if why is None else (Const(0), why)
 
 
 @collapses.on(Mod)
-def _(known: Known, args: tuple[Expr, ...]) -> Expr | None:
+def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons] | None:
     """x % d -> x, 0 <= x < d."""
-    return args[0] if _is_below(known, *args) else None
+    why = _below(known, *args)
+    return None if why is None else (args[0], why)
 
 
-def _winners(known: Known, sign: int, args: tuple[Expr, ...]) -> list[Expr]:
+def _winners(known: Known, sign: int, args: tuple[Expr, ...]) -> tuple[list[Expr], Reasons]:
     """Return the operands of a Min (sign 1) or Max (sign -1) that are not known to lose against another."""
-    kept = list(args)
+    kept, reasons = list(args), NO_REASON
     for x in args:
-        if any(x is not y and _not_negative(known, (x - y) * sign) is not None for y in kept):
-            kept.remove(x)
-    return kept
+        for y in kept:
+            why = None if x is y else _not_negative(known, (x - y) * sign)
+            if why is not None:
+                kept.remove(x)
+                reasons |= why
+                break
+    return kept, reasons
 
 
 @collapses.on(Min)
-def _(known: Known, args: tuple[Expr, ...]) -> Expr | None:
+def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons]:
     """min(x, y, ...) -> min(y, ...), y <= x."""
-    return construct[Min](*_winners(known, 1, args))
+    kept, why = _winners(known, 1, args)
+    return construct[Min](*kept), why
 
 
 @collapses.on(Max)
-def _(known: Known, args: tuple[Expr, ...]) -> Expr | None:
+def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons]:
     """max(x, y, ...) -> max(y, ...), x <= y."""
-    return construct[Max](*_winners(known, -1, args))
+    kept, why = _winners(known, -1, args)
+    return construct[Max](*kept), why
