@@ -11,11 +11,12 @@ from supple.base.errors import Where
 from supple.base.options import Options
 from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
 from supple.capture.source import Source, size_at, stride_at
-from supple.expr import Expr, Symbol, const, either, equal, free_symbols, less_equal
+from supple.expr import Expr, Symbol, const, either, equal, free_symbols, interval, less_equal
 from supple.expr.real import Real
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.env import ShapeEnv
 from supple.shapes.fake import meta_of
+from supple.shapes.marks import Violation, violations
 from supple.shapes.policy import Decision, Mode, number_plan, stride_plan, tensor_plan
 from supple.shapes.profile import Seen
 from supple.shapes.symnode import Symbolic, SymNode
@@ -27,11 +28,12 @@ MODULE_PATHS: Final = ("_modules", "_parameters", "_buffers")
 
 @dataclass(frozen=True, slots=True)
 class Strict:
-    """A dimension that the user marked dynamic: to specialise it is an error."""
+    """A dimension that the user marked dynamic: to specialise it, or to narrow a range given, is an error."""
 
     symbol: Symbol
     source: Source
     dim: int
+    has_range: bool
 
 
 class Sizes:
@@ -89,7 +91,7 @@ class Sizes:
         if lowest > 0 or highest is not None:
             self._layouts += self._bounds(symbol, place, lowest, highest)
         if decision.is_strict:
-            self.strict.append(Strict(symbol, source, dim))
+            self.strict.append(Strict(symbol, source, dim, decision.has_range))
         return symbol
 
     def _bounds(self, symbol: Symbol, place: Source, lowest: int, highest: int | None) -> list[Guard]:
@@ -186,8 +188,27 @@ class Sizes:
         return (*self._layouts, *asked, *floats)
 
     def finish(self) -> None:
-        """End the time for new guards."""
+        """End the time for new guards.
+
+        Raises:
+            ConstraintViolationError: the program does not allow all sizes of a dimension marked dynamic.
+        """
         self.env.is_installed = True
+        found = [violation for strict in self.strict if (violation := self._violation(strict)) is not None]
+        if found:
+            raise violations(found)
+
+    def _violation(self, strict: Strict) -> Violation | None:
+        """Return what the program asked of a marked dimension that it must not ask."""
+        now = self.env.current(strict.symbol)
+        is_narrow = strict.has_range and self.env.bounds(strict.symbol) != interval(strict.symbol)
+        if not now.is_const and not is_narrow:
+            return None
+        asked = [guard for guard in self.env.guards if strict.symbol in free_symbols(guard.condition)]
+        name = f"{strict.symbol.name} = "
+        guard = next((one for one in asked if any(known.startswith(name) for known in one.follows)), asked[0])
+        value = now.value if now.is_const else None
+        return Violation(strict.source.name, strict.dim, str(guard.condition), value, guard.stack)
 
 
 def _known(exprs: tuple[Expr, ...]) -> tuple[int | None, ...]:
