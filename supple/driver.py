@@ -5,17 +5,17 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
-import torch
-
 from supple import autograd, codegen
 from supple.base import events
 from supple.base.errors import SpecError
 from supple.base.options import Options
 from supple.base.stable import digest
+from supple.expr import sort_key, substitute, symbol, text
 from supple.ir.graph import spec as graph_spec
 from supple.ir.graph import text as graph_text
 from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Arg, Graph, Var, map_arg
+from supple.ir.graph.symbols import simplified
 from supple.ir.host import spec as host_spec
 from supple.ir.host.nodes import Extern
 from supple.ir.loops import spec as nest_spec
@@ -24,6 +24,8 @@ from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
 from supple.runtime.loaded import LOADED
 from supple.schedule import schedule
+from supple.shapes.checks import checked, symbols_in
+from supple.shapes.env import active
 
 Compiled = Callable[..., tuple[object, ...]]
 
@@ -34,17 +36,24 @@ class Native:
     def __init__(self, options: Options) -> None:
         self._options = options
 
-    def __call__(self, graph: Graph, examples: Sequence[torch.Tensor]) -> Compiled:
-        """Return machine code for a graph; one that the native stages refuse runs as `eager` does."""
+    def __call__(self, graph: Graph, examples: Sequence[object]) -> Compiled:
+        """Return machine code for a graph; one that the native stages refuse runs as `eager` does.
+
+        The ShapeEnv of a graph with symbols is active. What it leaves to the run is checked in it.
+        """
         try:
             with timed("autograd"):
                 split = autograd.split(graph, self._options)
         except autograd.Refused as refusal:
             events.emit(events.GraphRefused(str(refusal)))
-            return compile_python(graph)
+            return _eager(graph)
         run = loaded(split.forward, self._options)
-        bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
-        return cast("Compiled", bound)
+        return cast("Compiled", autograd.bind(split.convention, lambda *inputs: run(inputs), _eager(graph)))
+
+
+def _eager(graph: Graph) -> Compiled:
+    env = active()
+    return compile_python(graph if env is None else checked(graph, env.deferred))
 
 
 def loaded(graph: Graph, options: Options) -> Run:
@@ -52,8 +61,11 @@ def loaded(graph: Graph, options: Options) -> Run:
     key = stable_key(graph, options)
     found = None if key is None else LOADED.find(key)
     if found is None:
+        env = active()
+        before = 0 if env is None else env.version
         found = build(graph, options)
-        if key is not None:
+        # Code that rests on guards made while it was built is for this compilation alone.
+        if key is not None and (env is None or env.version == before):
             LOADED.keep(key, found)
     return found
 
@@ -81,9 +93,9 @@ def check_graph(graph: Graph, level: int) -> None:
     if level >= 1:
         graph_spec.check_core(graph)
     if level >= 2:
-        text = graph_text.text(graph)
-        if "opaque(" not in text:
-            _require_equal(graph_text.text(graph_text.parse(text)), text)
+        shown = graph_text.text(graph)
+        if "opaque(" not in shown:
+            _require_equal(graph_text.text(graph_text.parse(shown)), shown)
 
 
 def check_scheduled(scheduled: Scheduled, level: int) -> None:
@@ -106,8 +118,10 @@ def _require_equal(read: object, written: object) -> None:
 def stable_key(graph: Graph, options: Options) -> str | None:
     """Return a digest of a graph and the options, the same in every process.
 
-    None when a part has no stable text. Names, and the user's lines that the nodes carry, do not count.
+    None when a part has no stable text. Names, and the user's lines that the nodes carry, do not count;
+    what is known of the symbols does.
     """
+    graph, known = _numbered_symbols(graph)
     numbers = {name: f"%{place}" for place, name in enumerate(graph.metas())}
 
     def numbered(arg: Arg) -> Arg:
@@ -115,10 +129,22 @@ def stable_key(graph: Graph, options: Options) -> str | None:
 
     inputs = repr([item.meta for item in graph.inputs])
     nodes = repr([(n.op.name, numbered(n.args), numbered(dict(n.kwargs)), n.meta) for n in graph.nodes])
-    parts = (inputs, nodes, repr(numbered(graph.outputs)))
+    parts = (inputs, nodes, repr(numbered(graph.outputs)), known)
     if any(" at 0x" in part for part in parts):
         return None
     return digest(*parts, repr(options), repr(codegen.host_target()))
+
+
+def _numbered_symbols(graph: Graph) -> tuple[Graph, str]:
+    """Return the graph with symbols named by the order in which they appear, and what is known of them."""
+    found = {s: None for meta in graph.metas().values() for s in sorted(symbols_in(meta), key=sort_key)}
+    if not found:
+        return graph, ""
+    renamed = {s: symbol(f"n{at}", minimum=s.minimum, maximum=s.maximum) for at, s in enumerate(found)}
+    env = active()
+    facts = () if env is None else (substitute(fact, renamed) for fact in env.facts.assumed)
+    known = [text(e) for e in (*renamed.values(), *facts)]
+    return simplified(graph, lambda e: substitute(e, renamed)), repr(known)
 
 
 def announce(scheduled: Scheduled) -> None:
