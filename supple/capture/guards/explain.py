@@ -79,7 +79,7 @@ def failure(entry: str, guard: Guard, values: Mapping[str, object]) -> FailedGua
     key: Kind | str = guard.kind
     if guard.kind is Kind.TENSOR:
         key = next(iter(re.findall(r"(\w+) mismatch", text)), "type")
-    elif guard.kind is Kind.EQUALS and type(guard.expected) in (int, float):
+    elif type(guard.expected) in (int, float) and f" ({type(guard.expected).__name__})" in text:
         key = "number"
     index = next(iter(re.findall(r"at index (\d+)", text)), "0")
     hint = HINTS.get(key, HINTS[Kind.LENGTH])

@@ -1,5 +1,6 @@
 """Log channels: chosen by name, printed to stderr, refused when unknown."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -21,57 +22,71 @@ def quiet() -> Iterator[None]:
 
 def all_events() -> set[type[events.Event]]:
     kinds = (kind for kind in vars(events).values() if isinstance(kind, type))
-    return {kind for kind in kinds if issubclass(kind, events.Event) and kind is not events.Event}
+    base = (events.Event, events.OfCompilation)
+    return {kind for kind in kinds if issubclass(kind, events.Event) and kind not in base}
 
 
 def test_every_event_has_a_log_line() -> None:
-    assert not log.render.unclaimed(all_events())
-    assert set(log.CHANNELS.values()) == all_events()
+    assert {kind for rules in log.CHANNELS.values() for kind, _, _ in rules} == all_events()
 
 
 def test_counts_are_of_events() -> None:
-    assert set(stats.count_rules) <= all_events()
+    assert set(stats.COUNTS) <= all_events()
 
 
 def lines(capsys: pytest.CaptureFixture[str], **channels: bool) -> str:
     supple.set_logs(**channels)
-    compiled = supple.compile(lambda x, n: x * n + 1)
+    compiled = supple.compile(lambda x, n: x * n + 1, dynamic=False)
     compiled(X, 2)
     compiled(X, 3)
     return capsys.readouterr().err
 
 
-def test_guards_are_printed_as_a_tree(capsys: pytest.CaptureFixture[str]) -> None:
+def test_guards_are_printed_as_a_tree(capsys: pytest.CaptureFixture[str]) -> None:  # LOG05, GRD06
     text = lines(capsys, guards=True)
-    assert "+- L['x']\n| +- TENSOR Tensor, torch.float32" in text
+    assert re.search(r"\] \+- L\['x'\]\n.*\] \| \+- TENSOR Tensor, torch.float32", text)
     assert "recompiles" not in text
 
 
-def test_recompilations_are_printed_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
+def test_recompilations_are_printed_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:  # LOG06, REC02
     text = lines(capsys, recompiles=True)
-    assert "compiles test_log.lines.<locals>.<lambda>" in text or "<lambda>" in text
-    assert "L['n'] was 2, is 3 (int)" in text
-    assert text.count("[supple recompiles]") == 1
+    assert "Recompiling function lines.<locals>.<lambda> in" in text
+    assert "triggered by the following guard failure(s):" in text
+    assert re.search(r"    - \d+/0: L\['n'\] was 2, is 3 \(int\)", text)
+    assert text.count("Recompiling") == 1
 
 
-def test_graphs_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_graphs_are_printed(capsys: pytest.CaptureFixture[str]) -> None:  # LOG04
     text = lines(capsys, graph_code=True)
-    assert text.count("[supple graph]") == 2
+    assert text.count("TRACED GRAPH") == 2
+    assert len(re.findall(r"\] +===== \d+/\d =====", text)) == 2
     assert "mul" in text
 
 
-def test_each_call_replaces_the_channels(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_line_has_a_prefix(capsys: pytest.CaptureFixture[str]) -> None:  # LOG12, REC08
+    text = lines(capsys, graph_code=True, guards=True, recompiles=True)
+    prefix = r"[IV]\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ supple/\S+\.py:\d+\] \[\d+/[01]\] \[__\w+\] "
+    assert [line for line in text.splitlines() if not re.match(prefix, line)] == []
+
+
+def test_each_call_replaces_the_channels(capsys: pytest.CaptureFixture[str]) -> None:  # LOG01
     supple.set_logs(guards=True)
     supple.set_logs(recompiles=True, guards=False)
     supple.compile(lambda x: x + 1)(X)
     assert capsys.readouterr().err == ""
 
 
-def test_breaks_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_breaks_are_printed(capsys: pytest.CaptureFixture[str]) -> None:  # LOG03, GB09
     supple.set_logs(graph_breaks=True)
-    supple.compile(lambda x: x + x.sum().item())(X)
+
+    @supple.compile
+    def f(x: torch.Tensor) -> torch.Tensor:
+        supple.graph_break()
+        return x
+
+    f(X)
     text = capsys.readouterr().err
-    assert "[supple graph_breaks]" in text
+    assert "[__graph_breaks]" in text
     assert "why:" in text
 
 
@@ -90,10 +105,12 @@ def test_an_unknown_channel_is_refused_with_a_list() -> None:
 def test_the_environment_chooses_channels(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SUPPLE_LOGS", "recompiles, +guards")
+    monkeypatch.setenv("SUPPLE_LOGS", "recompiles, +guards, -graph")
     log.set_logs_from_environment()
     supple.compile(lambda x: x + 1)(X)
-    assert "[supple guards]" in capsys.readouterr().err
+    text = capsys.readouterr().err
+    assert "[__guards]" in text
+    assert "[__graph_code]" not in text
     monkeypatch.setenv("SUPPLE_LOGS", "gards")
     with pytest.raises(ValueError, match="unknown log channel"):
         log.set_logs_from_environment()
@@ -106,3 +123,18 @@ def test_texts_are_not_made_for_those_who_only_count() -> None:
     stop()
     stop()
     assert not events.listening()
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ("s0 == 33", "Eq(s0, 33)"),
+        ("s0 != s1 + 1", "Ne(s0, s1 + 1)"),
+        ("s0 <= 30", "s0 <= 30"),
+        ("31 <= s0", "s0 > 30"),
+        ("s0 < s1", "s0 < s1"),
+        ("s0 == 1 or s0 % 2 == 0", "(Eq(s0, 1)) | (Eq(s0 % 2, 0))"),
+    ],
+)
+def test_conditions_are_printed_as_algebra(condition: str, text: str) -> None:  # LOG10
+    assert log.shown(condition) == text
