@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, cast
 import torch
 
 from supple.base.errors import ConstraintViolationError, Reason, Where
+from supple.shapes.sources import plain
 from supple.torch_private import MARK_ATTRIBUTES, MARK_RANGES
 
 ATTRIBUTE: Final = "__supple_marks__"
@@ -132,17 +133,13 @@ SPECIALIZED: Final = Reason(
 def violations(found: Sequence[Violation]) -> ConstraintViolationError:
     """Return one error for all conditions that marked dimensions do not allow."""
     names = ", ".join(dict.fromkeys(f"dimension {one.dim} of {one.source}" for one in found))
-    fixes = (f"supple.maybe_mark_dynamic({_argument(one.source)}, {one.dim})" for one in found)
+    fixes = (f"supple.maybe_mark_dynamic({plain(one.source).removeprefix('L.')}, {one.dim})" for one in found)
     return ConstraintViolationError(
         SPECIALIZED,
         what=f"{names[0].upper()}{names[1:]}: marked dynamic, but the program does not allow every size.",
         found="".join(map(_told, found)),
         fixes=" and ".join(dict.fromkeys(fixes)),
     )
-
-
-def _argument(source: str) -> str:
-    return source[3:-2] if source.startswith("L['") and source.count("[") == 1 else source
 
 
 def _told(one: Violation) -> str:

@@ -1,12 +1,9 @@
 """Which sizes, strides and numbers of the caller are dynamic, and why: one ladder, first rung first."""
 
-import logging
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
 from typing import Final
 
 import torch
@@ -16,8 +13,7 @@ from supple.base.errors import ConstraintViolationError, Reason
 from supple.base.options import Options
 from supple.shapes.marks import Kind, Mark, Marks, marks_of
 from supple.shapes.profile import Seen, tensor_record
-
-_log: Final = logging.getLogger("supple")
+from supple.shapes.sources import is_listed
 
 
 class Mode(Enum):
@@ -269,59 +265,3 @@ def number_plan(
         varied = seen.number_varied(source, value) if is_automatic else ""
     is_early = _is_early(options) and (not is_module_property or config.allow_unspec_int_on_nn_module)
     return _decided(Asked(source, value, None, {}, config, forced, is_early, varied))
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One item of a list of sources."""
-
-    text: str
-    plain: str
-    pattern: re.Pattern[str] | None
-    dim: int | None
-
-
-@lru_cache(maxsize=64)
-def parsed(listed: str) -> tuple[Listed, ...]:
-    """Return the items of a list of sources. One that is no regular expression counts as a name only."""
-    items: list[Listed] = []
-    for part in filter(None, map(str.strip, listed.split(","))):
-        text, colon, dim = part.rpartition(":")
-        has_dim = bool(colon) and dim.isdigit()
-        name = text if has_dim else part
-        try:
-            pattern = re.compile(name)
-        except re.error as error:
-            _log.warning("%r in a list of sources is no regular expression: %s", name, error)
-            pattern = None
-        items.append(Listed(name, plain(name), pattern, int(dim) if has_dim else None))
-    return tuple(items)
-
-
-@lru_cache(maxsize=4096)
-def is_listed(listed: str, source: str, dim: int | None) -> bool:
-    """Tell whether a list names a source: as guards print it, as programs write it, or by an expression."""
-    names = (source, torch_name(source), plain(source))
-    return any(
-        item.dim in (None, dim)
-        and (item.plain == names[-1] or (item.pattern is not None and any(map(item.pattern.match, names))))
-        for item in parsed(listed)
-    )
-
-
-def torch_name(source: str) -> str:
-    """Return a source as torch prints it: `L['self']._modules['a']._parameters['weight']`."""
-    return re.sub(r"\.__dict__\['(\w+)'\]", r".\1", source)
-
-
-def plain(source: str) -> str:
-    """Return a name in the one form that all ways to write it have in common.
-
-    `L['self'].__dict__['_modules']['a'].__dict__['_parameters']['weight']`, `L["self"].a.weight` and
-    `L['self']._modules['a'].weight` are all `L.self.a.weight`; items keep their brackets: `L.self.layers[0]`.
-    """
-    text = re.sub(
-        r"\[['\"\u2018\u2019\u201c\u201d]?([^\d\W]\w*)['\"\u2018\u2019\u201c\u201d]?\]", r".\1", source
-    )
-    text = re.sub(r"\.__dict__\b|\._(modules|parameters|buffers)(?=[.\[])", "", text)
-    return re.sub(r"\[['\"]?(\d+)['\"]?\]|\.(\d+)\b", lambda found: f"[{found[1] or found[2]}]", text)

@@ -82,7 +82,7 @@ class Record:
         """For people: `?` for what varied, `S(1)` for the product of size and stride of dimension 1."""
         sizes = [_shown(values) for values in self.sizes]
         if self.kind != "tensor":
-            return FULLY if self is ANY or sizes == ["?"] else f"scalar {sizes[0]}"
+            return FULLY if self == ANY or sizes == ["?"] else f"scalar {sizes[0]}"
         steps = [
             f"S({min(inner)})" if inner and values not in ((0,), (1,)) else _shown(values)
             for values, inner in zip(self.strides, self.inner, strict=True)
@@ -99,7 +99,7 @@ class Record:
         """What the file says."""
         sizes = [_stored(values) for values in self.sizes]
         if self.kind != "tensor":
-            return "?" if self is ANY else {"scalar": sizes[0]}
+            return "?" if self == ANY else {"scalar": sizes[0]}
         strides = [_stored(values) for values in self.strides]
         return {"size": sizes, "stride": strides, "inner": [sorted(dims) for dims in self.inner]}
 
@@ -186,7 +186,7 @@ class Seen:
     def varied_dims(self, source: str, sizes: tuple[int, ...]) -> dict[int, str]:
         """Return the dimensions of which not all sizes were these, and what they were."""
         seen = self._with(source, tensor_record(sizes, sizes))
-        if seen is ANY:
+        if seen == ANY:
             return dict.fromkeys(range(len(sizes)), "automatic dynamic: ranks or types vary")
         return {dim: text for dim, values in enumerate(seen.sizes) if (text := why(values))}
 
@@ -199,7 +199,7 @@ class Seen:
     def number_varied(self, source: str, value: float) -> str:
         """Return which values there were, empty when there was this one only."""
         seen = self._with(source, Record("scalar", ((value,),)))
-        return "automatic dynamic: ranks or types vary" if seen is ANY else why(seen.sizes[0])
+        return "automatic dynamic: ranks or types vary" if seen == ANY else why(seen.sizes[0])
 
     def _with(self, source: str, now: Record) -> Record:
         old = self.records.get(source)
@@ -308,7 +308,7 @@ def load(path: Path) -> Functions:
     try:
         return _read(path)
     except (TypeError, ValueError):
-        with suppress(OSError), _locked(path):
+        with suppress(OSError), locked(path):
             return _read_or_set_aside(path)
     except OSError as error:
         _log.warning("the profile %s is not read: %s", path, error)
@@ -347,7 +347,7 @@ def _read_or_set_aside(path: Path) -> Functions:
 
 
 @contextmanager
-def _locked(path: Path) -> Generator[bool]:
+def locked(path: Path) -> Generator[bool]:
     """Hold the lock of a file, or give up; tells which."""
     with open(f"{path}.lock", "w", encoding="utf-8") as file:
         until = time.monotonic() + PATIENCE_S
@@ -368,7 +368,7 @@ def store(path: Path, changed: Iterable[Seen]) -> bool:
         OSError: it cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path) as is_held:
+    with locked(path) as is_held:
         if not is_held:
             return False
         functions = _read_or_set_aside(path)

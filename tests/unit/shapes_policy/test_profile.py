@@ -1,0 +1,327 @@
+"""What was seen, in memory and in the file."""
+
+import json
+import logging
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import supple
+from supple.__main__ import main
+from supple.base import events
+from supple.base.config import Settings, config
+from supple.shapes import profile
+from supple.shapes.profile import (
+    ANY,
+    Record,
+    Seen,
+    key_of,
+    load,
+    path_of,
+    seen_for,
+    store,
+    tensor_record,
+    text,
+)
+
+X, M = "L['x']", "L['m']"
+
+
+def code_of(source: str, filename: str = "/here/r2.py") -> types.CodeType:
+    module = compile(source, filename, "exec")
+    return next(one for one in module.co_consts if isinstance(one, types.CodeType))
+
+
+def noted(key: str = "k", place: str = "/here/r2.py:2:func", **tensors: tuple[int, ...]) -> Seen:
+    seen = Seen(key, place)
+    for name, sizes in tensors.items():
+        strides = [1] * len(sizes)
+        for dim in reversed(range(len(sizes) - 1)):
+            strides[dim] = strides[dim + 1] * sizes[dim + 1]
+        seen.note_tensor(f"L[{name!r}]", sizes, tuple(strides))
+    return seen
+
+
+# PGO08, PGO09, PGO10
+def test_the_text_is_that_of_the_guide() -> None:
+    seen = noted(x=(10,))
+    assert seen.records[X].text == "tensor size=[10] stride=[1]"
+    seen.note_tensor(X, (20,), (1,))
+    assert seen.records[X].text == "tensor size=[?] stride=[1]"
+    seen.note_number(M, 3)
+    assert seen.records[M].text == "scalar 3"
+    seen.note_number(M, 4)
+    assert seen.records[M].text == "fully dynamic scalar or tensor"
+    assert noted(x=(2, 3)).records[X].text == "tensor size=[2, 3] stride=[S(1), 1]"
+    seen.note_tensor(X, (2, 3), (3, 1))
+    assert seen.records[X].text == "fully dynamic scalar or tensor"
+
+
+def test_an_outer_stride_that_does_not_follow_from_sizes_varies() -> None:
+    seen = Seen()
+    seen.note_tensor(X, (4, 5), (7, 1))
+    assert seen.records[X].text == "tensor size=[4, 5] stride=[7, 1]"
+    seen.note_tensor(X, (4, 5), (9, 1))
+    assert seen.records[X].text == "tensor size=[4, 5] stride=[?, 1]"
+
+
+records = st.one_of(
+    st.just(ANY),
+    st.builds(lambda n: Record("scalar", ((n,),)), st.integers(0, 2)),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=2).map(
+        lambda dims: tensor_record(tuple(size for size, _ in dims), tuple(step for _, step in dims))
+    ),
+)
+
+
+def data(record: Record) -> object:
+    return record.data
+
+
+# The order in which processes write does not matter.
+@given(records, records, records)
+def test_records_join_in_any_order(a: Record, b: Record, c: Record) -> None:
+    assert data(a.join(a)) == data(a)
+    assert data(a.join(b)) == data(b.join(a))
+    assert data(a.join(b).join(c)) == data(a.join(b.join(c)))
+
+
+def test_a_profile_survives_the_file(tmp_path: Path) -> None:
+    seen = noted(x=(2, 3), y=(4,))
+    seen.note_tensor(X, (2, 5), (5, 1))
+    seen.note_number(M, 3)
+    seen.note_number("L['z']", 0.5)
+    seen.note_tensor("L['z']", (), ())
+    assert store(tmp_path / "p.json", [seen])
+    found = load(tmp_path / "p.json")["k"]
+    assert found.place == "/here/r2.py:2:func"
+    assert {name: data(one) for name, one in found.records.items()} == {
+        name: data(one) for name, one in seen.records.items()
+    }
+    assert found.records[X].sizes == ((2,), ())
+
+
+def test_private_sources_are_not_stored(tmp_path: Path) -> None:
+    seen = noted(x=(2,), w=(3,))
+    seen.private.add("L['w']")
+    store(tmp_path / "p.json", [seen])
+    assert list(load(tmp_path / "p.json")["k"].records) == [X]
+
+
+def test_what_another_process_wrote_is_merged(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "p.json"
+    store(path, [noted(x=(10,)), noted("other", x=(1,))])
+    store(path, [noted(x=(20,), y=(1,))])
+    found = load(path)
+    assert found["k"].records[X].text == "tensor size=[?] stride=[1]"
+    assert set(found["k"].records) == {X, "L['y']"}
+    assert list(found) == ["other", "k"]
+
+
+def test_the_file_keeps_those_that_were_stored_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profile, "FUNCTIONS", 3)
+    for key in "abcad":
+        store(tmp_path / "p.json", [noted(key, x=(1,))])
+    assert list(load(tmp_path / "p.json")) == ["c", "a", "d"]
+
+
+BODY = "def f(x, m=2):\n    'doc'\n    return [x * n in {{'a', 'b', 'c'}} for n in x.size()]{}\n"
+
+
+# Issue: comment lines and another folder keep the key
+def test_a_function_keeps_its_key_when_lines_or_folders_change() -> None:
+    key = key_of(code_of(BODY.format("")))
+    assert key_of(code_of("# one\n# two\n" + BODY.format("  # three"))) == key
+    assert key_of(code_of(BODY.format(""), "/elsewhere/r2.py")) == key
+    assert key_of(code_of(BODY.format(" or 1"))) != key
+    assert key_of(code_of(BODY.format(""), "/here/other.py")) != key
+    assert key_of(code_of(BODY.format("").replace("def f", "def g"))) != key
+    assert key_of(code_of(BODY.format("").replace("'c'", "'d'"))) != key
+
+
+def test_a_key_does_not_depend_on_the_process() -> None:
+    program = (
+        f"from supple.shapes.profile import key_of\n"
+        f"code = compile({BODY.format('')!r}, 'r2.py', 'exec')\n"
+        "print(key_of(code.co_consts[1]))"
+    )
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": str(number)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for number in (1, 2)
+    }
+    assert len(keys) == 1
+
+
+def test_code_objects_of_equal_content_are_seen_apart() -> None:
+    first, second = code_of(BODY.format("")), code_of(BODY.format(""))
+    seen_for(first).note_number(M, 3)
+    assert seen_for(second).records == {}
+    assert seen_for(first) is seen_for(first)
+
+
+def test_reset_forgets_what_was_seen() -> None:
+    code = code_of(BODY.format(""))
+    seen_for(code).note_number(M, 3)
+    supple.reset()
+    assert seen_for(code).records == {}
+
+
+def test_a_dead_function_is_forgotten() -> None:
+    seen_for(code_of(BODY.format(""))).note_number(M, 3)
+    assert seen_for(code_of(BODY.format(""))).records == {}
+
+
+# PGO01, PGO02
+def test_it_is_stored_when_a_compilation_ends_and_read_once(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    first, second = code_of(BODY.format("")), code_of(BODY.format(""))
+    with supple.config.patch(profile=str(path)):
+        seen_for(first).note_number(M, 3)
+        assert not path.exists()
+        events.emit(events.CompileFinished("0/0", ()))
+        stored = path.stat()
+        seen_for(first).note_number(M, 3)
+        events.emit(events.CompileFinished("0/1", ()))
+        assert path.stat().st_mtime_ns == stored.st_mtime_ns
+        assert seen_for(second).records == {}
+    with supple.config.patch(profile=f"{tmp_path}/./../{tmp_path.name}/p.json"):
+        supple.reset()
+        assert seen_for(second).records[M].text == "scalar 3"
+
+
+def test_a_profile_that_is_off_is_not_written(tmp_path: Path) -> None:
+    with supple.config.patch(profile="0", cache_dir=str(tmp_path)):
+        seen_for(code_of(BODY.format(""))).note_number(M, 3)
+        events.emit(events.CompileFinished("0/0", ()))
+    assert list(tmp_path.iterdir()) == []
+
+
+# PGO04
+def test_where_the_profile_is() -> None:
+    home = Path.home() / ".cache" / "supple"
+    assert path_of(Settings()) == path_of(Settings(profile="1")) == home / "profile.json"
+    assert path_of(Settings(job_id="a/b 7", cache_dir="/c")) == Path("/c/profile-a_b_7.json")
+    assert path_of(Settings(profile="~/p", cache_dir="/c")) == Path.home() / "p"
+    assert path_of(Settings(profile="0")) is None
+
+
+def holding(inputs: str) -> str:
+    return f'{{"version": 1, "functions": {{"k": {{"place": "p", "inputs": {inputs}}}}}}}'
+
+
+@pytest.mark.parametrize(
+    "contents",
+    [
+        "",
+        "{",
+        "[]",
+        '{"version": 99, "functions": {}}',
+        '{"version": 1, "functions": {"k": 3}}',
+        holding("3"),
+        holding('{"x": {"size": [1], "stride": [], "inner": []}}'),
+        holding('{"x": {"size": [1], "stride": [1], "inner": [3]}}'),
+        holding('{"x": {"scalar": "3"}}'),
+    ],
+)
+def test_a_corrupt_file_is_set_aside(contents: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(contents)
+    with caplog.at_level(logging.WARNING, "supple"):
+        assert load(path) == {}
+        assert load(path) == {}
+    assert (tmp_path / "p.json.corrupt").read_text() == contents
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert store(path, [noted(x=(1,))])
+    assert list(load(path)) == ["k"]
+
+
+def test_bytes_that_are_no_text_are_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "p.json").write_bytes(b"\xff\xfe\x00")
+    assert load(tmp_path / "p.json") == {}
+
+
+def test_a_profile_that_cannot_be_written_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "file").write_text("")
+    with caplog.at_level(logging.WARNING, "supple"), config.patch(profile=str(tmp_path / "file" / "p.json")):
+        seen_for(code_of(BODY.format(""))).note_number(M, 3)
+        events.emit(events.CompileFinished("0/0", ()))
+    assert "the profile is not" in caplog.text
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from supple.shapes.profile import Seen, store
+path, number = Path(sys.argv[1]), int(sys.argv[2])
+for turn in range(20):
+    seen, own = Seen("shared", "f"), Seen(f"own {number}", "f")
+    seen.note_tensor(f"L['x{turn}']", (number + 2,), (1,))
+    own.note_number(f"L['n{turn}']", turn)
+    while not store(path, [seen, own]):
+        pass
+"""
+
+
+# Issue: several processes at once
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)]) for number in range(4)
+    ]
+    while any(process.poll() is None for process in processes):
+        if path.exists():
+            json.loads(path.read_text())
+    assert {process.returncode for process in processes} == {0}
+    found = load(path)
+    assert len(found) == 5
+    shared = found["shared"].records
+    assert {one.text for one in shared.values()} == {"tensor size=[?] stride=[1]"}
+    assert len(shared) == 20
+    assert all(len(found[f"own {number}"].records) == 20 for number in range(4))
+    assert not list(tmp_path.glob("*.corrupt"))
+
+
+def test_a_lock_that_is_never_released_does_not_stop_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(profile, "PATIENCE_S", 0.02)
+    path = tmp_path / "p.json"
+    with profile.locked(path):
+        assert not store(path, [noted(x=(1,))])
+    assert store(path, [noted(x=(1,))])
+
+
+# PGO07, PGO08, PGO09, PGO11
+def test_the_command_prints_the_profile(tmp_path: Path) -> None:
+    seen = noted(x=(10,), w=(3,))
+    seen.note_tensor(X, (20,), (1,))
+    seen.note_number(M, 3)
+    seen.note_number(M, 4)
+    path = tmp_path / "p.json"
+    store(path, [seen])
+    expected = (
+        "/here/r2.py:2:func:\n"
+        "L['m']: fully dynamic scalar or tensor\n"
+        "L['w']: tensor size=[3] stride=[1]\n"
+        "L['x']: tensor size=[?] stride=[1]\n"
+        "SUPPLE_DYNAMIC_SOURCES=\"L['m'],L['x']\"\n"
+    )
+    assert text(load(path)) == expected
+    assert CliRunner().invoke(main, ["profile", str(path)]).output.strip() == expected.strip()
+    with config.patch(profile=str(path)):
+        assert CliRunner().invoke(main, ["profile"]).output.strip() == expected.strip()
+    with config.patch(profile="0"):
+        assert "SUPPLE_PROFILE=0" in CliRunner().invoke(main, ["profile"]).output
