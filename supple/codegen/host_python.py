@@ -17,6 +17,7 @@ from supple.expr import Expr, const
 from supple.expr import text as expr_text
 from supple.expr.real import Real
 from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, View, leaves
+from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta
 
@@ -99,7 +100,9 @@ def host_source(host: Host) -> str:
 def _uses(step: Step) -> Iterator[object]:
     """Yield the numbers that a step needs, and the names of the tensors whose addresses it needs."""
     match step:
-        case Alloc() | View():
+        case Alloc():
+            yield from (*step.meta.sizes, *(fresh_strides(step.meta) or ()))
+        case View():
             yield from (*step.meta.sizes, *step.meta.strides, step.meta.offset)
         case Launch():
             yield from (*step.buffers, *step.sizes)
@@ -123,14 +126,15 @@ def _(out: Text, step: Step) -> None:
 
 @lines.on(Alloc)
 def _(out: Text, step: Step) -> None:
-    """name = empty_strided(sizes, strides, dtype)."""
+    """name = empty_strided(sizes, strides, dtype), or empty(sizes, dtype)."""
     assert isinstance(step, Alloc), f"{step}"
     meta = step.meta
-    make = out.bind("torch.empty_strided")
+    strides = fresh_strides(meta)
+    make = out.bind("torch.empty" if strides is None else "torch.empty_strided")
     dtype = out.bind(str(meta.dtype.torch))
     device = "" if meta.device == "cpu" else f", device={meta.device!r}"
-    sizes, strides = out.numbers_of(meta.sizes), out.numbers_of(meta.strides)
-    out.lines.append(f"{step.name} = {make}({sizes}, {strides}, dtype={dtype}{device})")
+    shape = ", ".join(map(out.numbers_of, (meta.sizes,) if strides is None else (meta.sizes, strides)))
+    out.lines.append(f"{step.name} = {make}({shape}, dtype={dtype}{device})")
 
 
 @lines.on(Launch)

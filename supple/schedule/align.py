@@ -9,15 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from supple.expr import Expr, Symbol, const, simplify
 from supple.ir.loops.nodes import Axis
 from supple.schedule.build import Kernel
+from supple.schedule.coordinates import ranges_of
 from supple.schedule.views import linear, unlinear
 
 Place = Mapping[Symbol, Expr]
 Coordinates = tuple[Expr, ...]
 
 
-def is_same(left: Coordinates, right: Coordinates) -> bool:
-    """Tell whether two lists of coordinates are known to be equal everywhere."""
-    return all(a is b or simplify(a - b) is const(0) for a, b in zip(left, right, strict=True))
+def is_same(left: Coordinates, right: Coordinates, axes: tuple[Axis, ...]) -> bool:
+    """Tell whether two lists of coordinates are known to be equal at all points of axes."""
+    known = ranges_of(axes)
+    return all(a is b or simplify(known(a) - known(b)) is const(0) for a, b in zip(left, right, strict=True))
 
 
 def candidates(

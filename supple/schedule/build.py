@@ -13,6 +13,7 @@ from typing import Final
 from supple.expr import Expr, Symbol, as_expr, const, free_symbols, symbol
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Axis, Compute, IndexValue, Load, Loop, Reduce, Scalar, Statement, Store
+from supple.schedule.coordinates import ranges_of
 from supple.schedule.define import Definition, number
 from supple.schedule.deps import Index, at
 from supple.schedule.fold import folded
@@ -99,6 +100,7 @@ class Builder:
         scratch: Mapping[Key, Scratch] | None,
     ) -> None:
         self.kernel = kernel
+        self.known = ranges_of(kernel.axes)
         self.definitions = definitions
         self.sources = sources
         self.source_dtypes = dtypes
@@ -246,7 +248,8 @@ class Builder:
                     args = [local[arg] if isinstance(arg, str) else arg for arg in statement.args]
                     result = self.compute(statement.op, statement.dtype, *args)
                 case IndexValue():
-                    result = self.index_value(statement.dtype, at((statement.value,), symbols)[0])
+                    value = self.known(at((statement.value,), symbols)[0])
+                    result = self.index_value(statement.dtype, value)
             local[statement.name] = result
             if statement.dtype.is_integer:
                 new = symbol(result) if isinstance(result, str) else as_expr(int(result))
@@ -257,7 +260,7 @@ class Builder:
     def _read(
         self, load: Load, local: Mapping[str, Scalar], symbols: Mapping[Symbol, Expr], mask: Scalar | None
     ) -> Scalar:
-        index = at(load.index, symbols)
+        index = self.known.all(at(load.index, symbols))
         if load.mask is None:
             return self.value(load.buffer, index, mask)
         own = local[load.mask]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from supple.expr import Expr, Symbol, substitute
+from supple.schedule.coordinates import ranges_of
 from supple.schedule.define import Definition
 from supple.schedule.lower import Lowered
 
@@ -80,6 +81,7 @@ class Reach:
         return known
 
     def _walk(self, definition: Definition) -> Iterator[Access]:
+        known = ranges_of(definition.domain)
         for load in definition.loads:
             if load.buffer in self.sources:
                 yield Access(load.buffer, load.index, load.mask is not None)
@@ -88,4 +90,4 @@ class Reach:
             place = dict(zip(behind.axes, load.index, strict=True))
             for access in self.accesses(load.buffer):
                 masked = access.masked or load.mask is not None
-                yield Access(access.source, at(access.index, place), masked)
+                yield Access(access.source, known.all(at(access.index, place)), masked)

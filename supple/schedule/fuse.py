@@ -17,6 +17,7 @@ from supple.ir.graph.nodes import vars_of
 from supple.ir.loops.nodes import Axis, Load
 from supple.schedule.align import candidates, is_same
 from supple.schedule.build import Kernel, Member
+from supple.schedule.coordinates import estimate, ranges_of
 from supple.schedule.define import Definition
 from supple.schedule.deps import Access, Reach, at, base_of, through_maps
 from supple.schedule.lower import Lowered
@@ -95,9 +96,8 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
 
 def _streams(load: Load, definition: Definition, lowered: Lowered, streams: Mapping[str, int]) -> int:
     """Return how many values of the definition's size a load reads; broadcast ones do not count."""
-    read = lowered.metas[load.buffer].numel
-    mine = numel(definition.domain)
-    is_smaller = read is not mine and not (read.is_const and mine.is_const and read.value >= mine.value)
+    read, mine = lowered.metas[load.buffer].numel, numel(definition.domain)
+    is_smaller = read is not mine and estimate(read) < estimate(mine)
     return 0 if is_smaller else streams.get(load.buffer, 1)
 
 
@@ -115,11 +115,9 @@ def _is_seed(definition: Definition, readers: tuple[Definition, ...], cost: int,
 
 
 def _repeats(definition: Definition, reader: Definition) -> int:
-    """Return how many times a reader's points are more than the value's; many where that is not known."""
+    """Return how many times a reader's points are more than the value's."""
     mine, theirs = definition.meta.numel, numel(reader.domain)
-    if mine.is_const and theirs.is_const:
-        return theirs.value // max(mine.value, 1)
-    return 1 if mine is theirs else FEW_TIMES + 1
+    return 1 if mine is theirs else estimate(theirs) // max(estimate(mine), 1)
 
 
 class Fusion:
@@ -228,19 +226,21 @@ class Fusion:
 
     def _cross(self, host: Kernel, guest: Kernel) -> Iterator[tuple[tuple[Expr, ...], tuple[Expr, ...]]]:
         """Yield pairs of coordinates of one value: over the guest's axes and over the host's."""
+        ours, theirs = ranges_of(host.axes), ranges_of(guest.axes)
         for name, member in guest.members.items():
             for access in self.reach.accesses(name):
                 if access.source in host.members:
-                    yield at(access.index, member.place), host.members[access.source].index
+                    yield theirs.all(at(access.index, member.place)), host.members[access.source].index
         for name, member in host.members.items():
             for access in self.reach.accesses(name):
                 if access.source in guest.members:
-                    yield guest.members[access.source].index, at(access.index, member.place)
+                    yield guest.members[access.source].index, ours.all(at(access.index, member.place))
 
     def _merged(self, host: Kernel, guest: Kernel, place: Mapping[Symbol, Expr]) -> Kernel | None:
         """Return both kernels as one over the host's axes; None when a value would be read elsewhere."""
+        known = ranges_of(host.axes)
         moved = {
-            name: Member(member.definition, {s: at((e,), place)[0] for s, e in member.place.items()})
+            name: Member(member.definition, {s: known(at((e,), place)[0]) for s, e in member.place.items()})
             for name, member in guest.members.items()
         }
         together = {**host.members, **moved}
@@ -266,7 +266,7 @@ class Fusion:
         if member is None:
             return False
         definition = member.definition
-        if is_same(access.index, member.index) and not (access.masked and definition.may_trap):
+        if is_same(access.index, member.index, merged.axes) and not (access.masked and definition.may_trap):
             return True
         is_cheap = self._cost(access.source) <= RECOMPUTE_CHEAP and depth < 2
         if definition.reduce is not None or definition.may_trap or not is_cheap:
@@ -295,8 +295,7 @@ class Fusion:
             for member in merged.members.values()
             if not member.definition.reduce
         )
-        points = numel(merged.loops)
-        return not is_full or (points.is_const and points.value <= COLUMN_LIMIT)
+        return not is_full or estimate(numel(merged.loops)) <= COLUMN_LIMIT
 
     # The passes.
 
@@ -324,8 +323,7 @@ class Fusion:
     def _is_sibling(self, first: int, last: int) -> bool:
         """Tell whether two kernels read a value in common, or are pointwise and not worth two launches."""
         axes = self.kernels[first].axes
-        points = numel(axes)
-        if not self.kernels[first].inner and points.is_const and points.value <= SMALL_POINTS:
+        if not self.kernels[first].inner and estimate(numel(axes)) <= SMALL_POINTS:
             return True
         inputs = set(self.reads(first)) - set(self.kernels[first].members)
         return not inputs.isdisjoint(self.reads(last))

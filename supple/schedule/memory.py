@@ -23,6 +23,7 @@ from supple.ir.host.nodes import (
     map_leaves,
     values_in,
 )
+from supple.ir.host.strides import dense_order
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
@@ -123,24 +124,9 @@ def is_same_storage(fresh: TensorMeta, view: TensorMeta) -> bool:
         and view.dtype is fresh.dtype
         and view.device == fresh.device
         and view.numel is fresh.numel
-        and is_dense(view)
-        and is_dense(fresh)
+        and dense_order(view) is not None
+        and dense_order(fresh) is not None
     )
-
-
-def is_dense(meta: TensorMeta) -> bool:
-    """Tell whether a tensor of fixed sizes fills its storage, in some order of its dimensions."""
-    pairs = [
-        (stride, size) for stride, size in zip(meta.strides, meta.sizes, strict=True) if size is not const(1)
-    ]
-    if not all(stride.is_const for stride, _ in pairs):
-        return False
-    expected = const(1)
-    for stride, size in sorted(pairs, key=lambda pair: pair[0].value):
-        if stride is not expected:
-            return False
-        expected = expected * size
-    return True
 
 
 def _taken_over(steps: Sequence[Step], shares: Mapping[str, tuple[str, ...]]) -> tuple[Step, ...]:

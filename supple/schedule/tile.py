@@ -17,11 +17,12 @@ from supple.expr import (
     Symbol,
     coefficient,
     const,
+    exact_quotient,
     free_symbols,
+    maximum,
     simplify,
     sort_key,
     substitute,
-    symbol,
 )
 from supple.ir.loops.nodes import (
     Access,
@@ -38,6 +39,8 @@ from supple.ir.loops.nodes import (
 )
 from supple.ir.meta import TensorMeta
 from supple.schedule.build import Built
+from supple.schedule.coordinates import Ranges, estimate, has_division, ranges_of
+from supple.schedule.define import coordinate
 
 STORE_WEIGHT: Final = 4
 LOAD_WEIGHT: Final = 2
@@ -87,7 +90,9 @@ def exprs(body: Sequence[Statement]) -> Iterator[Expr]:
             yield statement.value
 
 
-def linearised(body: Sequence[Statement], strides: Mapping[str, tuple[Expr, ...]]) -> tuple[Statement, ...]:
+def linearised(
+    body: Sequence[Statement], strides: Mapping[str, tuple[Expr, ...]], known: Ranges
+) -> tuple[Statement, ...]:
     """Return statements whose loads and stores have one index: the element offset in the buffer."""
     result: list[Statement] = []
     for statement in body:
@@ -95,9 +100,9 @@ def linearised(body: Sequence[Statement], strides: Mapping[str, tuple[Expr, ...]
             offset = const(0)
             for coordinate, stride in zip(statement.index, strides[statement.buffer], strict=True):
                 offset = offset + coordinate * stride
-            result.append(replace(statement, index=(simplify(offset),)))
+            result.append(replace(statement, index=(known(offset),)))
         elif isinstance(statement, Loop):
-            result.append(replace(statement, body=linearised(statement.body, strides)))
+            result.append(replace(statement, body=linearised(statement.body, strides, known)))
         else:
             result.append(statement)
     return tuple(result)
@@ -106,29 +111,27 @@ def linearised(body: Sequence[Statement], strides: Mapping[str, tuple[Expr, ...]
 # Splitting.
 
 
-def _divisors(e: Expr, axis: Symbol) -> Iterator[int]:
-    """Yield the fixed numbers by which `e` divides `axis` itself."""
+def _divisors(e: Expr, axis: Symbol) -> Iterator[Expr]:
+    """Yield the numbers by which `e` divides `axis` itself."""
     if axis not in free_symbols(e):
         return
     if isinstance(e, (FloorDiv, Mod)):
         numerator, divisor = e.args
-        if divisor.is_const:
-            if numerator is axis:
-                yield divisor.value
-            elif isinstance(numerator, FloorDiv) and numerator.args[0] is axis and numerator.args[1].is_const:
-                yield divisor.value * numerator.args[1].value
+        if numerator is axis:
+            yield divisor
+        elif isinstance(numerator, FloorDiv) and numerator.args[0] is axis:
+            yield divisor * numerator.args[1]
     for arg in e.args:
         yield from _divisors(arg, axis)
 
 
-def _steps(axis: Axis, found: set[int]) -> list[int]:
+def _steps(axis: Axis, found: set[Expr]) -> list[Expr]:
     """Return those numbers, ascending, that divide one another and the extent."""
-    if not axis.extent.is_const:
-        return []
-    steps: list[int] = []
-    last = 1
-    for step in sorted(found):
-        if step > last and step % last == 0 and axis.extent.value % step == 0 and step < axis.extent.value:
+    steps: list[Expr] = []
+    last = const(1)
+    for step in sorted(found, key=lambda e: (estimate(e), sort_key(e))):
+        is_whole = exact_quotient(step, last) is not None and exact_quotient(axis.extent, step) is not None
+        if step is not last and step is not axis.extent and is_whole:
             steps.append(step)
             last = step
     return steps
@@ -137,7 +140,7 @@ def _steps(axis: Axis, found: set[int]) -> list[int]:
 def split(space: Space) -> Space:
     """Return the space with axes split where an index divides them by a fixed number."""
     everything = tuple(dict.fromkeys(exprs(space.body)))
-    if not any(_has_division(e) for e in everything):
+    if not any(map(has_division, everything)):
         return space
     replacements: dict[Symbol, Expr] = {}
     parts: dict[Symbol, tuple[Axis, ...]] = {}
@@ -148,30 +151,21 @@ def split(space: Space) -> Space:
             continue
         pieces: list[Axis] = []
         whole = const(0)
-        for low, high in zip([1, *steps], [*steps, axis.extent.value], strict=True):
-            extent = high // low
-            piece = symbol(f"y{fresh}", minimum=0, maximum=extent - 1)
+        for low, high in zip([const(1), *steps], [*steps, axis.extent], strict=True):
+            extent = exact_quotient(high, low)
+            assert extent is not None, f"{low} does not divide {high}"
+            piece = coordinate("y", fresh, extent)
             fresh += 1
-            pieces.insert(0, Axis(piece, const(extent)))
+            pieces.insert(0, Axis(piece, extent))
             whole = whole + piece * low
         replacements[axis.symbol] = whole
         parts[axis.symbol] = tuple(pieces)
     if not replacements:
         return space
-    known: dict[Expr, Expr] = {}
-
-    def change(e: Expr) -> Expr:
-        if e not in known:
-            known[e] = simplify(substitute(e, replacements))
-        return known[e]
-
     rows = tuple(piece for axis in space.rows for piece in parts.get(axis.symbol, (axis,)))
     loops = tuple(piece for axis in space.loops for piece in parts.get(axis.symbol, (axis,)))
-    return Space(rows, loops, mapped(space.body, change))
-
-
-def _has_division(e: Expr) -> bool:
-    return isinstance(e, (FloorDiv, Mod)) or any(_has_division(arg) for arg in e.args)
+    known = ranges_of((*rows, *loops))
+    return Space(rows, loops, mapped(space.body, lambda e: known(substitute(e, replacements))))
 
 
 # Choosing the vector axis and the order of the rows.
@@ -217,7 +211,7 @@ def _stride_key(body: Sequence[Statement], axis: Axis) -> tuple[int, ...]:
     for statement in flat(body):
         if isinstance(statement, Store):
             step = _step(statement.index[0], axis.symbol)
-            steps.append(-step.value if step is not None and step.is_const else -(2**62))
+            steps.append(-(2**62) if step is None else -estimate(step))
     return tuple(steps)
 
 
@@ -274,8 +268,7 @@ def _joined(
         outer, inner = axes[place], axes[place + 1]
         if _joins(tuple(dict.fromkeys(exprs(body))), outer, inner):
             extent = outer.extent * inner.extent
-            top = max(extent.value - 1, 0) if extent.is_const else None
-            whole = symbol(f"z{fresh}_{inner.symbol.name}", minimum=0, maximum=top)
+            whole = coordinate(f"z{fresh}_{inner.symbol.name}_", 0, extent)
             fresh += 1
             change = {outer.symbol: const(0), inner.symbol: whole}
             body = mapped(body, lambda e, change=change: simplify(substitute(e, change)))
@@ -291,7 +284,8 @@ def tile(built: Built, metas: Mapping[str, TensorMeta]) -> Nest:
     """Return the kernel as a nest; its name is empty, its buffers are named by the values they hold."""
     strides = {name: meta.strides for name, meta in metas.items()}
     strides.update((item.name, (const(1),)) for item in built.scratch)
-    space = Space(built.kernel.rows, built.kernel.loops, linearised(built.body, strides))
+    kernel = built.kernel
+    space = Space(kernel.rows, kernel.loops, linearised(built.body, strides, ranges_of(kernel.axes)))
     space, vector = arranged(split(space))
     is_in_loop = vector is not None and vector in space.loops
     space = joined(space)
@@ -357,10 +351,10 @@ def _buffers(
 
 
 def _span(meta: TensorMeta) -> Expr:
-    """Return the number of elements from the first to the last of a tensor; 0 of an empty one."""
+    """Return the number of elements from the first to the last of a tensor; at least 0, 0 of an empty one."""
     if any(size is const(0) for size in meta.sizes):
         return const(0)
     last = const(0)
     for size, stride in zip(meta.sizes, meta.strides, strict=True):
         last = last + (size - 1) * stride
-    return last + 1
+    return maximum(last + 1, 0)

@@ -9,11 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 from supple.base.rules import Rules
-from supple.expr import Expr, as_expr, const
+from supple.expr import Expr, as_expr, const, exact_quotient, less, less_equal, maximum
 from supple.ir.graph.nodes import Node
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.schedule.define import Body
 from supple.schedule.lower import Lowering, NotLowered, as_fixed, lowerings
+from supple.shapes.decide import is_known
 
 Index = tuple[Expr, ...]
 ViewRule = Callable[[TensorMeta, TensorMeta, Index, Node], Index]
@@ -91,10 +92,12 @@ def reshaped(index: Sequence[Expr], sizes: Sequence[Expr], onto: Sequence[Expr])
 
 
 def _grows_first(left: Expr, right: Expr) -> bool | None:
-    """Tell whether the left product must grow to become equal; None when sizes are symbolic."""
+    """Tell whether the left product must grow to become equal; None where neither divides the other."""
     if left.is_const and right.is_const:
         return left.value < right.value
-    return None
+    if exact_quotient(right, left) is not None:
+        return True
+    return None if exact_quotient(left, right) is None else False
 
 
 def dimension(arg: object, rank: int) -> int:
@@ -168,22 +171,18 @@ def integer(arg: object) -> Expr:
 
 
 def place_from_front(position: object, size: Expr) -> Expr:
-    """Return a position counted from the front, clamped to the size.
+    """Return a position counted from the front; beyond the size there is nothing that is read.
 
     Raises:
-        NotLowered: position or size are symbolic in a way that leaves the clamping open.
+        NotLowered: it is not known whether the position counts from the end.
     """
     place = integer(position)
-    if place is const(0):
+    if is_known(less_equal(0, place)):
         return place
-    if not place.is_const:
-        msg = "a symbolic start"
+    if not is_known(less(place, 0)):
+        msg = f"{place} may be negative or not"
         raise NotLowered(msg)
-    if place.value < 0:
-        if not size.is_const:
-            return size + place
-        return const(max(place.value + size.value, 0))
-    return const(min(place.value, size.value)) if size.is_const else place
+    return size + place if is_known(less_equal(0, size + place)) else maximum(size + place, 0)
 
 
 @view("aten.select.int")

@@ -22,12 +22,12 @@ from supple.ir.host.nodes import (
     View,
     map_leaves,
 )
-from supple.ir.loops.numbers import float_bits
+from supple.ir.host.strides import fresh_strides
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
-RunKernel = Callable[[str, Sequence[torch.Tensor], Sequence[int]], None]
-"""(kernel name, tensors in parameter order, sizes): runs one kernel."""
+RunKernel = Callable[[str, Sequence[torch.Tensor], Sequence[float]], None]
+"""(kernel name, tensors in parameter order, integers and floats): runs one kernel."""
 
 
 @dataclass(slots=True)
@@ -109,8 +109,13 @@ def _(machine: Machine, step: Step) -> None:
 def _(machine: Machine, step: Step) -> None:
     """A fresh tensor; NaN or a large number shows where it is read before it is written."""
     assert isinstance(step, Alloc), f"{step}"
-    sizes, strides, _ = machine.places(step.meta)
-    fresh = torch.empty_strided(sizes, strides, dtype=step.meta.dtype.torch, device=step.meta.device)
+    meta, sizes = step.meta, list(map(machine.number, step.meta.sizes))
+    strides = fresh_strides(meta)
+    if strides is None:
+        fresh = torch.empty(sizes, dtype=meta.dtype.torch, device=meta.device)
+    else:
+        places = list(map(machine.number, strides))
+        fresh = torch.empty_strided(sizes, places, dtype=meta.dtype.torch, device=meta.device)
     machine.values[step.name] = fresh.fill_(float("nan") if step.meta.dtype.is_float else 1)
 
 
@@ -120,8 +125,7 @@ def _(machine: Machine, step: Step) -> None:
     assert isinstance(step, Launch), f"{step}"
     tensors = [machine.tensor(name) for name in step.buffers]
     numbers = [machine.argument(number) for number in step.sizes]
-    sizes = [float_bits(value) if isinstance(value, float) else cast("int", value) for value in numbers]
-    machine.run_kernel(step.kernel, tensors, sizes)
+    machine.run_kernel(step.kernel, tensors, cast("list[float]", numbers))
 
 
 @runs.on(Extern)

@@ -34,7 +34,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Alloc:
-    """name = a fresh tensor with this metadata, contents undefined."""
+    """name = a fresh tensor with this metadata, undefined contents; in strides a size of 0 counts as 1."""
 
     name: str
     meta: TensorMeta

@@ -25,18 +25,20 @@ from supple.ir.loops.nodes import (
     Statement,
     Store,
 )
-from supple.ir.loops.numbers import Number, greatest, least, rounded
+from supple.ir.loops.numbers import Number, float_bits, greatest, least, rounded
 from supple.ir.loops.types import operand_dtypes
 
 
-def run(nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, int]) -> None:
+def run(nest: Nest, buffers: Mapping[str, torch.Tensor], numbers: Mapping[str, float]) -> None:
     """Run the nest on tensors: element 0 of a buffer is the first element of its tensor.
 
-    Values are rounded to their dtype after each operator; sums are exact and rounded once.
+    A float among the numbers is passed as its bits. Values are rounded to their dtype after each operator;
+    sums are exact and rounded once.
 
     Raises:
         IndexError: an access outside a buffer.
     """
+    sizes = {name: float_bits(n) if isinstance(n, float) else n for name, n in numbers.items()}
     env: dict[str, Number] = dict(sizes)
     memory: dict[str, list[Number]] = {}
     for buffer in nest.buffers:

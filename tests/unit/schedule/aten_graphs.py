@@ -86,7 +86,7 @@ def interpreted(scheduled: Scheduled, arguments: Sequence[object]) -> tuple[obje
     """Run a schedule with both interpreters."""
     nests = {nest.name: nest for nest in scheduled.nests}
 
-    def run_kernel(name: str, tensors: Sequence[torch.Tensor], sizes: Sequence[int]) -> None:
+    def run_kernel(name: str, tensors: Sequence[torch.Tensor], sizes: Sequence[float]) -> None:
         nest = nests[name]
         buffers = [buffer.name for buffer in nest.buffers if buffer.access is not Access.SCRATCH]
         loops_interp.run(
