@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar, overload
 
 import torch
@@ -71,6 +71,8 @@ def compile(
     mode: str | None = None,
     options: Mapping[str, object] | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = True,
 ) -> F: ...
 @overload
 def compile(
@@ -82,6 +84,8 @@ def compile(
     mode: str | None = None,
     options: Mapping[str, object] | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = True,
 ) -> Callable[[F], F]: ...
 def compile(  # noqa: PLR0913  # the arguments of torch.compile
     model: Callable[..., object] | None = None,
@@ -92,6 +96,8 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
     mode: str | None = None,
     options: Mapping[str, object] | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = True,
 ) -> object:
     """Return a compiled form of a function, method, `nn.Module` or callable object; without one, a decorator.
 
@@ -108,13 +114,18 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
         mode: a preset name of torch; all mean the same on the CPU.
         options: see `supple.base.options.Options`; not together with `mode`.
         disable: return `model` as it is.
+        recompile_limit: how often the object is compiled, where `options` says nothing.
+        isolate_recompiles: accepted as in torch; each compiled object has entries and a limit of its own.
 
     Raises:
         OptionsError: (a RuntimeError) unknown mode or option, or both mode and options.
         InvalidBackendError: no backend has this name.
         TypeError: `model` is not callable, or is a class.
     """
-    settings = Settings(backend, checked_options(fullgraph, dynamic, mode, options))
+    chosen = checked_options(fullgraph, dynamic, mode, options)
+    if chosen.recompile_limit is None:
+        chosen = replace(chosen, recompile_limit=recompile_limit)
+    settings = Settings(backend, chosen)
     compiler = settings.compiler()
     is_off = disable or any(os.environ.get(name) == "1" for name in OFF)
     if model is None:

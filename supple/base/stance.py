@@ -14,6 +14,7 @@ from supple.base.marks import DISABLED
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Backend = str | Callable[..., object]
 
 NAMES: Final = (
     "default",
@@ -31,7 +32,7 @@ class Stance:
 
     name: str = "default"
     skip_guard_eval_unsafe: bool = False
-    force_backend: object = None
+    force_backend: Backend | None = None
 
     @property
     def compiles_later(self) -> bool:
@@ -115,7 +116,7 @@ class Setting:
 
 
 def set_stance(
-    stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: object = None
+    stance: str = "default", *, skip_guard_eval_unsafe: bool = False, force_backend: Backend | None = None
 ) -> Setting:
     """Choose what compiled functions may do: for the process, as a decorator, or in a `with` block.
 

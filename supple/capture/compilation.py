@@ -14,6 +14,7 @@ import torch
 from supple.base import events
 from supple.base.errors import InternalError, OptionsError, Unsupported, Where
 from supple.base.options import Options
+from supple.base.stance import Backend
 from supple.capture.frame import Captured, CompileGraph, capture
 from supple.capture.guards.emit import Checker, checker
 from supple.capture.guards.explain import why
@@ -27,7 +28,7 @@ from supple.runtime.entries import Entry
 from supple.torch_private import dispatch_keys
 
 
-def _only(backend: object, options: Options) -> CompileGraph:
+def _only(backend: Backend, options: Options) -> CompileGraph:
     msg = f"no backends but the given one are known here, not {backend!r}"
     raise OptionsError(msg)
 
@@ -38,7 +39,7 @@ class Compiler:
 
     compile_graph: CompileGraph
     options: Options
-    resolve: Callable[[object, Options], CompileGraph] = _only
+    resolve: Callable[[Backend, Options], CompileGraph] = _only
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from supple.base.errors import (
     UserError,
 )
 from supple.base.marks import ORIGINAL
-from supple.base.stance import DEFAULT, STANCES, Stance
+from supple.base.stance import DEFAULT, STANCES, Backend, Stance
 from supple.capture.breaks import ESCAPED
 from supple.capture.compilation import (
     About,
@@ -109,7 +109,7 @@ class Versions:
         self._lock = threading.RLock()
         self._owner: int | None = None
         self._told: set[str] = set()
-        self._forced: dict[object, Versions] = {}
+        self._forced: dict[Backend, Versions] = {}
         self._differing: tuple[tuple[Entry, ...], list[tuple[Check, Entry]]] = ((), [])
         with _ALL_LOCK:
             _ALL.add(self)
@@ -209,7 +209,7 @@ class Versions:
         options = self._compiler.options
         return options.fullgraph or options.config.fail_on_recompile_limit_hit
 
-    def _with(self, backend: object) -> "Versions":
+    def _with(self, backend: Backend) -> "Versions":
         """Return the versions of the function that another backend compiles."""
         compiler = self._compiler
         if backend not in self._forced:

@@ -76,6 +76,15 @@ def test_each_compiled_object_has_its_own_entries_and_limit() -> None:  # X-API0
             )
 
 
+def test_the_limit_is_an_argument() -> None:  # X-API06, X-API07
+    with assert_compiles(4):
+        for _ in range(2):
+            compiled = supple.compile(
+                scaled, backend="eager", dynamic=False, recompile_limit=2, isolate_recompiles=True
+            )
+            check(compiled, 2, 3, 4)
+
+
 def test_the_limit_of_one_code_object_counts_all_entries(warned: pytest.LogCaptureFixture) -> None:  # X-CTL08
     with supple.config.patch(accumulated_recompile_limit=3), assert_compiles(3):
         all_compiled = [supple.compile(scaled, backend="eager", dynamic=False) for _ in range(3)]
