@@ -65,7 +65,6 @@ class Sizes:
             seen=self._seen,
         )
         steps = stride_plan(tensor, source.name, options=self._options, seen=self._seen)
-        self._seen.note_tensor(source.name, sizes, strides)
         meta = meta_of(tensor)
         is_static = all(decision.mode is Mode.STATIC for decision in (*plan, *steps))
         if is_static:
@@ -145,7 +144,6 @@ class Sizes:
             options=self._options,
             seen=self._seen,
         )
-        self._seen.note_number(source.name, value)
         if decision.mode is Mode.STATIC:
             return None
         if isinstance(value, float):

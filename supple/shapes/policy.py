@@ -154,7 +154,7 @@ def tensor_plan(
     options: Options,
     seen: Seen | None,
 ) -> tuple[Decision, ...]:
-    """Return what becomes of each size of a tensor. What `seen` must not store of it, it is told.
+    """Return what becomes of each size of a tensor, and note the tensor in `seen`.
 
     Raises:
         ConstraintViolationError: the present size is not what a mark allows.
@@ -162,21 +162,18 @@ def tensor_plan(
     config = options.config
     sizes = tuple(tensor.shape)
     forced = _forced_sizes(config, is_parameter, is_module_property, seen)
-    is_automatic = _is_automatic(options)
-    if seen is not None:
-        (seen.private.add if forced or not is_automatic else seen.private.discard)(source)
-    varied = seen.varied_dims(source, sizes) if seen is not None and is_automatic else {}
     marks = marks_of(tensor)
+    varied: dict[int, str] = {}
+    if seen is not None and _is_automatic(options):
+        said = () if forced else [dim for dim, mark in enumerate(marks) if Kind.DYNAMIC in mark]
+        seen.note_tensor(source, sizes, tuple(tensor.stride()), said, is_private=bool(forced))
+        varied = seen.varied_dims(source, sizes)
     is_early = _is_early(options)
     asked = (
         Asked(source, size, dim, marks[dim], config, forced, is_early, varied.get(dim, ""))
         for dim, size in enumerate(sizes)
     )
-    plan = tuple(_bounded(_decided(one), one) for one in asked)
-    marked = [dim for dim, decision in enumerate(plan) if decision.why == "mark_dynamic"]
-    if marked and seen is not None:
-        seen.note_tensor(source, sizes, tuple(tensor.stride()), marked)
-    return plan
+    return tuple(_bounded(_decided(one), one) for one in asked)
 
 
 def _forced_sizes(config: Settings, is_parameter: bool, is_module_property: bool, seen: Seen | None) -> str:
@@ -251,17 +248,19 @@ def stride_plan(
 def number_plan(
     value: int | float, source: str, *, is_module_property: bool, options: Options, seen: Seen | None
 ) -> Decision:
-    """Return what becomes of an int or a float. A number of a module is dynamic after it varied only."""
+    """Return what becomes of an int or a float, and note it in `seen`.
+
+    A number of a module is dynamic after it varied only.
+    """
     config = options.config
     is_int = type(value) is int
     if not (-(2**63) <= value < 2**63 if is_int else math.isfinite(value)):
         return STATIC
     name = "specialize_int" if is_int else "specialize_float"
     forced = name if (config.specialize_int if is_int else config.specialize_float) else ""
-    is_automatic = _is_automatic(options)
     varied = ""
-    if seen is not None:
-        (seen.private.add if forced or not is_automatic else seen.private.discard)(source)
-        varied = seen.number_varied(source, value) if is_automatic else ""
+    if seen is not None and _is_automatic(options):
+        seen.note_number(source, value, is_private=bool(forced))
+        varied = seen.number_varied(source, value)
     is_early = _is_early(options) and (not is_module_property or config.allow_unspec_int_on_nn_module)
     return _decided(Asked(source, value, None, {}, config, forced, is_early, varied))

@@ -169,15 +169,21 @@ class Seen:
     is_widened: bool = False
 
     def note_tensor(
-        self, source: str, sizes: tuple[int, ...], strides: tuple[int, ...], dynamic: Collection[int] = ()
+        self,
+        source: str,
+        sizes: tuple[int, ...],
+        strides: tuple[int, ...],
+        dynamic: Collection[int] = (),
+        *,
+        is_private: bool = False,
     ) -> None:
-        """Remember a tensor, and that some of its dimensions vary."""
-        self._note(source, tensor_record(sizes, strides, dynamic))
+        """Remember a tensor, and that some of its dimensions vary; in this process only if it is private."""
+        self._note(source, tensor_record(sizes, strides, dynamic), is_private)
 
-    def note_number(self, source: str, value: float) -> None:
-        """Remember an int or a float."""
-        if value == value:  # a NaN is no constant, and is never dynamic
-            self._note(source, Record("scalar", ((value,),)))
+    def note_number(self, source: str, value: float, *, is_private: bool = False) -> None:
+        """Remember an int or a float; in this process only if it is private."""
+        if value == value:  # a NaN equals nothing, and is never dynamic
+            self._note(source, Record("scalar", ((value,),)), is_private)
 
     def widen(self) -> None:
         """Take what varied for dynamic from now on, even where the configuration keeps it static."""
@@ -205,12 +211,13 @@ class Seen:
         old = self.records.get(source)
         return now if old is None else old.join(now)
 
-    def _note(self, source: str, now: Record) -> None:
+    def _note(self, source: str, now: Record, is_private: bool) -> None:
+        (self.private.add if is_private else self.private.discard)(source)
         old = self.records.get(source)
         new = self._with(source, now)
         if old != new:
             self.records[source] = new
-            if self.key:
+            if self.key and not is_private:
                 _MEMORY.changed[id(self)] = self
 
 
