@@ -110,6 +110,7 @@ class ShapeEnv:
         where: returns the user's stack now.
         symbols: by name.
         floats: values, in this call, of the float inputs.
+        unbacked_floats: where the floats come from that tensors hold.
         specialized_floats: those of them whose value is guarded.
         guards: in the order in which they were asked; none follows from those before it.
         deferred: conditions for run time.
@@ -120,6 +121,7 @@ class ShapeEnv:
     where: Callable[[], Stack] = tuple
     symbols: dict[str, Known] = field(default_factory=dict[str, Known])
     floats: dict[str, float] = field(default_factory=dict[str, float])
+    unbacked_floats: dict[str, str] = field(default_factory=dict[str, str])
     guards: list[ShapeGuard] = field(default_factory=list[ShapeGuard])
     deferred: list[Deferred] = field(default_factory=list[Deferred])
     facts: Facts = field(default_factory=Facts)
@@ -127,8 +129,6 @@ class ShapeEnv:
     version: int = 0
     specialized_floats: set[str] = field(default_factory=set[str])
     _hints: dict[str, int] = field(default_factory=dict[str, int])
-    _current: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
-    _answers: dict[Expr, Answer] = field(default_factory=dict[Expr, Answer])
 
     def create(
         self,
@@ -150,16 +150,19 @@ class ShapeEnv:
         events.emit(events.SymbolCreated(made.name, hint, origin, (minimum, maximum), why, self.where()))
         return made
 
-    def create_float(self, origin: str, hint: float, why: str = "") -> Real:
-        """Return a float that the caller passes."""
-        name = f"f{len(self.floats)}"
-        self.floats[name] = hint
+    def create_float(self, origin: str, hint: float | None, why: str = "") -> Real:
+        """Return a float that the caller passes or, without a hint, that a tensor holds at run time."""
+        name = f"f{len(self.floats)}" if hint is not None else f"uf{len(self.unbacked_floats)}"
+        if hint is None:
+            self.unbacked_floats[name] = origin
+        else:
+            self.floats[name] = hint
         events.emit(events.SymbolCreated(name, hint, origin, (None, None), why, self.where()))
         return Real("input", (name,))
 
     def is_backed(self, e: Expr | Real) -> bool:
-        """Tell whether all symbols have hints."""
-        return all(s.name in self._hints for s in symbols_of(e))
+        """Tell whether all symbols and floats have hints."""
+        return all(s.name in self._hints for s in symbols_of(e)) and inputs_of(e) <= self.floats.keys()
 
     def hint(self, e: Expr) -> int:
         """Return the value in the call that is compiled.
@@ -175,41 +178,31 @@ class ShapeEnv:
     def real_hint(self, real: Real) -> float:
         """Return the value of a float in the call that is compiled."""
         if not self.is_backed(real):
-            raise Undecided(real, self.where(), "")
+            raise Undecided(real, self.where(), self.origin_of(real))
         return evaluate_real(real, self._hints, self.floats)
 
-    def origin_of(self, e: Expr) -> str:
-        """Return where the unbacked symbols of an expression come from."""
-        unbacked = sorted(s.name for s in free_symbols(e) if s.name not in self._hints)
-        return ", ".join(f"{name} = {self.symbols[name].origin}" for name in unbacked if name in self.symbols)
+    def origin_of(self, e: Expr | Real) -> str:
+        """Return where what has no hint in an expression comes from."""
+        names = sorted({s.name for s in symbols_of(e)} - self._hints.keys())
+        found = [f"{name} = {self.symbols[name].origin}" for name in names if name in self.symbols]
+        floats = sorted(inputs_of(e) & self.unbacked_floats.keys())
+        return ", ".join([*found, *(f"{name} = {self.unbacked_floats[name]}" for name in floats)])
 
     def current(self, e: Expr) -> Expr:
         """Return what equals `e` under the facts, in the simplest form that was found."""
-        if e.is_const:
-            return e
-        found = self._current.get(e)
-        if found is None:
-            found = self._current[e] = self.facts.known(e)
-        return found
+        return e if e.is_const else self.facts.known(e)
 
     def bounds(self, e: Expr) -> Interval:
         """Return an interval that holds `e`."""
         return self.facts.bounds(e)
 
-    def answer(self, condition: Expr) -> Answer:
-        """Return what the facts say of a condition."""
-        found = self._answers.get(condition)
-        if found is None:
-            found = self._answers[condition] = self.facts.prove(condition).answer
-        return found
-
     def is_known(self, condition: Expr) -> bool:
         """Tell whether the facts show a condition to be true."""
-        return condition is TRUE or self.answer(condition) is Answer.YES
+        return condition is TRUE or self.facts.prove(condition).answer is Answer.YES
 
     def oblivious(self, condition: Expr, otherwise: bool) -> bool:
         """Return what the facts say of a condition, `otherwise` where they say nothing. Never guards."""
-        answer = self.answer(condition)
+        answer = self.facts.prove(condition).answer
         return otherwise if answer is Answer.UNKNOWN else answer is Answer.YES
 
     def decide(self, condition: Expr) -> bool:
@@ -219,7 +212,7 @@ class ShapeEnv:
             Undecided: it depends on an unbacked symbol.
             LateGuard: the guards are installed already.
         """
-        answer = self.answer(condition)
+        answer = self.facts.prove(condition).answer
         if answer is not Answer.UNKNOWN:
             return answer is Answer.YES
         value = bool(self.hint(condition))
@@ -261,7 +254,7 @@ class ShapeEnv:
         Raises:
             RuntimeError: it is false, in this call or always.
         """
-        answer = self.answer(condition)
+        answer = self.facts.prove(condition).answer
         if answer is Answer.YES:
             return
         if answer is Answer.NO or (self.is_backed(condition) and not self.hint(condition)):
@@ -303,8 +296,6 @@ class ShapeEnv:
             msg = f"Expected {text(condition, ranges=False)}, which is never true"
             raise RuntimeError(msg) from None
         self.version += 1
-        self._current.clear()
-        self._answers.clear()
 
 
 def framework_line() -> str:

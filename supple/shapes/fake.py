@@ -16,9 +16,11 @@ from typing import Final, NoReturn, cast
 import torch
 
 from supple.expr import Expr
+from supple.expr.real import Real
 from supple.ir.dtypes import from_torch, is_represented
 from supple.ir.meta import TensorMeta
 from supple.shapes import meta_kernels
+from supple.shapes.decide import all_must_equal
 from supple.shapes.env import active
 from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule, Undecided
 from supple.shapes.rules import ShapeRule
@@ -238,12 +240,12 @@ def _written(
     assert isinstance(target, torch.Tensor), f"{func} writes {target}"
     found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in named.items()})
     mine = meta_of(target)
-    if torch.Tag.inplace_view in func.tags and isinstance(target, FakeTensor):
-        return _reshaped(func, target, args, kwargs)
-    if not isinstance(found, TensorMeta) or torch.Tag.inplace_view in func.tags:
-        why = "it changes the sizes or strides of an argument"
+    if isinstance(found, TensorMeta) and torch.Tag.inplace_view in func.tags:
+        return _reshaped(target, found)
+    if not isinstance(found, TensorMeta):
+        why = "it has several results"
         raise NoShapeRule(str(func), why)
-    if found.sizes != mine.sizes:
+    if not all_must_equal(found.sizes, mine.sizes):
         if isinstance(write.written, str):
             why = "the out argument would be resized"
             raise NoShapeRule(str(func), why)
@@ -255,13 +257,12 @@ def _written(
     return target
 
 
-def _reshaped(
-    func: OpOverload, target: FakeTensor, args: tuple[object, ...], kwargs: Mapping[str, object]
-) -> FakeTensor:
+def _reshaped(target: torch.Tensor, meta: TensorMeta) -> torch.Tensor:
     """Return a fake after an operator that changes its own sizes and strides (`squeeze_`)."""
     with no_torch_dispatch():
-        func(*args, **kwargs)
-    target.known_meta = None
+        target.data = _wrapped(meta)
+    if isinstance(target, FakeTensor):
+        target.known_meta = None
     return target
 
 
@@ -282,8 +283,8 @@ def _to_fake(result: object) -> object:
         return [_to_fake(item) for item in cast("list[object]", result)]
     if isinstance(result, tuple):
         return tuple(_to_fake(item) for item in cast("tuple[object, ...]", result))
-    if isinstance(result, Expr):
+    if isinstance(result, Expr | Real):
         env = active()
-        assert env is not None or result.is_const, f"{result} without a compilation"
-        return result.value if env is None else sym(result, env)
+        assert env is not None, f"{result} without a compilation"
+        return sym(result, env)
     return result

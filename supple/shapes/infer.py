@@ -6,10 +6,14 @@ from typing import cast
 
 import torch
 
+from supple.expr import Expr
+from supple.expr.real import Real
 from supple.ir.graph.nodes import Constant, Meta
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
+from supple.shapes.env import active
 from supple.shapes.fake import fake_from, faking, meta_of
+from supple.shapes.symnode import plain, sym
 from supple.shapes.table import shape_rules
 
 
@@ -30,7 +34,8 @@ def infer(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> Meta:
 
 def as_meta(result: object) -> Meta:
     """Return a rule's or an operator's result as metadata; a list becomes a tuple."""
-    if isinstance(result, TensorMeta):
+    result = plain(result)
+    if isinstance(result, TensorMeta | Expr | Real):
         return result
     if isinstance(result, torch.Tensor):
         return meta_of(result)
@@ -44,4 +49,5 @@ def _to_fake(arg: object) -> object:
         return fake_from(arg)
     if isinstance(arg, list | tuple):
         return [_to_fake(item) for item in cast("Sequence[object]", arg)]
-    return arg
+    env = active()
+    return sym(arg, env) if env is not None and isinstance(arg, Expr | Real) else arg

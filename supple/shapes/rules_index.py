@@ -16,7 +16,6 @@ from supple.shapes.decide import (
     printed,
     requires,
 )
-from supple.shapes.errors import DataDependent
 from supple.shapes.layout import (
     channels_last_strides,
     format_strides,
@@ -34,10 +33,12 @@ from supple.shapes.rules import (
     wrapped_dim,
     wrapped_dims,
 )
+from supple.shapes.rules_data import unbacked
 from supple.shapes.rules_pointwise import expanded
 from supple.shapes.rules_view import sliced
 
-_INDICES = (DType.I64, DType.I32, DType.BOOL, DType.U8)
+_MASKS = (DType.BOOL, DType.U8)
+_INDICES = (DType.I64, DType.I32, *_MASKS)
 
 
 def _require_index(name: str, index: TensorMeta) -> None:
@@ -158,7 +159,7 @@ def _(
             f"destination and {values.dtype.torch} for the source."
         )
         raise RuntimeError(msg)
-    if not any(index is not None and index.dtype in (DType.BOOL, DType.U8) for index in indices):
+    if not any(index is not None and index.dtype in _MASKS for index in indices):
         broadcast((values.sizes, _indexed(self, indices).sizes))
     return _copied(self)
 
@@ -166,13 +167,30 @@ def _(
 @shape_rules.on(*aten("index.Tensor", "_unsafe_index.Tensor"))
 def _(self: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
     """Advanced indexing; the indexed dimensions come first unless they are next to each other."""
-    if any(index is not None and index.dtype in (DType.BOOL, DType.U8) for index in indices):
-        name = "aten.index.Tensor with a mask"
-        raise DataDependent(name)
     return _indexed(self, indices)
 
 
+def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> list[TensorMeta | None]:
+    """Return indices with each mask replaced by lists of positions, one per dimension of it."""
+    found: list[TensorMeta | None] = []
+    for index in indices:
+        if index is None or index.dtype not in _MASKS:
+            found.append(index)
+            continue
+        covered = tensor.sizes[len(found) : len(found) + index.rank]
+        if not all_must_equal(index.sizes, covered):
+            msg = (
+                f"The shape of the mask {printed(index.sizes)} at index {len(found)} does not match "
+                f"the shape of the indexed tensor {printed(tensor.sizes)}"
+            )
+            raise IndexError(msg)
+        count = unbacked("aten.index.Tensor with a mask", index.numel)
+        found += [fresh((count,), DType.I64, index)] * index.rank
+    return found
+
+
 def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
+    indices = _without_masks(tensor, indices)
     if len(indices) > tensor.rank:
         msg = f"too many indices for tensor of dimension {tensor.rank} (got {len(indices)})"
         raise IndexError(msg)
@@ -367,6 +385,9 @@ def _(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
         msg = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         raise RuntimeError(msg)
     sizes = (*(ONE,) * missing, *self.sizes)
+    if not all(requires(less_equal(ZERO, as_expr(count))) for count in repeats):
+        msg = f"Trying to create tensor with negative dimension: repeated {list(repeats)} times"
+        raise RuntimeError(msg)
     wide = [size * as_expr(count) for size, count in zip(sizes, repeats, strict=True)]
     return fresh(wide, self.dtype, self)
 
@@ -435,7 +456,8 @@ def _(
     count = as_expr(k)
     require_number("topk", self.dtype)
     sizes = list(self.sizes)
-    if not requires(less_equal(count, sizes[place] if sizes else ONE)):
+    limits = less_equal(ZERO, count), less_equal(count, sizes[place] if sizes else ONE)
+    if not all(map(requires, limits)):
         msg = "selected index k out of range"
         raise RuntimeError(msg)
     if sizes:

@@ -5,7 +5,7 @@ from typing import Final
 
 import torch
 
-from supple.expr import Expr, as_expr, less, less_equal, maximum, minimum, negate, not_equal
+from supple.expr import Expr, as_expr, equal, less, less_equal, maximum, minimum, negate, not_equal
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import (
@@ -61,7 +61,7 @@ def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]
         RuntimeError: the number of elements does not fit, or more than one size is -1.
     """
     wanted = exprs(size)
-    holes = [dim for dim, item in enumerate(wanted) if item.is_const and item.value == -1]
+    holes = [dim for dim, item in enumerate(wanted) if is_open(item)]
     total = numel(tensor.sizes)
     if len(holes) > 1:
         msg = "only one dimension can be inferred"
@@ -83,6 +83,13 @@ def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]
         msg = f"shape '{printed(exprs(size))}' is invalid for input of size {total}"
         raise RuntimeError(msg)
     return wanted
+
+
+def is_open(size: Expr) -> bool:
+    """Tell whether a size is -1, which stands for another one; a size from data is checked not to be."""
+    if size.is_const or is_known(less_equal(ZERO, size)):
+        return size.is_const and size.value == -1
+    return decide(equal(size, -1)) if is_backed(size) else not requires(less_equal(ZERO, size))
 
 
 @shape_rules.on(*aten("view.dtype"))
@@ -115,7 +122,7 @@ def _(self: TensorMeta, size: Sequence[Size], *, implicit: bool = False) -> Tens
     wanted = list(exprs(size))
     missing = len(wanted) - self.rank
     for dim, item in enumerate(wanted):
-        if item.is_const and item.value == -1:
+        if is_open(item):
             if dim < missing:
                 msg = (
                     f"The expanded size of the tensor (-1) isn't allowed in a leading, "
@@ -298,6 +305,11 @@ def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[Tenso
     place = wrapped_dim(dim, self.rank)
     lengths = exprs(split_sizes)
     total = sum((length for length in lengths), ZERO)
+    if not all(requires(less_equal(ZERO, length)) for length in lengths):
+        msg = (
+            f"split_with_sizes expects split_sizes have only non-negative entries, but got {printed(lengths)}"
+        )
+        raise RuntimeError(msg)
     if not must_equal(total, self.sizes[place]):
         msg = (
             f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[place]} "
