@@ -11,11 +11,12 @@ from supple.base.errors import SpecError
 from supple.base.options import Options
 from supple.base.stable import digest
 from supple.expr import sort_key, substitute, symbol, text
+from supple.expr.real import symbols_of
 from supple.ir.graph import spec as graph_spec
 from supple.ir.graph import text as graph_text
 from supple.ir.graph.interp import compile_python
-from supple.ir.graph.nodes import Arg, Graph, Var, map_arg
-from supple.ir.graph.symbols import simplified
+from supple.ir.graph.nodes import Arg, Graph, Var, map_arg, numbers_in
+from supple.ir.graph.symbols import mapped
 from supple.ir.host import spec as host_spec
 from supple.ir.host.nodes import Extern
 from supple.ir.loops import spec as nest_spec
@@ -24,7 +25,6 @@ from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
 from supple.runtime.loaded import LOADED
 from supple.schedule import schedule
-from supple.shapes.checks import checked, symbols_in
 from supple.shapes.env import active
 
 Compiled = Callable[..., tuple[object, ...]]
@@ -39,21 +39,17 @@ class Native:
     def __call__(self, graph: Graph, examples: Sequence[object]) -> Compiled:
         """Return machine code for a graph; one that the native stages refuse runs as `eager` does.
 
-        The ShapeEnv of a graph with symbols is active. What it leaves to the run is checked in it.
+        The ShapeEnv of a graph with symbols is active.
         """
         try:
             with timed("autograd"):
                 split = autograd.split(graph, self._options)
         except autograd.Refused as refusal:
             events.emit(events.GraphRefused(str(refusal)))
-            return _eager(graph)
+            return compile_python(graph)
         run = loaded(split.forward, self._options)
-        return cast("Compiled", autograd.bind(split.convention, lambda *inputs: run(inputs), _eager(graph)))
-
-
-def _eager(graph: Graph) -> Compiled:
-    env = active()
-    return compile_python(graph if env is None else checked(graph, env.deferred))
+        bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
+        return cast("Compiled", bound)
 
 
 def loaded(graph: Graph, options: Options) -> Run:
@@ -137,14 +133,15 @@ def stable_key(graph: Graph, options: Options) -> str | None:
 
 def _numbered_symbols(graph: Graph) -> tuple[Graph, str]:
     """Return the graph with symbols named by the order in which they appear, and what is known of them."""
-    found = {s: None for meta in graph.metas().values() for s in sorted(symbols_in(meta), key=sort_key)}
+    numbers = (number for meta in graph.metas().values() for number in numbers_in(meta))
+    found = {s: None for number in numbers for s in sorted(symbols_of(number), key=sort_key)}
     if not found:
         return graph, ""
     renamed = {s: symbol(f"n{at}", minimum=s.minimum, maximum=s.maximum) for at, s in enumerate(found)}
     env = active()
     facts = () if env is None else (substitute(fact, renamed) for fact in env.facts.assumed)
     known = [text(e) for e in (*renamed.values(), *facts)]
-    return simplified(graph, lambda e: substitute(e, renamed)), repr(known)
+    return mapped(graph, lambda e: substitute(e, renamed)), repr(known)
 
 
 def announce(scheduled: Scheduled) -> None:

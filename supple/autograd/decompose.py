@@ -19,9 +19,9 @@ from supple.ir.core_ops import Kind, kind_of
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Constant, Graph, Meta, Node, Var, map_arg, meta_of, uses_of
 from supple.ir.graph.rewrite import without_dead, without_repeats
+from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
-from supple.shapes.checks import symbols_in
 
 #: The files that fill the table.
 RULE_FILES = (_activation, _creation, _norm, _pointwise, _reduce, _view)
@@ -49,12 +49,12 @@ def _rewritten(graph: Graph) -> Graph:
         return value
 
     before = graph.metas()
-    known = {s for item in graph.inputs for s in symbols_in(item.meta)}
+    known = {name for item in graph.inputs for name in names_in(item.meta)}
     for node in graph.nodes:
         lowering.stack = node.where
         args = cast("tuple[Arg, ...]", map_arg(look_up, node.args))
         kwargs = cast("dict[str, Arg]", map_arg(look_up, dict(node.kwargs)))
-        shown = symbols_in(node.meta)
+        shown = names_in(node.meta)
         if isinstance(node.meta, Constant) or not shown <= known:
             # What only the run tells is not asked again: it would get other symbols.
             values[node.name] = lowering.emit(node.op, args, kwargs, node.meta, node.name)

@@ -1,7 +1,6 @@
 """Sizes and other numbers of a captured graph while it is traced again: symbols in, symbols out."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 import torch
@@ -9,10 +8,10 @@ import torch
 from supple.autograd.errors import NotFunctional
 from supple.expr import Expr, Symbol, equal, substitute
 from supple.expr.real import Real
-from supple.ir.graph.nodes import Graph, Meta, Node
-from supple.ir.graph.symbols import simplified
+from supple.ir.graph.nodes import Graph, Meta
+from supple.ir.graph.symbols import mapped, names_in, simplified
 from supple.ir.meta import TensorMeta
-from supple.shapes.checks import CHECK, checked, symbols_in
+from supple.shapes.checks import checked
 from supple.shapes.env import ShapeEnv, active
 from supple.shapes.fake import meta_of
 from supple.shapes.symnode import plain, sym
@@ -23,12 +22,12 @@ class Numbers:
 
     Attributes:
         env: of the compilation; None while a graph without symbols is traced.
-        known: symbols that the inputs and the nodes so far define.
+        known: names of symbols and float inputs that the inputs and the nodes so far define.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.env: ShapeEnv | None = active()
-        self.known: set[Symbol] = {s for item in graph.inputs for s in symbols_in(item.meta)}
+        self.known: set[str] = {name for item in graph.inputs for name in names_in(item.meta)}
         self._renamed: dict[Symbol, Expr] = {}
         self._version = self.env.version if self.env is not None else 0
         assert self.env is not None or not self.known, f"{self.known} without an active ShapeEnv"
@@ -55,7 +54,7 @@ class Numbers:
         """Tell whether a result brings symbols that nothing before it has; they are known from now on."""
         if self.env is None or meta is None:
             return False
-        fresh = symbols_in(meta) - self.known
+        fresh = names_in(meta) - self.known
         self.known |= fresh
         return bool(fresh)
 
@@ -68,17 +67,15 @@ class Numbers:
             if isinstance(value, torch.Tensor) and not meta.is_static:
                 for old, new in zip(meta.sizes, meta_of(value).sizes, strict=True):
                     self._same(old, new)
-        elif isinstance(meta, Expr) and isinstance(new := plain(value), Expr):
-            self._same(meta, new)
 
     def _same(self, old: Expr, new: Expr) -> None:
-        if not isinstance(old, Symbol) or old in self.known or old is new:
+        if not isinstance(old, Symbol) or old.name in self.known or old is new:
             return
         assert self.env is not None, f"{old} without an active ShapeEnv"
         if not isinstance(new, Symbol):
             msg = f"{old} is {new} when the graph is traced again"
             raise NotFunctional(msg)
-        self.known.add(old)
+        self.known.add(old.name)
         self._renamed[new] = old
         self.env.facts.assume(equal(new, old))
         self.env.version += 1
@@ -91,25 +88,9 @@ class Numbers:
         if self.env is None:
             return graph
         if self._renamed:
-            graph = simplified(graph, lambda e: substitute(e, self._renamed))
+            graph = mapped(graph, lambda e: substitute(e, self._renamed))
         graph = checked(graph, self.env.deferred)
         if self.env.version == self._version:
             return graph
         self._version = self.env.version
-        return _keeping(graph, simplified(graph, self.env.current))
-
-
-def _keeping(before: Graph, after: Graph) -> Graph:
-    """Return `after` with what defines symbols, and what checks them, as it was in `before`."""
-    inputs = tuple(
-        new if isinstance(old.meta, TensorMeta) else old
-        for old, new in zip(before.inputs, after.inputs, strict=True)
-    )
-    known = {s for item in inputs for s in symbols_in(item.meta)}
-    nodes: list[Node] = []
-    for old, new in zip(before.nodes, after.nodes, strict=True):
-        is_definer = not symbols_in(old.meta) <= known
-        known |= symbols_in(old.meta)
-        kept = replace(new, meta=old.meta) if is_definer else new
-        nodes.append(old if old.op is CHECK else kept)
-    return Graph(inputs, tuple(nodes), after.outputs)
+        return simplified(graph, self.env.current)

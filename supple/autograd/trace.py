@@ -91,9 +91,16 @@ class Recorder(Faking):
         return cell
 
     def run(self, node: Node, values: Mapping[str, object]) -> object:
-        """Return what a node of the captured graph gives for the values so far, recording what it runs."""
+        """Return what a node of the captured graph gives for the values so far, recording what it runs.
+
+        A number that is read out of a tensor keeps its name.
+        """
         args = cast("tuple[object, ...]", self.value_of(node.args, values))
         kwargs = cast("dict[str, object]", self.value_of(dict(node.kwargs), values))
+        if node.op.name == "Tensor.item" and self.numbers.defines(node.meta):
+            assert isinstance(node.meta, Expr | Real), f"{node.name} is {node.meta}"
+            self.builder.emit("aten._local_scalar_dense.default", self._args(args), meta=node.meta)
+            return self.numbers.given(node.meta)
         result = callable_of(node.op, args)(*args, **kwargs)
         self.numbers.match(node.meta, result)
         return result

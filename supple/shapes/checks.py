@@ -2,57 +2,43 @@
 
 from collections.abc import Iterable
 from itertools import count
-from typing import Final
 
-import torch
-
-from supple.expr import Symbol, text
-from supple.expr.real import symbols_of
-from supple.ir.graph.nodes import Graph, Meta, Node
-from supple.ir.meta import TensorMeta
-from supple.ir.ops import aten_op
+from supple.expr import text
+from supple.expr.real import names_of
+from supple.ir.graph.nodes import Graph, Node
+from supple.ir.graph.symbols import CHECK, names_in
+from supple.ir.ops import op_named
 from supple.shapes.env import Deferred
-
-#: (condition, message): raises RuntimeError where the condition does not hold.
-CHECK: Final = aten_op(torch.ops.aten._assert_scalar.default)
-
-
-def symbols_in(meta: Meta) -> frozenset[Symbol]:
-    """Return the symbols in what is known of a value."""
-    if isinstance(meta, TensorMeta):
-        if meta.is_static:
-            return frozenset()
-        return frozenset(s for e in (*meta.sizes, *meta.strides, meta.offset) for s in symbols_of(e))
-    if isinstance(meta, tuple):
-        return frozenset(s for item in meta for s in symbols_in(item))
-    return symbols_of(meta)
 
 
 def checked(graph: Graph, deferred: Iterable[Deferred]) -> Graph:
-    """Return the graph with each condition checked as soon as its symbols are known.
+    """Return the graph with each condition checked as soon as its symbols are known; not where a node that
+    would give one is gone.
 
     before:  n = aten._local_scalar_dense.default(x); y = aten.full.default([n], 0)
     after:   n = aten._local_scalar_dense.default(x); aten._assert_scalar.default(n > 1, "...")
              y = aten.full.default([n], 0)
     """
-    present = {node.args[0] for node in graph.nodes if node.op is CHECK}
+    present = {node.args[0] for node in graph.nodes if node.op.name == CHECK}
     waiting = [one for one in deferred if one.condition not in present]
     if not waiting:
         return graph
     taken = graph.metas()
     names = (name for name in map("check_{}".format, count()) if name not in taken)
-    known = {s for item in graph.inputs for s in symbols_in(item.meta)}
+    shown = {name for node in graph.nodes for name in names_in(node.meta)}
+    known = {name for item in graph.inputs for name in names_in(item.meta)}
+    known |= {name for one in waiting for name in names_of(one.condition) - shown if name[0] != "u"}
     nodes: list[Node] = []
 
     def add_due() -> None:
-        for one in [one for one in waiting if symbols_of(one.condition) <= known]:
+        for one in [one for one in waiting if names_of(one.condition) <= known]:
             waiting.remove(one)
-            nodes.append(Node(next(names), CHECK, (one.condition, _message(one)), where=one.stack))
+            nodes.append(Node(next(names), op_named(CHECK), (one.condition, _message(one)), where=one.stack))
 
     add_due()
     for node in graph.nodes:
         nodes.append(node)
-        known |= symbols_in(node.meta)
+        known |= names_in(node.meta)
         add_due()
     return Graph(graph.inputs, tuple(nodes), graph.outputs)
 

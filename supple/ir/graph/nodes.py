@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from supple.base.errors import Where
-from supple.expr import Expr, Symbol
+from supple.expr import Eq, Expr, Symbol
 from supple.expr.real import Real, names_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
@@ -202,5 +202,8 @@ def definitions(meta: Meta, path: tuple[int, ...] = ()) -> Iterator[tuple[str, t
             yield from definitions(item, (*path, index))
     elif isinstance(meta, Symbol):
         yield meta.name, path, None
+    elif isinstance(meta, Eq) and isinstance(s := meta.args[0], Symbol):
+        # A truth is the number 1 or 0.
+        yield s.name, path, None
     elif isinstance(meta, Real) and meta.op == "input":
         yield str(meta.args[0]), path, None

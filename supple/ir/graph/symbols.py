@@ -2,39 +2,67 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from supple.expr import Expr
 from supple.expr.real import names_of, replaced, symbols_of
-from supple.ir.graph.nodes import Arg, Graph, Meta, Number, map_arg, numbers_in, symbols_in
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, map_arg, numbers_in, symbols_in
 from supple.ir.meta import TensorMeta
+
+CHECK: Final = "aten._assert_scalar.default"
+"""The op of a node (condition, message) that raises RuntimeError where the condition does not hold."""
+
+
+def names_in(meta: Meta) -> set[str]:
+    """Return the names of the symbols and float inputs in what is known of a value."""
+    return {name for number in numbers_in(meta) for name in names_of(number)}
 
 
 def numbers_of(graph: Graph) -> tuple[str, ...]:
     """Return the names of the symbols and float inputs that a graph mentions, in order: f0, s0, s1, ..."""
     found = symbols_in([graph.outputs, *((node.args, node.kwargs) for node in graph.nodes)])
     for item in (*graph.inputs, *graph.nodes):
-        found.update(*map(names_of, numbers_in(item.meta)))
+        found |= names_in(item.meta)
     return tuple(sorted(found, key=lambda name: (name[0], int(name[1:]))))
 
 
 def simplified(graph: Graph, simplify: Callable[[Expr], Expr]) -> Graph:
-    """Return the graph with every expression replaced by `simplify` of it; a constant becomes an int."""
+    """Return the graph with every expression replaced by `simplify` of it; a constant becomes an int.
+
+    What defines symbols stays as it is, and so do the conditions that are checked.
+    """
+    made = mapped(graph, simplify)
+    inputs = [
+        new if isinstance(old.meta, TensorMeta) else old
+        for old, new in zip(graph.inputs, made.inputs, strict=True)
+    ]
+    known = {name for item in inputs for name in names_in(item.meta)}
+    nodes: list[Node] = []
+    for old, new in zip(graph.nodes, made.nodes, strict=True):
+        shown = names_in(old.meta)
+        kept = new if shown <= known else replace(new, meta=old.meta)
+        nodes.append(old if old.op.name == CHECK else kept)
+        known |= shown
+    return Graph(tuple(inputs), tuple(nodes), made.outputs)
+
+
+def mapped(graph: Graph, function: Callable[[Expr], Expr]) -> Graph:
+    """Return the graph with every expression replaced by `function` of it; a constant becomes an int."""
 
     def number(e: Number) -> Arg:
         if not isinstance(e, Expr):
-            return replaced(e, {s: simplify(s) for s in symbols_of(e)})
-        now = simplify(e)
+            return replaced(e, {s: function(s) for s in symbols_of(e)})
+        now = function(e)
         return now.value if now.is_const else now
 
     def simpler(arg: Arg) -> Arg:
         return map_arg(lambda var: var, arg, number)
 
-    inputs = tuple(replace(item, meta=_meta(item.meta, simplify)) for item in graph.inputs)
+    inputs = tuple(replace(item, meta=_meta(item.meta, function)) for item in graph.inputs)
     nodes = tuple(
         replace(
             node,
-            meta=_meta(node.meta, simplify),
+            meta=_meta(node.meta, function),
             args=cast("tuple[Arg, ...]", simpler(node.args)),
             kwargs=cast("dict[str, Arg]", simpler(dict(node.kwargs))),
         )

@@ -394,6 +394,40 @@ PROGRAMS: dict[str, tuple[Program, Make]] = {
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_graph_gives_what_eager_gives_at_every_size(name: str) -> None:
-    # SYM08
+    # DYN12 SYM19
     program, make = PROGRAMS[name]
     check(program, make, [size for size in SIZES if eager(program, make(size)) is not None])
+
+
+def sized_by_data(x: Tensor) -> Tensor:
+    count = (x > 0).sum().item()
+    return torch.arange(count, dtype=torch.float32) * 2
+
+
+def checked_size(x: Tensor) -> Tensor:
+    count = (x > 0).sum().item()
+    torch._check(count <= 16)
+    return POSITIONS[:count] + count
+
+
+DATA: dict[str, tuple[Program, Make]] = {
+    "nonzero": (torch.nonzero, rows),
+    "where_positions": (lambda x: torch.where(x > 0), rows),
+    "masked_select": (lambda x: x.masked_select(x > 0) * 2, rows),
+    "mask_index": (lambda x: x[x > 0].sum(), rows),
+    "mask_rows": (lambda x: x[x[:, 0] > 0] @ torch.ones(4), rows),
+    "unique": (lambda i: i.unique() + 1, tokens),
+    "item_float": (lambda x: x * x.sum().item(), rows),
+    "item_int": (lambda i: i * i.sum().item() + i.numel(), tokens),
+    "item_size": (sized_by_data, rows),
+    "item_returned": (lambda x: ((x > 0).sum().item(), x.sum().item()), rows),
+    "repeat_interleave": (lambda i: TABLE[0].repeat_interleave(i[0].sum() + torch.arange(8)), tokens),
+    "checked_size": (checked_size, lambda n: [torch.randn(n % 5, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_sizes_and_numbers_that_are_data_are_those_of_the_run(name: str) -> None:
+    # DYN14 UNB01
+    program, make = DATA[name]
+    check(program, make)
