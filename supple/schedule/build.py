@@ -13,7 +13,7 @@ from typing import Final
 from supple.expr import Expr, Symbol, as_expr, const, free_symbols, symbol
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Axis, Compute, IndexValue, Load, Loop, Reduce, Scalar, Statement, Store
-from supple.schedule.coordinates import ranges_of
+from supple.schedule.coordinates import estimate, ranges_of
 from supple.schedule.define import Definition, number
 from supple.schedule.deps import Index, at
 from supple.schedule.fold import folded
@@ -407,13 +407,11 @@ def _planned(builder: Builder, scratch_bytes: int) -> list[Scratch]:
     for axis in reversed(builder.kernel.loops):
         position = position + axis.symbol * points
         points = points * axis.extent
-    if not points.is_const:
-        return []
     planned: list[Scratch] = []
     left = scratch_bytes
     for key in builder.repeated:
         dtype = builder.definitions[key[0]].meta.dtype
-        needed = points.value * dtype.size
+        needed = estimate(points) * dtype.size
         if needed <= left:
             planned.append(Scratch(f"scratch{len(planned)}", key, position, dtype))
             left -= needed

@@ -11,7 +11,9 @@ from supple.expr import Expr, Symbol, const, product
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Node
 from supple.ir.loops.nodes import Axis, Load, Scalar
+from supple.ir.loops.numbers import greatest, least
 from supple.ir.meta import TensorMeta, contiguous
+from supple.schedule.coordinates import estimate
 from supple.schedule.define import Body, Definition, coordinate, coordinates, number
 from supple.schedule.deps import at
 from supple.schedule.lower import Lowering, NotLowered, lowerings
@@ -58,12 +60,17 @@ class Reduction:
     def chunks(self) -> int | None:
         """Into how many chunks to divide a long reduction with few results; None when it is short enough."""
         count, results = product([axis.extent for axis in self.inner]), product(self.sizes)
-        if not count.is_const or not results.is_const:
-            return None
         longest, most = (LONG_COLUMN, WIDE_COLUMN) if self.is_outer else (LONG_ROW, FEW_ROWS)
-        if count.value < longest or results.value > most:
+        if estimate(count) < longest or estimate(results) > most:
             return None
+        if not count.is_const:
+            return CHUNKS[0] if estimate(self.longest.extent) >= CHUNKS[0] else None
         return next((n for n in CHUNKS if count.value % n == 0), None)
+
+    @property
+    def longest(self) -> Axis:
+        """The inner axis with the most points."""
+        return max(self.inner, key=lambda axis: estimate(axis.extent))
 
 
 def position_symbol(position: Expr) -> Symbol:
@@ -84,7 +91,10 @@ def _accumulate(state: Lowering, node: Node, reduction: Reduction, op: str, dtyp
     meta = contiguous(reduction.sizes, dtype)
     chunks = reduction.chunks
     if chunks is not None:
-        return _in_two_stages(state, node, reduction, op, contiguous((chunks, *reduction.sizes), dtype))
+        partial = contiguous((chunks, *reduction.sizes), dtype)
+        is_fixed = all(axis.extent.is_const for axis in reduction.inner)
+        state.define((_equal_chunks if is_fixed else _chunks)(state, node, reduction, op, partial))
+        return _of_chunks(state, node, op, partial)
     body = Body(meta, reduction.inner)
     x: Scalar = body.load(str(node.args[0]), operand.dtype, reduction.index)
     x = body.named(body.cast(x, operand.dtype.compute), dtype)
@@ -93,11 +103,8 @@ def _accumulate(state: Lowering, node: Node, reduction: Reduction, op: str, dtyp
     return name
 
 
-def _in_two_stages(state: Lowering, node: Node, reduction: Reduction, op: str, meta: TensorMeta) -> str:
-    """Define a long reduction as one over chunks, which run in parallel, and one over their results.
-
-    `meta` is of the chunks' results: their number is the first size.
-    """
+def _equal_chunks(state: Lowering, node: Node, reduction: Reduction, op: str, meta: TensorMeta) -> Definition:
+    """Return `<node>.part`, the reductions of as many chunks as the first size of `meta` says."""
     operand = state.tensor(node.args[0])
     sizes = [axis.extent for axis in reduction.inner]
     count, chunks = product(sizes).value, meta.sizes[0].value
@@ -111,13 +118,45 @@ def _in_two_stages(state: Lowering, node: Node, reduction: Reduction, op: str, m
     )
     rows = [Axis(axis, size) for axis, size in zip(part.axes, meta.sizes, strict=True)]
     domain = (rows[0], step, *rows[1:]) if reduction.is_outer else (*rows, step)
-    partial = f"{node.name}.part"
     x = part.named(x, meta.dtype)
-    state.define(part.definition(partial, meta, x, reduce=op, domain=domain))
+    return part.definition(f"{node.name}.part", meta, x, reduce=op, domain=domain)
+
+
+def _chunks(state: Lowering, node: Node, reduction: Reduction, op: str, meta: TensorMeta) -> Definition:
+    """Return what `_equal_chunks` does of the longest axis: the last chunks are shorter, or empty."""
+    operand, along = state.tensor(node.args[0]), reduction.longest
+    length = (along.extent + meta.sizes[0] - 1) // meta.sizes[0]
+    step = Axis(coordinate("j", operand.rank, length), length)
+    part = Body(meta, [step if axis is along else axis for axis in reduction.inner])
+    position = part.axes[0] * length + step.symbol
+    place: dict[Symbol, Expr] = dict(zip(coordinates(reduction.sizes), part.axes[1:], strict=True))
+    place[along.symbol] = position
+    scalar = part.index(position)
+    end = part.cast(part.index(along.extent), part.dtypes[scalar])
+    index, mask = at(reduction.index, place), part.compute("lt", DType.BOOL, scalar, end)
+    x: Scalar = part.load(str(node.args[0]), operand.dtype, index, mask, _neutral(op, operand.dtype))
+    x = part.named(part.cast(x, operand.dtype.compute), meta.dtype)
+    axes = [
+        step
+        if axis.symbol is along.symbol
+        else Axis(position_symbol(place.get(axis.symbol, axis.symbol)), axis.extent)
+        for axis in reduction.domain
+    ]
+    domain = (Axis(part.axes[0], meta.sizes[0]), *axes)
+    return part.definition(f"{node.name}.part", meta, x, reduce=op, domain=domain)
+
+
+def _neutral(op: str, dtype: DType) -> float:
+    """Return the number that changes no result of a reduction."""
+    return {"max": least, "min": greatest}[op](dtype) if op in ("max", "min") else _NEUTRAL[op]
+
+
+def _of_chunks(state: Lowering, node: Node, op: str, meta: TensorMeta) -> str:
+    """Define `<node>.acc`: the reduction of the chunks' results, of metadata `meta`; return its name."""
     chunk = Axis(coordinate("j", 0, meta.sizes[0]), meta.sizes[0])
-    whole = contiguous(reduction.sizes, meta.dtype)
+    whole = contiguous(meta.sizes[1:], meta.dtype)
     body = Body(whole, (chunk,))
-    result = body.load(partial, meta.dtype, (chunk.symbol, *body.axes))
+    result = body.load(f"{node.name}.part", meta.dtype, (chunk.symbol, *body.axes))
     rows = [Axis(axis, size) for axis, size in zip(body.axes, whole.sizes, strict=True)]
     name = f"{node.name}.acc"
     state.define(body.definition(name, whole, result, reduce=op, domain=(chunk, *rows)))

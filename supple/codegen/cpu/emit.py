@@ -5,14 +5,14 @@ its work. Units are independent of each other; the launcher hands them to thread
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from supple.codegen.cpu import vector
-from supple.codegen.cpu.block import Block, CodegenError
+from supple.codegen.cpu.block import Block
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.index import Index
-from supple.codegen.cpu.memory import SLOT_LINE
+from supple.codegen.cpu.memory import SLOT_LINE, scratch
 from supple.codegen.cpu.registers import Reg, constant, stored
 from supple.codegen.cpu.target import Features
 from supple.expr import Expr, const, product
@@ -147,38 +147,54 @@ def _sizes(code: Code, nest: Nest) -> dict[str, Reg]:
 def _write_kernel(code: Code, nest: Nest, target: Target, features: Features, form: Shape) -> None:
     """Write the kernel's body: units %begin to %end of the work."""
     code.line(SLOT_LINE)
-    block = Block(code, features, _addresses(code, nest, target), _sizes(code, nest))
+    sizes = _sizes(code, nest)
+    buffers: dict[str, tuple[Buffer, Reg]] = {}
+    for number, buffer in enumerate(_passed(nest)):
+        name = _parameter(code, number, "ptr")
+        buffers[buffer.name] = buffer, Reg(name, stored(buffer.dtype), is_address=True)
+    with scratch(code, nest, target, sizes) as reserved:
+        _write_units(Block(code, features, {**buffers, **reserved}, sizes), nest, form)
+
+
+def _write_units(block: Block, nest: Nest, form: Shape) -> None:
+    code = block.code
     begin, end = Reg("%begin", DType.I64), Reg("%end", DType.I64)
     work = Loop(form.inner, nest.body)
     if form.is_line:
         vector.write_axis(vector.run_of(work, (), block), block, (begin, end), ())
         return
-    with code.repeat(begin, end, 1) as loop:
-        inside = block.inside(_coordinates(block, form.parallel, loop.index), None)
+    count = _counting(form.parallel)
+    first = tuple(_coordinates(block, form.parallel, begin).values()) if count else ()
+    with code.repeat(begin, end, 1, first) as loop:
+        if count:
+            names = [axis.symbol.name for axis in form.parallel]
+            places = dict(zip(names, loop.carried, strict=True))
+            loop.next = _following(block, form.parallel, loop.carried)
+        else:
+            places = _coordinates(block, form.parallel, loop.index)
+        inside = block.inside(places, None)
         if form.inner:
             vector.write_loop(inside, work)
         else:
             vector.write(inside, nest.body)
 
 
-def _addresses(code: Code, nest: Nest, target: Target) -> dict[str, tuple[Buffer, Reg]]:
-    """Return each buffer with its address: a parameter, or scratch on the stack."""
-    found: dict[str, tuple[Buffer, Reg]] = {}
-    for number, buffer in enumerate(_passed(nest)):
-        name = _parameter(code, number, "ptr")
-        found[buffer.name] = buffer, Reg(name, stored(buffer.dtype), is_address=True)
-    reserved = 0
-    for buffer in nest.buffers:
-        if buffer.access is Access.SCRATCH:
-            length = buffer.size.value if buffer.size.is_const else None
-            reserved += (length or 0) * buffer.dtype.size
-            if length is None or reserved > target.scratch_bytes:
-                msg = f"scratch {buffer.name} of {buffer.size} elements in {nest.name}: no room on the stack"
-                raise CodegenError(msg)
-            kept = Reg(code.fresh(), stored(buffer.dtype))
-            code.line(f"{kept.text} = alloca [{max(length, 1)} x {kept.type}], align 64")
-            found[buffer.name] = buffer, replace(kept, is_address=True)
-    return found
+def _counting(axes: tuple[Axis, ...]) -> bool:
+    """Tell whether coordinates are counted up from unit to unit: where a size divides, that is cheaper."""
+    return any(not axis.extent.is_const for axis in axes[1:])
+
+
+def _following(block: Block, axes: tuple[Axis, ...], places: Sequence[Reg]) -> tuple[Reg, ...]:
+    """Return the coordinates of the next unit: the last axis one further, the one before at its end."""
+    code = block.code
+    following: list[Reg] = []
+    step = constant(DType.I64, 1)
+    for axis, place in zip(reversed(axes), reversed(places), strict=True):
+        moved = code.op("add", place, step)
+        is_end = code.compare("icmp eq", moved, block.index(axis.extent))
+        following.append(code.select(is_end, constant(DType.I64, 0), moved))
+        step = code.convert("zext", is_end, DType.I64)
+    return tuple(reversed(following))
 
 
 def _coordinates(block: Block, axes: tuple[Axis, ...], unit: Reg) -> dict[str, Reg]:
@@ -187,10 +203,9 @@ def _coordinates(block: Block, axes: tuple[Axis, ...], unit: Reg) -> dict[str, R
     values: dict[str, Reg] = {}
     for axis in reversed(axes[1:]):
         extent = block.index(axis.extent)
-        text = f"udiv i64 {unit.text}, {extent.text}"
-        quotient = code.trapping(text, DType.I64, 1, (unit, extent))
+        quotient = code.trapping(f"udiv i64 {unit.text}, {extent.text}", DType.I64, 1, (unit, extent))
         values[axis.symbol.name] = code.op("sub", unit, code.op("mul", quotient, extent))
         unit = quotient
     if axes:
         values[axes[0].symbol.name] = unit
-    return values
+    return {axis.symbol.name: values[axis.symbol.name] for axis in axes}

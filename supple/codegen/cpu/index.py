@@ -94,10 +94,14 @@ def _(index: Index, e: Expr) -> Reg:
 def _divided(index: Index, e: Expr) -> tuple[Reg, Reg]:
     """Return quotient and remainder of `e.args`, rounded down."""
     code = index.code
-    numerator, divisor = index.together(*map(index, e.args))
-    least, positive = interval(e.args[0]).lo, interval(e.args[1]).lo
-    is_safe = e.args[1].is_const
-    if least is not None and least >= 0 and positive is not None and positive > 0:
+    least, low = interval(e.args[0]).lo, interval(e.args[1]).lo
+    is_natural, is_safe = low is not None and low >= 0, e.args[1].is_const
+    divisor = index(e.args[1])
+    if is_natural and not is_safe:
+        # Where a size is 0 nothing is read at the quotient; computing it must not trap.
+        divisor, is_safe = code.intrinsic("smax", divisor, constant(DType.I64, 1, divisor.lanes)), True
+    numerator, divisor = index.together(index(e.args[0]), divisor)
+    if least is not None and least >= 0 and is_natural:
         most = interval(e).hi, interval(e.args[0]).hi, interval(e.args[1]).hi
         if numerator.lanes > 1 and all(bound is not None and bound < 2**32 for bound in most):
             small = [code.convert("trunc", reg, DType.I32) for reg in (numerator, divisor)]

@@ -1,19 +1,73 @@
-"""Loads and stores: contiguous vectors, broadcasts, gathers and scatters, under masks.
+"""Loads and stores: contiguous vectors, broadcasts, gathers and scatters, under masks; scratch.
 
 A load whose address is the same in all lanes is a scalar. The memory of masked lanes is not touched.
 """
 
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
-from supple.codegen.cpu.block import Block, iota
+from supple.codegen.cpu.block import Block, CodegenError, iota
+from supple.codegen.cpu.code import Code
+from supple.codegen.cpu.index import Index
 from supple.codegen.cpu.registers import Reg, constant, mangled, stored, type_text
 from supple.expr import Expr
 from supple.ir.dtypes import DType
-from supple.ir.loops.nodes import Access, Buffer, Load, Store
+from supple.ir.loops.nodes import Access, Buffer, Load, Nest, Store
+from supple.ir.program import Target
 
 SLOT: Final = Reg("%slot", DType.U8, is_address=True)
 SLOT_LINE: Final = "%slot = alloca [16 x i8], align 16"
 """A place that is read where a scalar load is masked out."""
+
+
+@contextmanager
+def scratch(
+    code: Code, nest: Nest, target: Target, sizes: Mapping[str, Reg]
+) -> Generator[dict[str, tuple[Buffer, Reg]]]:
+    """Reserve the scratch buffers of a nest while the code that uses them is written.
+
+    They lie on the stack, up to `target.scratch_bytes` in all. One of symbolic size has a share of the stack,
+    and where that is too small at run time, memory of the heap.
+
+    Raises:
+        CodegenError: those of fixed size are too large.
+    """
+    wanted = [buffer for buffer in nest.buffers if buffer.access is Access.SCRATCH]
+    fixed = sum(buffer.size.value * buffer.dtype.size for buffer in wanted if buffer.size.is_const)
+    if fixed > target.scratch_bytes:
+        msg = f"{fixed} bytes of scratch in {nest.name}: no room on the stack"
+        raise CodegenError(msg)
+    share = (target.scratch_bytes - fixed) // max(sum(not buffer.size.is_const for buffer in wanted), 1)
+    reserved: dict[str, tuple[Buffer, Reg]] = {}
+    on_heap: list[tuple[Reg, Reg]] = []
+    for buffer in wanted:
+        kind = stored(buffer.dtype)
+        most = buffer.size.value if buffer.size.is_const else share // kind.size
+        place = Reg(code.fresh(), kind, is_address=True)
+        code.line(f"{place.text} = alloca [{max(most, 1)} x {type_text(kind)}], align 64")
+        if not buffer.size.is_const:
+            length = Index(code, sizes.__getitem__)(buffer.size)
+            is_large = code.compare("icmp sgt", length, constant(DType.I64, most))
+            place = _on_heap(code, is_large, place, length)
+            on_heap.append((is_large, place))
+        reserved[buffer.name] = buffer, place
+    yield reserved
+    for is_large, place in on_heap:
+        code.declare("free", "void", ["ptr"])
+        with code.guard(is_large, is_rare=True):
+            code.line(f"call void @free({place.typed})")
+
+
+def _on_heap(code: Code, is_large: Reg, place: Reg, length: Reg) -> Reg:
+    """Return the address of `length` elements of the heap where that `is_large`, else `place`."""
+    code.declare("malloc", "ptr", ["i64"])
+    size = code.op("mul", length, constant(DType.I64, place.dtype.size))
+    with code.guard(is_large, (place,), is_rare=True) as region:
+        made = code.here(f"call ptr @malloc({size.typed})", place.dtype)
+        region.next = (replace(made, is_address=True),)
+    return replace(region.results[0], is_address=True)
 
 
 def load(block: Block, statement: Load) -> Reg:
