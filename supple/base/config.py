@@ -32,9 +32,11 @@ class Settings:
         specialize_int, specialize_float: integers, floats are static unless `dynamic_sources` names them.
         specialize_zero_one: sizes 0 and 1 get graphs of their own. `backed_size_oblivious` is its opposite.
         recompile_limit: entries of a compiled object, where its options say nothing.
-        accumulated_recompile_limit: compilations of one code object.
+        accumulated_recompile_limit: entries of one code object in all compiled objects.
         error_on_recompile: a compilation after the first one raises.
         fail_on_recompile_limit_hit: the limit raises, in place of running eager.
+        error_on_graph_break: a graph break raises, as with `fullgraph=True`.
+        suppress_errors: where the compiler or a backend fails, the function runs eager.
         capture_scalar_outputs: `.item()` and its like are captured.
         capture_dynamic_output_shape_ops: `nonzero` and its like are captured.
         profile: the file that keeps what varied from one process to the next; "0" for none.
@@ -58,6 +60,8 @@ class Settings:
     accumulated_recompile_limit: int = 256
     error_on_recompile: bool = False
     fail_on_recompile_limit_hit: bool = False
+    error_on_graph_break: bool = False
+    suppress_errors: bool = True
     capture_scalar_outputs: bool = True
     capture_dynamic_output_shape_ops: bool = True
     profile: str = ""

@@ -138,10 +138,9 @@ class Versions:
             backend = "eager"
         if backend is not None:
             return self._with(backend).call_compiled(args, kwargs)
-        if stance.skip_guard_eval_unsafe:
-            entry = next((one for check, one in self._loose() if check(*args, **kwargs) is None), None)
-        else:
-            entry = self.find(args, kwargs)
+        entry = (
+            self._find_unsafely(args, kwargs) if stance.skip_guard_eval_unsafe else self.find(args, kwargs)
+        )
         return self.miss(args, kwargs, stance) if entry is None else entry.run(*args, **kwargs)
 
     def call_compiled(self, args: Arguments, kwargs: Named) -> object:
@@ -226,8 +225,8 @@ class Versions:
         for name, value in bound.items():
             _note(seen_for(self.function.__code__), local(name).name, value)
 
-    def _loose(self) -> list[tuple[Check, Entry]]:
-        """Return the entries with checks of those guards alone in which they differ."""
+    def _find_unsafely(self, args: Arguments, kwargs: Named) -> Entry | None:
+        """Return an entry by those guards alone in which the entries differ."""
         entries = self.entries.all
         if self._differing[0] is not entries:
             guards = {entry: {_value_key(guard): guard for guard in _guards(entry)} for entry in entries}
@@ -237,7 +236,12 @@ class Versions:
                 for entry, keyed in guards.items()
             ]
             self._differing = (entries, [(one.check, entry) for one, entry in made])
-        return self._differing[1]
+        try:
+            return next(
+                (entry for check, entry in self._differing[1] if check(*args, **kwargs) is None), None
+            )
+        except TypeError:
+            return None
 
     def _compile(self, call: Call) -> Entry:
         """Return a new entry for this call; one that runs the function itself where it cannot be compiled."""
@@ -259,7 +263,7 @@ class Versions:
             raise
         except Exception as error:  # the catch-all
             events.emit(events.CompileFinished(compile_id, (), f"{type(error).__name__}: {error}"))
-            if self._compiler.options.fullgraph:
+            if self._compiler.options.fullgraph or not self._compiler.options.config.suppress_errors:
                 raise
             made = self._after_failure(call, compile_id, error)
         else:
@@ -282,11 +286,14 @@ class Versions:
         return f"accumulated_recompile_limit ({total})" if is_full else ""
 
     def _widen(self, call: Call) -> bool:
-        """Let one more compilation take all that varied for dynamic; False where that cannot help."""
-        if self._is_widened or self._compiler.options.is_dynamic is False:
+        """Let one more compilation take all that varied for dynamic; False where that cannot help.
+
+        It can where the newest entry, made when nearly all was seen, still has a number.
+        """
+        newest = max(self._failed(call), key=lambda pair: int(_id(pair[0]).rpartition("/")[2]), default=None)
+        if self._is_widened or self._compiler.options.is_dynamic is False or newest is None:
             return False
-        failed = [(guard, failure("", guard, call.values)) for _, guard in self._failed(call)]
-        if not any(one.is_size and guard.kind is not Kind.SHAPE for guard, one in failed):
+        if newest[1].kind is Kind.SHAPE or not failure("", newest[1], call.values).is_size:
             return False
         self._is_widened = True
         seen_for(self.function.__code__).widen()
@@ -320,14 +327,16 @@ class Versions:
         described = f"{type(error).__name__}: {error}"
         self._fall_back(compile_id, Explained(FAILED, (place_of(self.function),), error=described, note=note))
         guards = argument_guards(call)
-        return Made(Entry(checked(call, guards).check, call.function, About(guards)), ())
+        about = About(guards, compile_id=compile_id)
+        return Made(Entry(checked(call, guards).check, call.function, about), ())
 
     def _fall_back(self, compile_id: str, reason: Explained) -> None:
         """Say once per place that the function runs eager; raise where the user wants whole graphs.
 
         An exception that leaves the program is no break: running the function raises it.
         """
-        if self._compiler.options.fullgraph and reason.reason is not ESCAPED:
+        options = self._compiler.options
+        if (options.fullgraph or options.config.error_on_graph_break) and reason.reason is not ESCAPED:
             raise reason
         events.emit(events.FellBack(compile_id, str(reason)))
         place = f"{reason.reason.code} {reason.stack[-1:]}"
@@ -375,8 +384,8 @@ def _note(seen: Seen, source: str, value: object) -> None:
         case int() | float():
             seen.note_number(source, value)
         case list() | tuple() | dict():
-            items = cast("dict[object, object]", value if isinstance(value, dict) else dict(enumerate(value)))
-            for key, part in items.items():
+            parts = cast("dict[object, object] | list[object]", value)
+            for key, part in parts.items() if isinstance(parts, dict) else enumerate(parts):
                 _note(seen, f"{source}[{key!r}]", part)
         case _:
             pass

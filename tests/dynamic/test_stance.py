@@ -227,3 +227,23 @@ def test_methods_and_modules_obey_too() -> None:  # X-CTL01
     with supple.set_stance("force_eager"), assert_compiles(0):
         module(torch.ones(2, 3))
         method(torch.ones(2, 3))
+
+
+def test_breaks_and_failures_may_be_errors() -> None:  # X-CTL05, X-CTL09
+    def broken(gm: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
+        raise ZeroDivisionError
+
+    def breaks(x: torch.Tensor) -> torch.Tensor:
+        supple.graph_break()
+        return x + 1
+
+    x = torch.ones(2)
+    with (
+        supple.config.patch(error_on_graph_break=True),
+        pytest.raises(supple.errors.Unsupported, match="B118"),
+    ):
+        supple.compile(breaks, backend="eager")(x)
+    with supple.config.patch(suppress_errors=False), pytest.raises(ZeroDivisionError):
+        supple.compile(scaled, backend=broken)(x)
+    assert torch.equal(supple.compile(breaks, backend="eager")(x), x + 1)
+    assert torch.equal(supple.compile(scaled, backend=broken)(x), scaled(x))
