@@ -172,7 +172,7 @@ def _(step: Step) -> str:
 _HEAD: Final = re.compile(r"host\((?P<inputs>.*)\):")
 _BIND: Final = re.compile(r"(?P<number>\w+) = (number|size (?P<dim>\d+) of) (?P<value>\w+)")
 _META: Final = re.compile(
-    r"(?P<dtype>\w+)\[(?P<sizes>[^()]*)\]\((?P<strides>.*?)\)( on (?P<device>\S+))?( at (?P<offset>.+))?"
+    r"(?P<dtype>\w+)\[(?P<sizes>.*?)\]\((?P<strides>.*?)\)( on (?P<device>\S+))?( at (?P<offset>.+))?"
 )
 _ALLOC: Final = re.compile(r"(?P<name>\w+) = alloc (?P<meta>.+)")
 _VIEW: Final = re.compile(r"(?P<name>\w+) = view (?P<base>\w+) (?P<meta>.+)")

@@ -93,7 +93,8 @@ class Sketch:
 
     def arguments(self, numbers: Sequence[float], make: Callable[..., torch.Tensor]) -> list[object]:
         """Inputs for the values of the numbers."""
-        names = {item.name: int(value) for item, value in zip(self.numbers, numbers, strict=True)}
+        pairs = zip(self.numbers, numbers, strict=True)
+        names = {item.name: value for item, value in pairs if isinstance(value, int)}
         return [*numbers, *(tensor_of(item.meta, names, make) for item in self.tensors)]
 
 

@@ -137,3 +137,16 @@ def test_one_kernel_serves_every_size(
     for nest in made.nests:
         assert "//" not in text(nest)
         assert "%" not in text(nest)
+
+
+@pytest.mark.parametrize("start", [0, 2, "n", "-n", "half", -3])
+def test_slices_with_symbolic_ends_stay_coordinates(start: object) -> None:  # SYM08
+    s = Sketch()
+    m, n = s.size(20), s.size(4, minimum=1)
+    begins = {"n": n, "-n": -n, "half": n // 2}
+    begin = begins.get(str(start), start)
+    x = s.input(m, 6)
+    whole = s("abs.default", x)
+    piece = s("slice.Tensor", whole, 0, begin, m, 2)
+    sizes = [(20, 1), (5, 3), (4, 2), (70, 64), (17, 17), (3, 5), (0, 2)]
+    checked(s, s("add.Tensor", piece, 1), s("select.int", x, 1, 3), at=sizes, kernels=1)
