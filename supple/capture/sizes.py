@@ -52,6 +52,7 @@ class Sizes:
         self._options = options
         self._seen = seen
         self._layouts: list[Guard] = []
+        self._values: dict[str, int] = {}
 
     def tensor(self, tensor: torch.Tensor, source: Source) -> tuple[TensorMeta, TensorExpectation]:
         """Return a tensor's metadata, dynamic sizes as symbols, and what its guard compares."""
@@ -87,6 +88,7 @@ class Sizes:
         hint = None if decision.mode is Mode.UNBACKED else size
         symbol = self.env.create(place.name, hint, minimum=lowest, maximum=highest, why=decision.why)
         self.sources[symbol.name] = place
+        self._values[symbol.name] = size
         if lowest > 0 or highest is not None:
             self._layouts += self._bounds(symbol, place, lowest, highest)
         if decision.is_strict:
@@ -129,9 +131,12 @@ class Sizes:
         return tuple(made[dim] for dim in range(len(strides)))
 
     def _guard_stride(self, place: Source, expected: Expr, size: Expr) -> None:
-        """Add a guard that a stride is what the sizes say, unless the dimension has no second element."""
+        """Add a guard that a stride is what the sizes say, unless the dimension has no second element.
+
+        In a tensor without elements, whose strides may be products with 0, it is of no account.
+        """
         stride = Symbol("stride", None, None)
-        condition = either(less_equal(size, 1), equal(stride, expected))
+        condition = either(less_equal(size, 1), equal(stride, expected), equal(expected, 0))
         names = {s.name: self.sources[s.name] for s in free_symbols(condition) - {stride}}
         self._layouts.append(_shape_guard(condition, {"stride": place, **names}, None))
 
@@ -150,10 +155,11 @@ class Sizes:
             real = self.env.create_float(source.name, value, decision.why)
             self.sources[str(real.args[0])] = source
             return SymFloat(SymNode(real, self.env, float))
-        symbol = self.env.create(
-            source.name, value, minimum=decision.minimum, maximum=decision.maximum, why=decision.why
-        )
+        hint = None if decision.mode is Mode.UNBACKED else value
+        low, high = decision.minimum, decision.maximum
+        symbol = self.env.create(source.name, hint, minimum=low, maximum=high, why=decision.why)
         self.sources[symbol.name] = source
+        self._values[symbol.name] = value
         return SymInt(SymNode(symbol, self.env, int))
 
     def meta(self, name: str) -> Expr | Real:
@@ -166,8 +172,7 @@ class Sizes:
         known = self.env.symbols.get(name)
         if known is None:
             return self.env.floats[name]
-        assert known.hint is not None, f"{name} has no value before the run"
-        return known.hint
+        return self._values[name] if known.hint is None else known.hint
 
     def guards(self) -> tuple[Guard, ...]:
         """Return the guards on symbols."""

@@ -13,9 +13,9 @@ from typing import ParamSpec, TypeVar, cast
 
 import torch
 
-from supple.expr import Const, Expr, const, equal, less, product
+from supple.expr import Const, Expr, const, equal, less, negate, product
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, ZERO, decide, generally, is_known
+from supple.shapes.decide import ONE, ZERO, current, decide, generally, is_known
 
 Exprs = tuple[Expr, ...]
 
@@ -174,11 +174,16 @@ def _compare_strides(sizes: Exprs, strides: Exprs, first: int, second: int) -> i
     if left is ZERO or right is ZERO:
         return 0
     if left is not right and not generally_equal(left, right):
-        is_inside = generally_less(left, right) or (
-            not generally_less(right, left) and decide(less(left, right))
-        )
-        return -1 if is_inside else 1
+        return -1 if _is_inside(left, right) else 1
     return 1 if generally_less(sizes[second], sizes[first]) else 0
+
+
+def _is_inside(left: Expr, right: Expr) -> bool:
+    """Tell whether one stride is less than another; guarded where that is open for general sizes."""
+    if generally_less(left, right) or generally_less(right, left):
+        return generally_less(left, right)
+    condition = current(less(left, right))
+    return generally(condition) or (not generally(negate(condition)) and decide(condition))
 
 
 def preserved_strides(sizes: Exprs, strides: Exprs) -> Exprs:

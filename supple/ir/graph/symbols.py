@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from string import digits
 from typing import Final, cast
 
 from supple.expr import Expr
@@ -19,11 +20,11 @@ def names_in(meta: Meta) -> set[str]:
 
 
 def numbers_of(graph: Graph) -> tuple[str, ...]:
-    """Return the names of the symbols and float inputs that a graph mentions, in order: f0, s0, s1, ..."""
+    """Return the names of the symbols and floats of a graph, in order: f0, s0, s1, ..., u0, uf0."""
     found = symbols_in([graph.outputs, *((node.args, node.kwargs) for node in graph.nodes)])
     for item in (*graph.inputs, *graph.nodes):
         found |= names_in(item.meta)
-    return tuple(sorted(found, key=lambda name: (name[0], int(name[1:]))))
+    return tuple(sorted(found, key=lambda name: (name.rstrip(digits), len(name), name)))
 
 
 def simplified(graph: Graph, simplify: Callable[[Expr], Expr]) -> Graph:
