@@ -13,6 +13,7 @@ from supple.expr import as_expr
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
+from supple.shapes.symnode import Symbolic
 from supple.torch_private import OpOverload, is_composite, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
@@ -29,13 +30,16 @@ def run(
 
     Raises:
         DataDependent: the result or its shape depends on data.
-        NoShapeRule: there is no meta kernel, or it changes the metadata of an argument.
+        NoShapeRule: there is no meta kernel, it changes the metadata of an argument, or sizes are symbolic.
     """
     if torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
         raise DataDependent(str(func))
     if is_composite(func):
         with mode():
             return func.decompose(*args, **kwargs)
+    if _is_symbolic([*args, *kwargs.values()]):
+        why = "there is no rule for symbolic sizes"
+        raise NoShapeRule(str(func), why)
     twins = _Twins(make, _device_of(args, kwargs))
     named = {name: twins.of(arg) for name, arg in kwargs.items()}
     if any(argument.name == "device" for argument in schema_of(func).arguments):
@@ -87,6 +91,15 @@ class _Twins:
         if isinstance(value, tuple):
             return tuple(self.fake(item) for item in cast("tuple[object, ...]", value))
         return value
+
+
+def _is_symbolic(arg: object) -> bool:
+    """Tell whether an argument is, or has, a number that is not known."""
+    if isinstance(arg, torch.Tensor):
+        return any(isinstance(size, torch.SymInt) for size in (*arg.shape, *arg.stride()))
+    if isinstance(arg, list | tuple):
+        return any(map(_is_symbolic, cast("Sequence[object]", arg)))
+    return isinstance(arg, Symbolic)
 
 
 def _described(tensor: torch.Tensor, device: str) -> TensorMeta:

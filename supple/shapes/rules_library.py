@@ -125,7 +125,7 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
             places.append((size - 1) * steps[dim] - 2 * pads[dim] + reach + extras[dim] + 1)
         else:
             places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
-        if not requires(less(ZERO, places[-1])):
+        if not (requires(less(ZERO, places[-1])) and requires(less(ZERO, size))):
             msg = (
                 f"Calculated padded input size per channel: ({size + 2 * pads[dim]}). Kernel size: "
                 f"({reach + 1}). Kernel size can't be greater than actual input size"
@@ -246,13 +246,24 @@ def _require_image(tensor: TensorMeta, error: type[Exception]) -> None:
         raise error(msg)
 
 
-def _windows(tensor: TensorMeta, height: Expr, width: Expr) -> TensorMeta:
-    if not all(requires(less(ZERO, size)) for size in (height, width)):
-        msg = f"Calculated output size: ({height}x{width}). Output size is too small"
+def _windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
+    """Return one element per place; no dimension from `first` on (in a batch, of an image) may be empty."""
+    if not all(requires(less(ZERO, size)) for size in places):
+        msg = f"Calculated output size: ({'x'.join(map(str, places))}). Output size is too small"
         raise RuntimeError(msg)
-    sizes = (*tensor.sizes[:-2], height, width)
-    last = is_channels_last_like(tensor.sizes, tensor.strides)
-    return fresh(sizes, tensor.dtype, tensor, channels_last_strides(sizes) if last else None)
+    first = first if tensor.rank == len(places) + 1 else 1
+    if not all(requires(less(ZERO, size)) for size in tensor.sizes[first:]):
+        msg = (
+            f"Expected input to have non-zero size for non-batch dimensions, but got {printed(tensor.sizes)}"
+        )
+        raise RuntimeError(msg)
+    return resized(tensor, (*tensor.sizes[: -len(places)], *places))
+
+
+def resized(image: TensorMeta, sizes: Sequence[Size]) -> TensorMeta:
+    """Return a fresh tensor of other sizes; channels-last stays so."""
+    last = is_channels_last_like(image.sizes, image.strides)
+    return fresh(sizes, image.dtype, image, channels_last_strides(exprs(sizes)) if last else None)
 
 
 @shape_rules.on(*aten("_adaptive_avg_pool2d"))
@@ -260,8 +271,7 @@ def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     """Means of as many windows as asked for."""
     _require_image(self, RuntimeError)
     require_float("adaptive_avg_pool2d", self.dtype)
-    height, width = (as_expr(size) for size in output_size)
-    return _windows(self, height, width)
+    return _windows(self, *exprs(output_size), first=1)
 
 
 @shape_rules.on(*aten("_scaled_dot_product_flash_attention_for_cpu"))

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.layout import channels_last_strides, is_channels_last
-from supple.shapes.rules import Size, aten, fresh, shape_rules
+from supple.ir.meta import TensorMeta
+from supple.shapes.rules import Size, aten, shape_rules
+from supple.shapes.rules_library import resized
 
 RESAMPLING = (
     "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "
@@ -16,16 +16,10 @@ RESAMPLING = (
 @shape_rules.on(*aten(*RESAMPLING))
 def _(self: TensorMeta, output_size: Sequence[Size], *_options: object) -> TensorMeta:
     """The given sizes after batch and channels; channels-last stays so."""
-    made = fresh([*self.sizes[:2], *output_size], self.dtype, self)
-    if is_channels_last(self.sizes, self.strides) and self.strides != contiguous_strides(self.sizes):
-        return fresh(made.sizes, self.dtype, self, channels_last_strides(made.sizes))
-    return made
+    return resized(self, [*self.sizes[:2], *output_size])
 
 
 @shape_rules.on(*aten("_adaptive_avg_pool3d"))
 def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     """The given sizes in place of the last ones."""
-    made = fresh([*self.sizes[: self.rank - len(output_size)], *output_size], self.dtype, self)
-    if is_channels_last(self.sizes, self.strides) and self.strides != contiguous_strides(self.sizes):
-        return fresh(made.sizes, self.dtype, self, channels_last_strides(made.sizes))
-    return made
+    return resized(self, [*self.sizes[: self.rank - len(output_size)], *output_size])

@@ -5,7 +5,7 @@ from typing import Final
 
 import torch
 
-from supple.expr import Expr, as_expr, equal, less, less_equal, maximum, minimum, negate, not_equal
+from supple.expr import Expr, as_expr, equal, less, less_equal, maximum, minimum, negate, not_equal, simplify
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import (
@@ -54,7 +54,7 @@ def _(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     return view_of(self, wanted, strides)
 
 
-def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]:
+def inferred_sizes(self: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]:
     """Return the sizes of a view with -1 replaced.
 
     Raises:
@@ -62,27 +62,44 @@ def inferred_sizes(tensor: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]
     """
     wanted = exprs(size)
     holes = [dim for dim, item in enumerate(wanted) if is_open(item)]
-    total = numel(tensor.sizes)
+    total = numel(self.sizes)
     if len(holes) > 1:
         msg = "only one dimension can be inferred"
         raise RuntimeError(msg)
-    rest = numel([item for dim, item in enumerate(wanted) if dim not in holes])
-    if holes and not requires(not_equal(rest, ZERO)):
+    given = [item for dim, item in enumerate(wanted) if dim not in holes]
+    if holes and not requires(not_equal(numel(given), ZERO)):
         msg = (
             f"cannot reshape tensor of 0 elements into shape {printed(wanted)} because the "
             "unspecified dimension "
             "size -1 can be any value and is ambiguous"
         )
         raise RuntimeError(msg)
-    if holes:
-        sizes = list(wanted)
-        sizes[holes[0]] = current(total // rest)
-        wanted = tuple(sizes)
-        rest = numel(wanted)
-    if not must_equal(rest, total):
+    whole, part = _cancelled(self.sizes, given)
+    if not (requires(equal(whole % part, ZERO)) if holes else _are_equal(whole, part, total, numel(given))):
         msg = f"shape '{printed(exprs(size))}' is invalid for input of size {total}"
         raise RuntimeError(msg)
-    return wanted
+    sizes = list(wanted)
+    if holes:
+        sizes[holes[0]] = current(whole // part)
+    return tuple(sizes)
+
+
+def _cancelled(sizes: Sequence[Expr], given: Sequence[Expr]) -> tuple[Expr, Expr]:
+    """Return the products of both without the sizes that they share."""
+    left, right = list(sizes), list(given)
+    for size in given:
+        if size in left:
+            left.remove(size)
+            right.remove(size)
+    return numel(left), numel(right)
+
+
+def _are_equal(whole: Expr, part: Expr, total: Expr, wanted: Expr) -> bool:
+    """Tell whether numbers of elements agree: asked without common factors, where those agree as well."""
+    condition = equal(simplify(whole - part), ZERO)
+    if not condition.is_const and is_backed(condition) and hint(condition):
+        return decide(condition)
+    return whole is part or must_equal(wanted, total)
 
 
 def is_open(size: Expr) -> bool:
