@@ -21,6 +21,7 @@ from supple.capture.guards.explain import why
 from supple.capture.guards.hold import watched, weakened
 from supple.capture.guards.kinds import Guard, Kind, TensorExpectation
 from supple.capture.guards.tree import text as tree_text
+from supple.capture.resume import Continuations
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
 from supple.ir.graph.text import text as graph_text
@@ -86,7 +87,7 @@ def place_of(function: types.FunctionType) -> Where:
     return Where(code.co_filename, code.co_firstlineno, code.co_qualname)
 
 
-def compile_call(call: Call, compiler: Compiler, compile_id: str) -> Made:
+def compile_call(call: Call, compiler: Compiler, compile_id: str, continuations: Continuations) -> Made:
     """Capture a call and return its entry; where capture gives up, one that runs the function itself.
 
     Raises:
@@ -105,7 +106,7 @@ def compile_call(call: Call, compiler: Compiler, compile_id: str) -> Made:
         finally:
             backend_seconds[0] += time.perf_counter() - begun
 
-    captured = capture(call.function, call.args, call.kwargs, compile_graph, compiler.options)
+    captured = capture(call.function, call.args, call.kwargs, compile_graph, compiler.options, continuations)
     captured_at = time.perf_counter()
     made = entry_of(call, captured, compile_id)
     ended = time.perf_counter()
@@ -123,8 +124,9 @@ def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
     weak, kept = watched(guards, call.values)
     if events.listening():
         events.emit(events.GuardsInstalled(compile_id, tree_text(guards), made.text, len(guards)))
-    if captured.reason is not None:
-        events.emit(_broken(compile_id, captured.reason))
+    broken = captured.reason or captured.broken
+    if broken is not None:
+        events.emit(_broken(compile_id, broken))
     run = captured.run or call.function
     return Made(Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason)
 

@@ -44,6 +44,7 @@ from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.guards.state import State, StatePart
 from supple.capture.library import marks as marks_rules
+from supple.capture.resume import Continuations
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
 from supple.shapes.profile import Seen, seen_for
@@ -101,6 +102,7 @@ class Versions:
         self.defaults = function.__defaults__
         self.kwdefaults = function.__kwdefaults__
         self._compiler = compiler
+        self._continuations = Continuations(lambda going_on: compile_function(going_on, compiler))
         self._number = next(_NUMBERS)
         self._compilations = 0
         self._is_exhausted = False
@@ -257,7 +259,7 @@ class Versions:
         where = place_of(self.function)
         events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed))
         try:
-            made = compile_call(call, self._compiler, compile_id)
+            made = compile_call(call, self._compiler, compile_id, self._continuations)
         except UserError:
             events.emit(events.CompileFinished(compile_id, (), "refused"))
             raise

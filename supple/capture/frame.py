@@ -3,7 +3,8 @@
 import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final, cast
 
 import torch
 
@@ -14,15 +15,27 @@ from supple.capture.effects import replay
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
-from supple.capture.guards.state import SOURCE, state_now
+from supple.capture.guards.state import SOURCE, State, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
-from supple.capture.interp.engine import Engine
-from supple.capture.interp.frame import Frame
+from supple.capture.interp.engine import Engine, Stopped
+from supple.capture.interp.frame import NULL, Frame
 from supple.capture.rebuild import Builder, parts_of
 from supple.capture.residual import Writer, call_graph
+from supple.capture.resume import (
+    CELLS,
+    CONTINUES,
+    ENTERS,
+    Continuations,
+    HandOver,
+    Point,
+    cell_names,
+    live_names,
+    step,
+)
 from supple.capture.source import Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
-from supple.capture.values.function import FunctionValue, wrap_function
+from supple.capture.values.function import CellValue, FunctionValue, wrap_function
+from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.shapes.checks import checked
@@ -37,6 +50,10 @@ OPCODE_RULES = (arithmetic, build, calls, excepts, jumps, names)
 CompileGraph = Callable[[Graph, Sequence[object]], Callable[..., tuple[object, ...]]]
 
 
+ATTEMPTS: Final = 4
+"""How many frames, from the innermost outwards, are tried to be left to Python at a break."""
+
+
 @dataclass(frozen=True, slots=True)
 class Captured:
     """What capture of one call gave.
@@ -46,12 +63,14 @@ class Captured:
         run: residual code, a function with the captured function's parameters; None when the call runs eager.
         reason: why it runs eager.
         graph: what was captured; None without tensor operations.
+        broken: why `run` hands over to continuations.
     """
 
     guards: tuple[Guard, ...]
     run: Callable[..., object] | None
     reason: Unsupported | None
     graph: Graph | None
+    broken: Unsupported | None = None
 
 
 def capture(
@@ -60,37 +79,77 @@ def capture(
     kwargs: Mapping[str, object],
     compile_graph: CompileGraph,
     options: Options,
+    continuations: Continuations | None = None,
 ) -> Captured:
     """Interpret one call of `function` on symbolic values and compile what it does with tensors.
 
-    Nothing of the program's state is changed: side effects are journalled and replayed by `run`.
+    Nothing of the program's state is changed: side effects are journalled and replayed by `run`. Where capture
+    meets what it leaves to Python, it is run again up to that instruction; `run` then hands what the frames
+    hold over to `continuations`. Without them, or when that cannot be handed over, the call runs eager.
 
     Raises:
         TypeError: when the arguments do not fit the function's parameters, as calling it would.
     """
     bound = arguments(function, args, kwargs)
-    engine = Engine(options, function.__globals__, seen_for(function.__code__))
-    state = state_now()
-    root = _root_function(engine, function)
-    frame = Frame(engine, root, {name: LazyValue(value, local(name)) for name, value in bound.items()})
-    with using(engine.sizes.env):
-        with _Restored(), faking():
-            plan = _refusal(function) or _interpreted(engine, frame)
-        engine.guard(SOURCE, Kind.STATE, state)
-        graph, run, reason = None, None, None
-        if isinstance(plan, Unsupported):
-            reason = plan
-        else:
-            graph, run = _finish(engine, function, plan, compile_graph)
-    engine.sizes.finish()
-    guards = merged(tuple(engine.guards.values()))
-    return Captured((*guards, *engine.sizes.guards(), *_aliasing(engine, graph)), run, reason, graph)
+    once = _Once(function, bound, state_now(), compile_graph, options, continuations)
+    found, stops = once.run(None)
+    if found.reason is None or found.reason.reason is breaks.ESCAPED:
+        return found
+    if options.fullgraph or continuations is None:
+        return found
+    for stop in stops[:ATTEMPTS]:
+        again, _ = once.run(stop)
+        if again.reason is None:
+            return replace(again, broken=found.reason)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """What every attempt at one call has in common."""
+
+    target: object
+    bound: Mapping[str, object]
+    state: State
+    compile_graph: CompileGraph
+    options: Options
+    continuations: Continuations | None
+
+    @property
+    def function(self) -> types.FunctionType:
+        """The function that is captured."""
+        return cast("types.FunctionType", self.target)
+
+    def run(self, stop_at: int | None) -> tuple[Captured, tuple[int, ...]]:
+        """Capture up to an instruction, or whole; also return where a break could be left to Python."""
+        engine = Engine(self.options, self.function.__globals__, seen_for(self.function.__code__))
+        engine.stop_at = stop_at
+        frame = _root_frame(engine, self.function, self.bound)
+        with using(engine.sizes.env):
+            with _Restored() as restored, faking():
+                plan = _refusal(self.function) or _interpreted(engine, frame)
+                grad_mode = restored.changed_grad_mode()
+                if restored.has_other_autocast() and isinstance(plan, _Plan) and plan.frames:
+                    plan = Unsupported(breaks.DEFERRED_MODE, engine.user_stack(), name="autocast")
+            engine.guard(SOURCE, Kind.STATE, self.state)
+            graph, run, reason = None, None, None
+            if isinstance(plan, Unsupported):
+                reason = plan
+            else:
+                graph, run = _finish(engine, self, replace(plan, grad_mode=grad_mode))
+        engine.sizes.finish()
+        guards = merged(tuple(engine.guards.values()))
+        guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
+        return Captured(guards, run, reason, graph), engine.stops
 
 
 def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
     """Return what residual code must make, or why capture gave up."""
     try:
-        return _plan(engine, frame.run().value)
+        try:
+            return _plan(engine, frame.run().value)
+        except Stopped as stopped:
+            return _stopped(engine, stopped.frames)
     except Unsupported as error:
         return error
     except Undecided as error:
@@ -101,6 +160,42 @@ def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
     except Raised as raised:
         kind = raised.value.python_type()
         return Unsupported(breaks.ESCAPED, engine.where_raised(raised.value), name=kind.__name__)
+
+
+def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
+    """Return the plan that makes what the frames hold: of each its cells and its values."""
+    points: list[Point] = []
+    states: list[Value] = []
+    for frame in frames:
+        code, index = frame.code_object, frame.pc - 1
+        names = tuple(sorted(live_names(code, index) & frame.locals.keys()))
+        points.append(Point(code, index, names, tuple(value is not NULL for value in frame.stack)))
+        cells: list[Value] = []
+        for name in cell_names(code):
+            cell = frame.cells.get(name)
+            if cell is None:
+                engine.unsupported(breaks.REBUILD, name="closure cell")
+            cells.append(cell)
+        values = [frame.locals[name] for name in names]
+        values += [value for value in frame.stack if value is not NULL]
+        states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), SequenceValue(tuple, values)]))
+    plan = _plan(engine, SequenceValue(tuple, states))
+    names = [frame.function.global_names for frame in frames]
+    return replace(plan, frames=tuple(zip(points, names, strict=True)))
+
+
+def _root_frame(engine: Engine, function: types.FunctionType, bound: Mapping[str, object]) -> Frame:
+    """Return the frame of the captured function; of one that only enters another, the other's."""
+    values: dict[str, Value] = {name: LazyValue(value, local(name)) for name, value in bound.items()}
+    enters = function.__dict__.get(ENTERS)
+    if enters is None:
+        return Frame(engine, _root_function(engine, function), values)
+    code, names = enters
+    held = engine.wrap(bound[CELLS], local(CELLS))
+    del values[CELLS]
+    assert isinstance(held, SequenceValue), held.describe()
+    cells = [cell for cell in held.all(engine) if isinstance(cell, CellValue)]
+    return Frame(engine, FunctionValue(code, names, cells), values)
 
 
 def _root_function(engine: Engine, function: types.FunctionType) -> FunctionValue:
@@ -118,13 +213,20 @@ def _refusal(function: types.FunctionType) -> Unsupported | None:
 class _Restored:
     """Grad mode and autocast as they were before, however capture changed them."""
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> "_Restored":
         self._grad = torch.is_grad_enabled()
-        self._autocast = [
-            (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind))
-            for kind in ("cpu", "cuda")
-        ]
+        self._autocast = _autocast()
         self._cache = torch.is_autocast_cache_enabled()
+        return self
+
+    def changed_grad_mode(self) -> bool | None:
+        """Return the grad mode now, None if it is what it was."""
+        now = torch.is_grad_enabled()
+        return None if now is self._grad else now
+
+    def has_other_autocast(self) -> bool:
+        """Tell whether autocast is not what it was."""
+        return _autocast() != self._autocast
 
     def __exit__(self, *_: object) -> None:
         torch.set_grad_enabled(self._grad)
@@ -134,12 +236,27 @@ class _Restored:
         torch.set_autocast_cache_enabled(self._cache)
 
 
+def _autocast() -> list[tuple[str, bool, torch.dtype]]:
+    return [
+        (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda")
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What residual code must make: the result, and the values that side effects write."""
+    """What residual code must make.
+
+    Attributes:
+        result: what the call returns, or what the frames hold.
+        dirty: the values that side effects write.
+        frames: where each frame goes on, and its globals; empty when the call is whole.
+        grad_mode: what it is afterwards, None for unchanged.
+    """
 
     result: Value
     dirty: tuple[Value, ...]
+    frames: tuple[tuple[Point, dict[str, object]], ...] = ()
+    grad_mode: bool | None = None
 
 
 def _plan(engine: Engine, result: Value) -> _Plan:
@@ -174,9 +291,8 @@ def _need(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value
         builder.need(value)
 
 
-def _finish(
-    engine: Engine, function: types.FunctionType, plan: _Plan, compile_graph: CompileGraph
-) -> tuple[Graph | None, Callable[..., object]]:
+def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Callable[..., object]]:
+    function = once.function
     writer = Writer()
     builder = Builder(engine, writer)
     _need(engine, builder, plan.result, plan.dirty)
@@ -187,13 +303,34 @@ def _finish(
     )
     if engine.recorder.nodes:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
-        compiled = compile_graph(graph, [real for _, real in inputs])
+        compiled = once.compile_graph(graph, [real for _, real in inputs])
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs])
-    _write(engine, builder, plan.result, plan.dirty)
+    if plan.grad_mode is not None:
+        writer.function(torch.set_grad_enabled)
+        writer.constant(plan.grad_mode)
+        writer.call(1)
+        writer.op("POP_TOP")
+    final = _write(engine, builder, plan.result, plan.dirty)
+    if plan.frames:
+        writer.function(_hand_over(once, plan))
+    writer.op("LOAD_FAST", final)
+    if plan.frames:
+        writer.call(1)
+    writer.op("RETURN_VALUE")
     code = writer.assemble(function.__code__)
     run = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     run.__kwdefaults__ = function.__kwdefaults__
     return graph, run
+
+
+def _hand_over(once: _Once, plan: _Plan) -> HandOver:
+    assert once.continuations is not None, "a stopped capture has continuations"
+    last = len(plan.frames) - 1
+    steps = tuple(
+        step(point, names, once.continuations, calls_next=place < last)
+        for place, (point, names) in enumerate(plan.frames)
+    )
+    return HandOver(steps, CONTINUES in once.function.__dict__)
 
 
 def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, object]]]:
@@ -216,8 +353,8 @@ def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, obj
     return Graph((*symbols, *tensors), graph.nodes, graph.outputs), inputs
 
 
-def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> None:
-    """Emit prepare, effects and return; see the module residual."""
+def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> str:
+    """Emit prepare and effects, see the module residual; return the variable that holds the result."""
     writer = builder.writer
     final = builder.prepare(result)
     for value in dirty:
@@ -255,8 +392,7 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
             writer.op("LOAD_FAST", name)
         writer.op("CALL", (len(args), tuple(named)))
         writer.op("POP_TOP")
-    writer.op("LOAD_FAST", final)
-    writer.op("RETURN_VALUE")
+    return final
 
 
 def _aliasing(engine: Engine, graph: Graph | None) -> tuple[Guard, ...]:

@@ -30,6 +30,7 @@ from supple.capture.library.calls import (
     takes_tensors,
 )
 from supple.capture.recorder import Recorder
+from supple.capture.resume import can_step
 from supple.capture.sizes import Sizes
 from supple.capture.source import Source, context_value, global_variable, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
@@ -47,6 +48,14 @@ STEP_LIMIT: Final = 5_000_000
 _COROUTINES: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
+class Stopped(BaseException):  # control flow inside capture, past every handler
+    """Capture stops before an instruction; `frames` are as they are then, the outermost first."""
+
+    def __init__(self, frames: tuple[Frame, ...]) -> None:
+        super().__init__()
+        self.frames = frames
+
+
 class Engine:
     """One capture in progress.
 
@@ -56,6 +65,8 @@ class Engine:
         objects: the value of each existing object that was wrapped, by id; keeps the object alive meanwhile.
         tensors: the value of each fake tensor, by its id.
         sizes: what is symbolic, and the guards on it.
+        stop_at: the number of the instruction before which to stop.
+        stops: after a break, numbers of the instructions that could be left to Python, innermost frame first.
     """
 
     def __init__(self, options: Options, root_globals: dict[str, object], seen: Seen) -> None:
@@ -76,12 +87,22 @@ class Engine:
         self._globals: dict[int, GlobalsValue] = {}
         self._cells: dict[int, CellValue] = {}
         self._steps = 0
+        self._opaque = 0  # calls under way whose results are not those of the functions that they call
+        self.stop_at: int | None = None
+        self.stops: tuple[int, ...] = ()
 
-    def step(self) -> None:
-        """Count an instruction."""
+    def step(self) -> int:
+        """Count an instruction; return its number.
+
+        Raises:
+            Stopped: this is where capture was told to stop.
+        """
         self._steps += 1
+        if self._steps == self.stop_at:
+            raise Stopped(tuple(self.frames))
         if self._steps > STEP_LIMIT:
             self.unsupported(breaks.STEPS, limit=STEP_LIMIT)
+        return self._steps
 
     # What values and library ask for (Machine).
 
@@ -139,20 +160,43 @@ class Engine:
 
     def call_leaf(self, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """Return the result of a call of something without Python code."""
-        return call_leaf(self, function, args, kwargs)
+        self._opaque += 1
+        try:
+            return call_leaf(self, function, args, kwargs)
+        finally:
+            self._opaque -= 1
 
     def construct(
         self, kind: type, source: Source | None, args: Sequence[Value], kwargs: Mapping[str, Value]
     ) -> Value:
         """Return a new instance of a class."""
-        return construct(self, kind, args, kwargs)
+        self._opaque += 1
+        try:
+            return construct(self, kind, args, kwargs)
+        finally:
+            self._opaque -= 1
+
+    def note_break(self) -> None:
+        """Remember, once, the instructions at which each frame could be left to Python: innermost first.
+
+        A frame counts only if its result is what the instruction of its caller gives, up to the outermost.
+        """
+        if self.stops:
+            return
+        found: list[int] = []
+        for place, frame in enumerate(self.frames):
+            if place and not frame.is_direct:
+                break
+            if frame.exception is None and can_step(frame.code_object, frame.pc - 1):
+                found.append(frame.began)
+        self.stops = tuple(reversed(found))
 
     def inline(self, function: FunctionValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """Return the result of interpreting a Python function, or of its rule."""
         if function.fn is not None:
             rule = call_rule(function.fn)
             if rule is not None:
-                return rule(self, args, kwargs)
+                return self.call_leaf(function.fn, args, kwargs)
             if is_left_alone(function.fn):
                 self.unsupported(breaks.DISABLED, name=function.code.co_qualname)
             if is_leaf_function(function.fn) and takes_tensors(args, kwargs):
@@ -174,6 +218,7 @@ class Engine:
         if len(self.frames) >= self.options.inline_depth:
             self.unsupported(breaks.DEPTH, limit=self.options.inline_depth)
         frame = Frame(self, function, bind(self, function, args, kwargs))
+        frame.is_direct = not self._opaque and bool(self.frames) and self.frames[-1].is_calling()
         if function.code.co_flags & inspect.CO_GENERATOR:
             self.generators.append(frame)
             return GeneratorValue(frame)

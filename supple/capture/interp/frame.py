@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from supple.base.errors import Where
+from supple.base.errors import SuppleError, Where
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
@@ -30,6 +30,7 @@ class Signal:
 Handler = Callable[["Frame", Instruction], Signal | None]
 opcode: Final[Rules[Handler]] = Rules("opcode")
 
+CALLS: Final = frozenset(("CALL", "CALL_FUNCTION_EX"))
 NULL: Final = Value()
 """What PUSH_NULL pushes."""
 
@@ -49,15 +50,19 @@ class Frame:
         locals: by name; an unbound local is absent.
         cells: of cell and free variables, by name.
         exception: the one being handled, None outside of handlers.
+        began: the number of the instruction that is being interpreted.
+        is_direct: its result is what the instruction of the calling frame gives.
     """
 
     __slots__ = (
+        "began",
         "cells",
         "code",
         "engine",
         "exception",
         "function",
         "handlers",
+        "is_direct",
         "is_finished",
         "is_started",
         "locals",
@@ -76,6 +81,17 @@ class Frame:
         self.exception: Value | None = None
         self.is_started = False
         self.is_finished = False
+        self.began = 0
+        self.is_direct = False
+
+    @property
+    def code_object(self) -> types.CodeType:
+        """The code being interpreted."""
+        return self.function.code
+
+    def is_calling(self) -> bool:
+        """Tell whether the instruction being interpreted is a call, whose result is the called function's."""
+        return self.code.instructions[self.pc - 1].op in CALLS
 
     @property
     def name(self) -> str:
@@ -122,7 +138,7 @@ class Frame:
                 pc = self.pc
                 instruction = instructions[pc]
                 self.pc = pc + 1
-                engine.step()
+                self.began = engine.step()
                 handler = handlers[pc]
                 if handler is None:
                     engine.unsupported(breaks.OPCODE, op=instruction.op)
@@ -138,6 +154,9 @@ class Frame:
                     engine.unsupported(breaks.NOT_CONSTANT, op=instruction.op)
                 if signal is not None:
                     return signal
+        except SuppleError:
+            engine.note_break()
+            raise
         finally:
             engine.frames.pop()
 

@@ -1,0 +1,368 @@
+"""Code that goes on in the middle of a function, for graph breaks.
+
+At a break, each frame of the captured stack is at an instruction. Its *step* takes what the frame holds
+(locals that are still read, values on the stack), runs that one instruction in Python, under the handlers
+that enclose it, and hands over to a *continuation*: a function that begins behind the instruction and is
+compiled like any other. Where the instruction is the call of a frame that is captured too, the step calls
+that frame's step in its place. So the steps of a stack, called from the outermost inwards, do what Python
+would, and what an exception finds on its way out are the original handlers.
+
+    def f(x):                     step(x):                            continuation(x, value):
+        y = g(x) + 1                  value = g(x)   # in Python          y = value + 1
+        return y * x                  return continuation(x, value)       return y * x
+"""
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, cast
+
+from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
+from supple.capture.bytecode.analysis import Liveness, handlers, liveness, successors
+from supple.capture.bytecode.tables import ENDS, TAKEN, effect
+from supple.runtime.rebuild import make_function
+
+Function = Callable[..., object]
+Compile = Callable[[types.FunctionType], Function]
+
+NEXT: Final = "_supple_next"
+"""The parameter that holds the step of the frame that was called."""
+CELLS: Final = "_supple_cells"
+REFUSED: Final = frozenset(
+    ("SEND", "YIELD_VALUE", "RETURN_GENERATOR", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE")
+)
+"""Instructions that a step does not run."""
+STORES: Final = frozenset(("STORE_FAST",))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a frame goes on.
+
+    Attributes:
+        index: of the instruction in the normal form.
+        names: fast locals that have values and are still read.
+        slots: for each value on the stack, deepest first, whether it is an object (not NULL).
+    """
+
+    code: types.CodeType
+    index: int
+    names: tuple[str, ...]
+    slots: tuple[bool, ...]
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of what the code takes: locals, then the objects on the stack."""
+        return (*self.names, *(slot_name(place) for place, is_object in enumerate(self.slots) if is_object))
+
+
+def slot_name(place: int) -> str:
+    """Return the parameter that holds a value of the stack."""
+    return f"_supple_{place}"
+
+
+@functools.lru_cache(maxsize=1024)
+def live_names(code: types.CodeType, index: int) -> frozenset[str]:
+    """Return the fast locals that an instruction, or one after it, reads before it writes them."""
+    return _liveness(code).at(index)
+
+
+@functools.lru_cache(maxsize=256)
+def _liveness(code: types.CodeType) -> Liveness:
+    return liveness(_decoded(code))
+
+
+@functools.lru_cache(maxsize=256)
+def _decoded(code: types.CodeType) -> Decoded:
+    return decode(code)
+
+
+def cell_names(code: types.CodeType) -> tuple[str, ...]:
+    """Return the variables in cells, in the order in which the made functions take their cells."""
+    normal = _decoded(code)
+    return (*normal.cellvars, *normal.freevars)
+
+
+def can_step(code: types.CodeType, index: int) -> bool:
+    """Tell whether a step can run an instruction."""
+    return _decoded(code).instructions[index].op not in REFUSED
+
+
+class Continuations:
+    """The continuations of one compiled object, each made at its first use.
+
+    Args:
+        compile_function: returns the compiled form of a function.
+    """
+
+    def __init__(self, compile_function: Compile) -> None:
+        self._compile = compile_function
+        self._known: dict[tuple[Point, int], Continuation] = {}
+
+    def at(self, point: Point, global_names: dict[str, object]) -> "Continuation":
+        """Return the continuation at a point of a function with these globals."""
+        key = (point, id(global_names))
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = Continuation(point, global_names, self._compile)
+        return found
+
+
+class Continuation:
+    """A compiled function that begins at a point: (cells, *locals, *stack), no cells if there are none."""
+
+    def __init__(self, point: Point, global_names: dict[str, object], compile_function: Compile) -> None:
+        self._point = point
+        self._globals = global_names
+        self._compile = compile_function
+        self._run: Function | None = None
+
+    def later(self, *state: object) -> "Onward":
+        """Return the call that goes on with the frame's cells (if it has any), locals and stack."""
+        if self._run is None:
+            self._run = self._made()
+        return Onward(self._run, state)
+
+    def _made(self) -> Function:
+        code = _written(self._point)
+        if not cell_names(self._point.code):
+            function = types.FunctionType(code, self._globals, code.co_name)
+            function.__dict__[CONTINUES] = True
+            return self._compile(function)
+        namespace: dict[str, object] = {
+            "make": functools.partial(make_function, code, self._globals, None, None)
+        }
+        parameters = ", ".join(self._point.parameters)
+        exec(f"def enter({CELLS}, {parameters}): return make({CELLS})({parameters})", namespace)
+        enter = namespace["enter"]
+        assert isinstance(enter, types.FunctionType), enter
+        enter.__dict__.update({ENTERS: (code, self._globals), CONTINUES: True})
+        return self._compile(enter)
+
+
+class Onward(NamedTuple):
+    """What a step or a continuation returns in place of calling what follows: stacks do not grow in loops."""
+
+    function: Function
+    state: tuple[object, ...]
+
+
+def drive(found: object) -> object:
+    """Return the result of a frame, after all that its steps and continuations hand over to."""
+    while type(found) is Onward:
+        found = found.function(*found.state)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """Called at the end of residual code with what each frame holds, as (cells, values), the outermost first.
+
+    Attributes:
+        steps: of each frame.
+        is_continuation: the caller drives on.
+    """
+
+    steps: tuple[Callable[[Sequence[object]], Function], ...]
+    is_continuation: bool
+
+    def __call__(self, states: Sequence[tuple[Sequence[object], tuple[object, ...]]]) -> object:
+        """Run the steps, the outermost first, each calling the next."""
+        onward: Onward | None = None
+        for made, (cells, values) in zip(reversed(self.steps), reversed(states), strict=True):
+            state = values if onward is None else (*values, functools.partial(drive, onward))
+            onward = Onward(made(cells), state)
+        return onward if self.is_continuation else drive(onward)
+
+
+CONTINUES: Final = "__supple_continues__"
+"""Attribute of a function that is a continuation: its caller is `drive`."""
+ENTERS: Final = "__supple_enters__"
+"""Attribute of a function that only calls a made one: (its code, its globals). Capture begins in that one."""
+
+
+def step(
+    point: Point, global_names: dict[str, object], continuations: Continuations, *, calls_next: bool
+) -> Callable[[Sequence[object]], Function]:
+    """Return a function of the frame's cells that gives its step: `(*locals, *stack)`.
+
+    Args:
+        calls_next: the step takes a further argument, which it calls in place of the instruction; what the
+            instruction takes from the stack is not among the values.
+    """
+    code = _written(point, _Patch(continuations, global_names, calls_next=calls_next))
+
+    def made(cells: Sequence[object]) -> Function:
+        return make_function(code, global_names, None, None, cast("tuple[types.CellType, ...]", cells))
+
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    """How the first instruction of a step is replaced."""
+
+    continuations: Continuations
+    global_names: dict[str, object]
+    calls_next: bool
+
+
+def _written(point: Point, patch: _Patch | None = None) -> types.CodeType:
+    """Return code that takes a point's state and goes on there."""
+    normal = _decoded(point.code)
+    reached = _reachable(normal, point.index)
+    labels = [Label() for _ in range(len(normal.instructions) + 1)]
+    taken = 0 if patch is None else _operands(normal.instructions[point.index], patch)
+    cells = len(cell_names(point.code))
+    items: list[Instruction | Jump | Label] = [Instruction("COPY_FREE_VARS", cells)] if cells else []
+    items += _prologue(point, None if patch is None else taken)
+    items.append(Jump("JUMP", labels[point.index]))
+    tails: list[Instruction | Jump | Label] = []
+    for index, instruction in enumerate(normal.instructions):
+        items.append(labels[index])
+        if index not in reached:
+            continue
+        if patch is not None and index == point.index:
+            items += _patched(point, instruction, patch, tails)
+        else:
+            items.append(_relabelled(instruction, labels))
+    items.append(labels[-1])
+    items += tails
+    regions = [
+        Protected(labels[each.start], labels[each.end], labels[each.handler], each.depth, each.lasti)
+        for each in normal.regions
+        if each.handler in reached
+    ]
+    return assemble(items, like=_header(point, normal, items, patch), protected=regions)
+
+
+def _reachable(normal: Decoded, start: int) -> frozenset[int]:
+    table = handlers(normal)
+    seen: set[int] = set()
+    work = [start]
+    while work:
+        index = work.pop()
+        if index not in seen:
+            seen.add(index)
+            work += successors(normal.instructions, index)
+            region = table[index]
+            work += [] if region is None else [region.handler]
+    return frozenset(seen)
+
+
+def _operands(instruction: Instruction, patch: _Patch) -> int:
+    return 0 if patch.calls_next else effect(instruction.op, instruction.arg)[0]
+
+
+def _prologue(point: Point, taken: int | None) -> Iterator[Instruction]:
+    """Yield what puts the stack back; in a step, a NULL that its instruction does not take is a None."""
+    above = len(point.slots) - (len(point.slots) if taken is None else taken)
+    for place, is_object in enumerate(point.slots):
+        if is_object:
+            yield Instruction("LOAD_FAST", slot_name(place))
+        elif place >= above:
+            yield Instruction("PUSH_NULL")
+        else:
+            yield Instruction("LOAD_CONST", None)
+
+
+def _relabelled(instruction: Instruction, labels: Sequence[Label]) -> Instruction | Jump:
+    if instruction.target is None:
+        return instruction
+    return Jump(instruction.op, labels[instruction.target], instruction.position)
+
+
+def _patched(
+    point: Point,
+    instruction: Instruction,
+    patch: _Patch,
+    tails: list[Instruction | Jump | Label],
+) -> list[Instruction | Jump | Label]:
+    """Return what a step runs in place of an instruction; add what follows it to `tails`."""
+    kept = point.slots[: len(point.slots) - _operands(instruction, patch)]
+    through = Label()
+    if patch.calls_next:
+        tails += [through, *_tail(point, point.index + 1, (kept, (True,)), patch)]
+        position = instruction.position
+        return [
+            Instruction("PUSH_NULL", None, None, position),
+            Instruction("LOAD_FAST", NEXT, None, position),
+            Instruction("CALL", (0, ()), None, position),
+            Jump("JUMP", through),
+        ]
+    made: list[Instruction | Jump | Label] = []
+    pushed: tuple[bool, ...] = (True,) * effect(instruction.op, instruction.arg)[1]
+    if instruction.op == "LOAD_METHOD":
+        # The attribute may be no method: it is called as any object.
+        instruction, pushed = (
+            Instruction("LOAD_ATTR", instruction.arg, None, instruction.position),
+            (False, True),
+        )
+    if instruction.target is not None:
+        jumped = Label()
+        pops, pushes = TAKEN.get(instruction.op, effect(instruction.op, instruction.arg))
+        left = point.slots[: len(point.slots) - pops]
+        tails += [jumped, *_tail(point, instruction.target, (left, (True,) * pushes), patch)]
+        made.append(Jump(instruction.op, jumped, instruction.position))
+    else:
+        made.append(instruction)
+    if instruction.op not in ENDS:
+        stored = (str(instruction.arg),) if instruction.op in STORES else ()
+        tails += [through, *_tail(point, point.index + 1, (kept, pushed), patch, stored)]
+        made.append(Jump("JUMP", through))
+    return made
+
+
+def _tail(
+    point: Point,
+    index: int,
+    stack: tuple[tuple[bool, ...], tuple[bool, ...]],
+    patch: _Patch,
+    stored: tuple[str, ...] = (),
+) -> Iterable[Instruction]:
+    """Return what hands the step's locals and stack to the continuation at `index`, and returns.
+
+    `stack` is what was there before, which `_prologue` made all objects, and what the instruction pushed.
+    """
+    kept, pushed = stack
+    slots = (*kept, *pushed)
+    live = live_names(point.code, index)
+    names = tuple(sorted(live & {*point.names, *stored}))
+    onward = Point(point.code, index, names, slots)
+    objects = [place for place, is_object in enumerate(slots) if is_object]
+    present = [place for place in range(len(slots)) if slots[place] or place < len(kept)]
+    found = [Instruction("STORE_FAST", slot_name(place)) for place in reversed(present)]
+    found += [
+        Instruction("PUSH_NULL"),
+        Instruction("LOAD_CONST", patch.continuations.at(onward, patch.global_names).later),
+    ]
+    cells = cell_names(point.code)
+    if cells:
+        found += [
+            *(Instruction("LOAD_CLOSURE", name) for name in cells),
+            Instruction("BUILD_TUPLE", len(cells)),
+        ]
+    found += [Instruction("LOAD_FAST", name) for name in names]
+    found += [Instruction("LOAD_FAST", slot_name(place)) for place in objects]
+    count = bool(cells) + len(names) + len(objects)
+    return [*found, Instruction("CALL", (count, ())), Instruction("RETURN_VALUE")]
+
+
+def _header(point: Point, normal: Decoded, items: Sequence[object], patch: _Patch | None) -> Header:
+    parameters = [*point.parameters, *([NEXT] if patch is not None and patch.calls_next else [])]
+    used = (
+        str(item.arg)
+        for item in items
+        if isinstance(item, Instruction) and item.op.endswith(("_FAST", "_FAST_AND_CLEAR")) and item.arg
+    )
+    return Header(
+        name=normal.name,
+        qualname=normal.qualname,
+        filename=normal.filename,
+        firstlineno=normal.firstlineno,
+        flags=normal.flags & ~(4 | 8),
+        argcount=len(parameters),
+        varnames=tuple(dict.fromkeys([*parameters, *used])),
+        freevars=cell_names(point.code),
+    )
