@@ -165,9 +165,10 @@ def tensor_plan(
     marks = marks_of(tensor)
     varied: dict[int, str] = {}
     if seen is not None and _is_automatic(options):
-        said = () if forced else [dim for dim, mark in enumerate(marks) if Kind.DYNAMIC in mark]
-        seen.note_tensor(source, sizes, tuple(tensor.stride()), said, is_private=bool(forced))
-        varied = seen.varied_dims(source, sizes)
+        strides = tuple(tensor.stride())
+        said = () if forced else tuple(dim for dim, mark in enumerate(marks) if Kind.DYNAMIC in mark)
+        seen.note_tensor(source, sizes, strides, said, is_private=bool(forced))
+        varied = seen.varied_dims(source, tensor_record(sizes, strides))
     is_early = _is_early(options)
     asked = (
         Asked(source, size, dim, marks[dim], config, forced, is_early, varied.get(dim, ""))

@@ -14,9 +14,10 @@ import threading
 import time
 import types
 import weakref
-from collections.abc import Collection, Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
 
@@ -28,7 +29,7 @@ Values = tuple[int | float, ...]
 """Values seen in one place: one for a constant, two for what varied, none for what varied earlier."""
 
 VERSION: Final = 1
-FUNCTIONS: Final = 1000
+FUNCTIONS: Final = 500
 """The file keeps this many functions, those that were stored last."""
 PATIENCE_S: Final = 2.0
 """Whoever does not get the lock within this time leaves the file alone until the next compilation."""
@@ -68,6 +69,8 @@ class Record:
 
     def join(self, other: "Record") -> "Record":
         """Return what both say."""
+        if self == other:
+            return self
         if self.kind != other.kind or len(self.sizes) != len(other.sizes):
             return ANY
         return Record(
@@ -107,7 +110,8 @@ class Record:
 ANY: Final = Record("any")
 
 
-def tensor_record(sizes: tuple[int, ...], strides: tuple[int, ...], dynamic: Collection[int] = ()) -> Record:
+@lru_cache(maxsize=1024)
+def tensor_record(sizes: tuple[int, ...], strides: tuple[int, ...], dynamic: tuple[int, ...] = ()) -> Record:
     """Return the record of one tensor, of which some dimensions are said to vary."""
     dims = range(len(sizes))
     inner = (
@@ -173,7 +177,7 @@ class Seen:
         source: str,
         sizes: tuple[int, ...],
         strides: tuple[int, ...],
-        dynamic: Collection[int] = (),
+        dynamic: tuple[int, ...] = (),
         *,
         is_private: bool = False,
     ) -> None:
@@ -189,16 +193,20 @@ class Seen:
         """Take what varied for dynamic from now on, even where the configuration keeps it static."""
         self.is_widened = True
 
-    def varied_dims(self, source: str, sizes: tuple[int, ...]) -> dict[int, str]:
-        """Return the dimensions of which not all sizes were these, and what they were."""
-        seen = self._with(source, tensor_record(sizes, sizes))
+    def varied_dims(self, source: str, now: Record) -> dict[int, str]:
+        """Return the dimensions of which not all sizes were those of this tensor, and what they were."""
+        seen = self._with(source, now)
+        if seen is now:
+            return {}
         if seen == ANY:
-            return dict.fromkeys(range(len(sizes)), "automatic dynamic: ranks or types vary")
+            return dict.fromkeys(range(len(now.sizes)), "automatic dynamic: ranks or types vary")
         return {dim: text for dim, values in enumerate(seen.sizes) if (text := why(values))}
 
     def varied_strides(self, source: str, now: Record) -> dict[int, str]:
         """Return the dimensions whose stride neither is constant nor follows from sizes."""
         seen = self._with(source, now)
+        if seen is now:
+            return {}
         found = zip(seen.strides, seen.inner, strict=True)
         return {dim: text for dim, (values, inner) in enumerate(found) if not inner and (text := why(values))}
 
@@ -209,11 +217,13 @@ class Seen:
 
     def _with(self, source: str, now: Record) -> Record:
         old = self.records.get(source)
-        return now if old is None else old.join(now)
+        return now if old is None or old is now else old.join(now)
 
     def _note(self, source: str, now: Record, is_private: bool) -> None:
         (self.private.add if is_private else self.private.discard)(source)
         old = self.records.get(source)
+        if old is now:
+            return
         new = self._with(source, now)
         if old != new:
             self.records[source] = new
@@ -229,7 +239,8 @@ class Function:
     records: Mapping[str, Record]
 
 
-Functions = dict[str, Function]
+Stored = dict[str, object]
+"""The functions in the file, by key, as they stand there: few of them are looked at."""
 
 
 class _Memory:
@@ -239,7 +250,7 @@ class _Memory:
         self.lock = threading.RLock()
         self.seen: dict[int, Seen] = {}
         self.changed: dict[int, Seen] = {}
-        self.files: dict[Path, Functions] = {}
+        self.files: dict[Path, Stored] = {}
 
 
 _MEMORY: Final = _Memory()
@@ -306,15 +317,14 @@ def _before(key: str) -> Mapping[str, Record]:
         return {}
     if path not in _MEMORY.files:
         _MEMORY.files[path] = load(path)
-    found = _MEMORY.files[path].get(key)
-    return found.records if found else {}
+    return function(_MEMORY.files[path].get(key)).records
 
 
-def load(path: Path) -> Functions:
+def load(path: Path) -> Stored:
     """Return what a file says; a file that is no profile is set aside, with a warning."""
     try:
         return _read(path)
-    except (TypeError, ValueError):
+    except ValueError:
         with suppress(OSError), locked(path):
             return _read_or_set_aside(path)
     except OSError as error:
@@ -322,31 +332,34 @@ def load(path: Path) -> Functions:
     return {}
 
 
-def _read(path: Path) -> Functions:
+def _read(path: Path) -> Stored:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     match data:
         case {"version": 1, "functions": {**functions}}:
-            return {key: _function(one) for key, one in cast("dict[str, object]", functions).items()}
+            return cast("Stored", functions)
         case _:
             raise ValueError(path)
 
 
-def _function(data: object) -> Function:
+def function(data: object) -> Function:
+    """Return what the file says of one function; nothing where it makes no sense."""
     match cast("dict[str, object]", data):
         case {"place": str(place), "inputs": inputs}:
-            named = dict(cast("dict[str, object]", inputs))
-            return Function(place, {source: _parsed(one) for source, one in named.items()})
+            with suppress(TypeError, ValueError):
+                named = dict(cast("dict[str, object]", inputs))
+                return Function(place, {source: _parsed(one) for source, one in named.items()})
         case _:
-            raise ValueError(data)
+            pass
+    return Function("", {})
 
 
-def _read_or_set_aside(path: Path) -> Functions:
+def _read_or_set_aside(path: Path) -> Stored:
     try:
         return _read(path)
-    except (TypeError, ValueError):
+    except ValueError:
         aside = Path(f"{path}.corrupt")
         path.replace(aside)
         _log.warning("%s is not a profile that can be read: moved to %s, and a new one begins", path, aside)
@@ -380,19 +393,15 @@ def store(path: Path, changed: Iterable[Seen]) -> bool:
             return False
         functions = _read_or_set_aside(path)
         for seen in changed:
-            old = functions.pop(seen.key, None)
-            records = dict(old.records) if old else {}
+            records = dict(function(functions.pop(seen.key, None)).records)
             for source, new in seen.records.items():
                 if source not in seen.private:
                     records[source] = records[source].join(new) if source in records else new
-            functions[seen.key] = Function(seen.place, records)
-        kept = list(functions.items())[-FUNCTIONS:]
-        data = {
-            key: {"place": one.place, "inputs": {s: r.data for s, r in one.records.items()}}
-            for key, one in kept
-        }
+            inputs = {source: record.data for source, record in records.items()}
+            functions[seen.key] = {"place": seen.place, "inputs": inputs}
+        kept = dict(list(functions.items())[-FUNCTIONS:])
         temporary = Path(f"{path}.new")
-        temporary.write_text(json.dumps({"version": VERSION, "functions": data}), encoding="utf-8")
+        temporary.write_text(json.dumps({"version": VERSION, "functions": kept}), encoding="utf-8")
         temporary.replace(path)
     return True
 
@@ -414,10 +423,10 @@ def _store(event: events.Event) -> None:
 events.listen(_store, reads_texts=False)
 
 
-def text(functions: Functions) -> str:
+def text(functions: Stored) -> str:
     """Return a profile for people: what varied is `?`; a line that makes it dynamic from the start."""
     lines: list[str] = []
-    for one in functions.values():
+    for one in map(function, functions.values()):
         lines.append(f"{one.place}:")
         lines += [f"{source}: {record.text}" for source, record in sorted(one.records.items())]
         dynamic = sorted(source for source, record in one.records.items() if record.is_dynamic)

@@ -22,6 +22,7 @@ from supple.shapes.profile import (
     ANY,
     Record,
     Seen,
+    function,
     key_of,
     load,
     path_of,
@@ -100,7 +101,7 @@ def test_a_profile_survives_the_file(tmp_path: Path) -> None:
     seen.note_number("L['z']", 0.5)
     seen.note_tensor("L['z']", (), ())
     assert store(tmp_path / "p.json", [seen])
-    found = load(tmp_path / "p.json")["k"]
+    found = function(load(tmp_path / "p.json")["k"])
     assert found.place == "/here/r2.py:2:func"
     assert {name: data(one) for name, one in found.records.items()} == {
         name: data(one) for name, one in seen.records.items()
@@ -112,7 +113,7 @@ def test_private_sources_are_not_stored(tmp_path: Path) -> None:
     seen = noted(x=(2,), w=(3,))
     seen.private.add("L['w']")
     store(tmp_path / "p.json", [seen])
-    assert list(load(tmp_path / "p.json")["k"].records) == [X]
+    assert list(function(load(tmp_path / "p.json")["k"]).records) == [X]
 
 
 def test_what_another_process_wrote_is_merged(tmp_path: Path) -> None:
@@ -120,8 +121,8 @@ def test_what_another_process_wrote_is_merged(tmp_path: Path) -> None:
     store(path, [noted(x=(10,)), noted("other", x=(1,))])
     store(path, [noted(x=(20,), y=(1,))])
     found = load(path)
-    assert found["k"].records[X].text == "tensor size=[?] stride=[1]"
-    assert set(found["k"].records) == {X, "L['y']"}
+    assert function(found["k"]).records[X].text == "tensor size=[?] stride=[1]"
+    assert set(function(found["k"]).records) == {X, "L['y']"}
     assert list(found) == ["other", "k"]
 
 
@@ -218,10 +219,6 @@ def test_where_the_profile_is() -> None:
     assert path_of(Settings(profile="0")) is None
 
 
-def holding(inputs: str) -> str:
-    return f'{{"version": 1, "functions": {{"k": {{"place": "p", "inputs": {inputs}}}}}}}'
-
-
 @pytest.mark.parametrize(
     "contents",
     [
@@ -229,11 +226,7 @@ def holding(inputs: str) -> str:
         "{",
         "[]",
         '{"version": 99, "functions": {}}',
-        '{"version": 1, "functions": {"k": 3}}',
-        holding("3"),
-        holding('{"x": {"size": [1], "stride": [], "inner": []}}'),
-        holding('{"x": {"size": [1], "stride": [1], "inner": [3]}}'),
-        holding('{"x": {"scalar": "3"}}'),
+        '{"version": 1, "functions": 3}',
     ],
 )
 def test_a_corrupt_file_is_set_aside(contents: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -246,6 +239,21 @@ def test_a_corrupt_file_is_set_aside(contents: str, tmp_path: Path, caplog: pyte
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert store(path, [noted(x=(1,))])
     assert list(load(path)) == ["k"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        3,
+        {"place": "p", "inputs": 3},
+        {"place": "p", "inputs": {"x": {"size": [1], "stride": [], "inner": []}}},
+        {"place": "p", "inputs": {"x": {"size": [1], "stride": [1], "inner": [3]}}},
+        {"place": "p", "inputs": {"x": {"scalar": "3"}}},
+    ],
+)
+def test_a_function_that_makes_no_sense_is_forgotten(data: object) -> None:
+    assert function(data).records == {}
 
 
 def test_bytes_that_are_no_text_are_set_aside(tmp_path: Path) -> None:
@@ -287,10 +295,10 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
     assert {process.returncode for process in processes} == {0}
     found = load(path)
     assert len(found) == 5
-    shared = found["shared"].records
+    shared = function(found["shared"]).records
     assert {one.text for one in shared.values()} == {"tensor size=[?] stride=[1]"}
     assert len(shared) == 20
-    assert all(len(found[f"own {number}"].records) == 20 for number in range(4))
+    assert all(len(function(found[f"own {number}"]).records) == 20 for number in range(4))
     assert not list(tmp_path.glob("*.corrupt"))
 
 
