@@ -23,7 +23,6 @@ from supple.expr.nodes import (
     Min,
     Mod,
     Ne,
-    Not,
     Operand,
     Or,
     Symbol,
@@ -32,7 +31,7 @@ from supple.expr.nodes import (
     sort_key,
 )
 from supple.expr.polynomial import MEMO_SIZE, number
-from supple.expr.simplify import rewritten
+from supple.expr.simplify import negated, rewritten
 
 RESERVED: Final = frozenset({"min", "max"})
 
@@ -66,7 +65,7 @@ def symbol(name: str, *, minimum: int | None = None, maximum: int | None = None)
 
 
 @lru_cache(MEMO_SIZE)
-def _canonical(kind: type[FloorDiv | Mod | Min | Max | Eq | Ne | Lt | Le | Not], *args: Expr) -> Expr:
+def _canonical(kind: type[FloorDiv | Mod | Min | Max | Eq | Ne | Lt | Le], *args: Expr) -> Expr:
     """Return what the rules make of `kind(*args)`."""
     found = rewritten(kind, args)
     return kind(*args) if found is None else found
@@ -184,7 +183,6 @@ def either(*operands: Expr | bool) -> Expr:
     return _connective(Or, operands)
 
 
-@construct.on(Not)
 def negate(operand: Expr | bool) -> Expr:
-    """Return the negation: of a comparison the opposite comparison."""
-    return _canonical(Not, boolean(operand))
+    """Return the negation: the opposite comparison, or the connective of the opposites."""
+    return negated(boolean(operand))

@@ -19,7 +19,6 @@ from supple.expr.nodes import (
     Mod,
     Mul,
     Ne,
-    Not,
     Or,
     Symbol,
     Truth,
@@ -39,7 +38,6 @@ meanings.on(Lt)(lambda args: args[0] < args[1])
 meanings.on(Le)(lambda args: args[0] <= args[1])
 meanings.on(And)(all)
 meanings.on(Or)(any)
-meanings.on(Not)(lambda args: not args[0])
 
 
 def evaluate(e: Expr, env: Mapping[str, int]) -> int:

@@ -33,7 +33,6 @@ from supple.expr.nodes import (
     Lt,
     Mod,
     Ne,
-    Not,
     Or,
     Symbol,
     sort_key,
@@ -267,7 +266,7 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
         draft.add(part, reasons)
 
 
-@keep.on(Or, Not)
+@keep.on(Or)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """Kept as it is."""
     draft.truth(e, reasons)

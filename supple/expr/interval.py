@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
 from supple.expr.nodes import Add, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Symbol, factors_of
+from supple.expr.polynomial import product
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +118,35 @@ def _(e: Expr) -> Interval:
 
 @transfer.on(Add)
 def _(e: Expr) -> Interval:
-    """The sum of the intervals of the terms; stops when nothing is known any more."""
+    """The sum of the intervals of the terms; where that says nothing, see `_shifted`."""
     bounds = Interval(e.constant, e.constant)
     for mono, coefficient in e.terms:
         bounds = plus(bounds, scale(interval(mono), coefficient))
-        if bounds == EVERYTHING:
-            break
-    return bounds
+    if bounds.lo is not None and bounds.hi is not None:
+        return bounds
+    shifted = _shifted(e)
+    if shifted is None:
+        return bounds
+    signs = {coefficient > 0 for _, coefficient in shifted.terms}
+    lo = shifted.constant if bounds.lo is None and signs == {True} else bounds.lo
+    hi = shifted.constant if bounds.hi is None and signs == {False} else bounds.hi
+    return Interval(lo, hi)
+
+
+def _shifted(e: Expr) -> Expr | None:
+    """Return a sum with products as a polynomial in what each atom has above its lower bound, under its name.
+
+    With a, b >= 2, a*b - a is (a + 2)*(b + 2) - (a + 2) = a*b + a + 2*b + 2: at least 2. None where no atom
+    is multiplied, an atom has no lower bound, or all have 0.
+    """
+    low = {atom: interval(atom).lo for mono, _ in e.terms for atom, _ in factors_of(mono)}
+    if not any(low.values()) or None in low.values() or all(type(mono) is not Mul for mono, _ in e.terms):
+        return None
+    shifted: Expr = Const(e.constant)
+    for mono, coefficient in e.terms:
+        factors = [(atom + (low[atom] or 0)) ** power for atom, power in factors_of(mono)]
+        shifted += product((coefficient, *factors))
+    return shifted
 
 
 @transfer.on(FloorDiv)

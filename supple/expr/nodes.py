@@ -452,15 +452,5 @@ class Or(BoolExpr):
         return _bool_node(cls, 14, args)
 
 
-class Not(BoolExpr):
-    """Its operand, an And or an Or, is false."""
-
-    __slots__ = ()
-
-    def __new__(cls, operand: Expr) -> "Not":
-        """Return the one node with these operands."""
-        return _bool_node(cls, 15, (operand,))
-
-
 TRUE: Final = Truth(True)
 FALSE: Final = Truth(False)

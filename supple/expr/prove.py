@@ -27,7 +27,6 @@ from supple.expr.nodes import (
     Min,
     Mod,
     Ne,
-    Not,
     Or,
     Symbol,
     construct,
@@ -148,13 +147,6 @@ def _(known: Known, e: Expr) -> Verdict:
 def _(known: Known, e: Expr) -> Verdict:
     """The opposite of Eq."""
     answer, reasons = _decided(known, negate(e))
-    return OPPOSITE[answer], reasons
-
-
-@provers.on(Not)
-def _(known: Known, e: Expr) -> Verdict:
-    """The opposite of the operand."""
-    answer, reasons = _decided(known, e.args[0])
     return OPPOSITE[answer], reasons
 
 
@@ -284,7 +276,7 @@ collapses: Final[Rules[Collapse]] = Rules("collapse")
 
 
 def collapsed(known: Known, e: Expr) -> tuple[Expr, Reasons]:
-    """Return an expression in current symbols with those parts simplified that kept bounds decide, and why."""
+    """Return an expression in current symbols, the parts simplified that kept bounds decide, and why."""
     if not known.bounds or known.users.keys().isdisjoint(free_symbols(e)):
         return e, NO_REASON
     return _collapsed(known, e, {})

@@ -27,6 +27,7 @@ from supple.expr.nodes import (
     FALSE,
     TRUE,
     Add,
+    And,
     Const,
     Eq,
     Expr,
@@ -38,7 +39,8 @@ from supple.expr.nodes import (
     Mod,
     Mul,
     Ne,
-    Not,
+    Or,
+    Symbol,
     Truth,
     construct,
     monomial,
@@ -427,38 +429,49 @@ def _sides(u: Expr) -> tuple[Expr, Expr]:
     return left, polynomial(-u.constant if to_right else 0, negative)
 
 
-def _difference_is_zero(x: Expr, y: Expr) -> bool | tuple[Expr, Expr]:
-    """Decide x == y, or return the two sides of the simplest equation that says the same."""
-    u = x - y
+def _over_common(u: Expr, *, positive: bool) -> Expr:
+    """Return u without the atoms that all terms share and that are known not to be 0, or to be positive."""
+    g = common_factor(u, u)
+    return u if g is None or (positive and not is_positive(g)) else split(u, g)[0]
+
+
+def _equation(x: Expr, y: Expr) -> Expr:
+    """Return x == y: decided by interval and divisor of x - y, or as an order, or with its normal sides."""
+    u = _over_common(x - y, positive=False)
     bounds = interval(u)
     if 0 not in bounds:
-        return False
+        return FALSE
     if bounds.lo == bounds.hi == 0:
-        return True
+        return TRUE
     g = content(polynomial(0, dict(u.terms)))
     if u.constant % g:
-        return False
-    return _sides(divided_by_int(u, g if u.terms[0][1] > 0 else -g))
+        return FALSE
+    order = _inside(u, 0) if bounds.hi == 0 else _inside(-u, 0) if bounds.lo == 0 else None
+    return Eq(*_sides(divided_by_int(u, g if u.terms[0][1] > 0 else -g))) if order is None else order
 
 
 @simplifications.on((Eq, "difference"))
 def _(x: Expr, y: Expr) -> Expr:
-    """x == y is decided by the interval and the common divisor of x - y, or gets its normal sides."""
-    found = _difference_is_zero(x, y)
-    return Truth(found) if isinstance(found, bool) else Eq(*found)
+    """x == y is a statement about x - y."""
+    return _equation(x, y)
 
 
 @simplifications.on((Ne, "difference"))
 def _(x: Expr, y: Expr) -> Expr:
-    """x != y is decided by the interval and the common divisor of x - y, or gets its normal sides."""
-    found = _difference_is_zero(x, y)
-    return Truth(not found) if isinstance(found, bool) else Ne(*found)
+    """x != y is the opposite of x == y; s != c, c the least or greatest value of s, is an order."""
+    found = _equation(x, y)
+    if type(found) is not Eq:
+        return negated(found)
+    left, right = found.args
+    if isinstance(left, Symbol) and right.is_const and right.value in (left.minimum, left.maximum):
+        return Le(right + 1, left) if right.value == left.minimum else Le(left, right - 1)
+    return Ne(left, right)
 
 
 def _at_least(u: Expr, least: int) -> Expr:
     """Return `u >= least`: decided by the interval of u, or divided by the common divisor, with normal sides.
 
-    A comparison with a constant is always a Le.
+    A comparison with a constant is always a Le, or an Eq where u is never more than `least`.
     """
     bounds = interval(u)
     if bounds.lo is not None and bounds.lo >= least:
@@ -469,6 +482,15 @@ def _at_least(u: Expr, least: int) -> Expr:
     g = content(terms)
     terms = divided_by_int(terms, g)
     least = -((u.constant - least) // g)
+    if least in (0, 1):
+        simpler = _over_common(terms, positive=True)
+        if simpler is not terms:
+            return _at_least(simpler, least)
+    inside = _inside(terms, least)
+    if inside is not None:
+        return inside
+    if interval(terms).hi == least:
+        return _equation(terms, Const(least))
     right, left = _sides(terms)
     if least == 1 and not (left.is_const or right.is_const):
         return Lt(left, right)
@@ -476,43 +498,53 @@ def _at_least(u: Expr, least: int) -> Expr:
     return Le(left, right)
 
 
+NESTING: Final = (FloorDiv, Min, Max)
+
+
+def _inside(u: Expr, least: int) -> Expr | None:
+    """Return `u >= least` as a statement about the operands of the one quotient, Min or Max in it.
+
+    x // d >= y is x >= y*d, x // d <= y is x < (y + 1)*d, d known positive; min(x, y) >= z is x >= z and
+    y >= z, min(x, y) <= z is x <= z or y <= z. None where there is none, or more than one.
+    """
+    found = [(mono, c) for mono, c in u.terms if type(mono) in NESTING]
+    if len(found) != 1 or abs(found[0][1]) != 1 or any(type(mono) is Mul for mono, _ in u.terms):
+        return None
+    atom, sign = found[0]
+    rest = u - sign * atom - least
+    if type(atom) is FloorDiv:
+        x, d = atom.args
+        if not is_positive(d):
+            return None
+        return _at_least(x + d * rest, 0) if sign > 0 else _at_least(d * rest + d - 1 - x, 0)
+    if any(type(mono) in NESTING for arg in atom.args for mono, _ in arg.terms):
+        return None
+    kind = And if (type(atom) is Min) == (sign > 0) else Or
+    return construct[kind](*[_at_least(sign * arg + rest, 0) for arg in atom.args])
+
+
 @simplifications.on((Lt, "difference"))
 def _(x: Expr, y: Expr) -> Expr:
-    """x < y is y - x >= 1, decided by its interval, or divided by the common divisor, rounding up."""
+    """x < y is y - x >= 1."""
     return _at_least(y - x, 1)
 
 
 @simplifications.on((Le, "difference"))
 def _(x: Expr, y: Expr) -> Expr:
-    """x <= y is y - x >= 0, decided by its interval, or divided by the common divisor, rounding up."""
+    """x <= y is y - x >= 0."""
     return _at_least(y - x, 0)
 
 
-OPPOSITES: Final[dict[type[Expr], type[Expr]]] = {Eq: Ne, Ne: Eq}
+OPPOSITES: Final[dict[type[Expr], type[Expr]]] = {Eq: Ne, Ne: Eq, Lt: Le, Le: Lt, And: Or, Or: And}
 
 
-@simplifications.on((Not, "constant"))
-def _(x: Expr) -> Expr | None:
-    """The negation of True is False, and the reverse."""
-    return Truth(not x.value) if x.is_const else None
-
-
-@simplifications.on((Not, "double"))
-def _(x: Expr) -> Expr | None:
-    """not not x -> x."""
-    return x.args[0] if type(x) is Not else None
-
-
-@simplifications.on((Not, "equality"))
-def _(x: Expr) -> Expr | None:
-    """not x == y -> x != y, and the reverse."""
-    kind = OPPOSITES.get(type(x))
-    return None if kind is None else construct[kind](*x.args)
-
-
-@simplifications.on((Not, "order"))
-def _(x: Expr) -> Expr | None:
-    """not x < y -> y <= x; not x <= y -> y < x."""
-    if type(x) is Lt:
-        return construct[Le](x.args[1], x.args[0])
-    return construct[Lt](x.args[1], x.args[0]) if type(x) is Le else None
+@cache
+def negated(e: Expr) -> Expr:
+    """Return the condition that is true where `e` is false."""
+    if e.is_const:
+        return Truth(not e.value)
+    opposite = construct[OPPOSITES[type(e)]]
+    if type(e) in (And, Or):
+        return opposite(*map(negated, e.args))
+    left, right = e.args
+    return opposite(left, right) if type(e) in (Eq, Ne) else opposite(right, left)

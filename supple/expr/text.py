@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias, TypeVar
 
 from supple.base.rules import Rules
-from supple.expr.build import boolean, symbol
+from supple.expr.build import boolean, negate, symbol
 from supple.expr.nodes import (
     Add,
     And,
@@ -24,7 +24,6 @@ from supple.expr.nodes import (
     Mod,
     Mul,
     Ne,
-    Not,
     Or,
     Symbol,
     Truth,
@@ -34,7 +33,7 @@ from supple.expr.nodes import (
 )
 
 # How tightly an operator binds, loosest first; an operand that binds looser than its place gets parentheses.
-LOOSE, OR, AND, NOT, COMPARE, SUM, PRODUCT, UNARY, POWER, TIGHT = range(10)
+LOOSE, OR, AND, COMPARE, SUM, PRODUCT, UNARY, TIGHT = range(8)
 
 Printer: TypeAlias = "Callable[[Expr, Print], tuple[str, int]]"
 printers: Final[Rules[Printer]] = Rules("expression text")
@@ -133,14 +132,8 @@ printers.on(Eq)(_joined(" == ", SUM, COMPARE))
 printers.on(Ne)(_joined(" != ", SUM, COMPARE))
 printers.on(Lt)(_joined(" < ", SUM, COMPARE))
 printers.on(Le)(_joined(" <= ", SUM, COMPARE))
-printers.on(And)(_joined(" and ", NOT, AND))
+printers.on(And)(_joined(" and ", COMPARE, AND))
 printers.on(Or)(_joined(" or ", AND, OR))
-
-
-@printers.on(Not)
-def _(e: Expr, show: Print) -> tuple[str, int]:
-    """not a."""
-    return f"not {show(e.args[0], NOT)}", NOT
 
 
 Reader: TypeAlias = Callable[[ast.expr], Expr]
@@ -244,7 +237,7 @@ def _(node: ast.expr) -> Expr:
     if isinstance(unary.op, ast.USub):
         return -operand
     if isinstance(unary.op, ast.Not):
-        return construct[Not](operand)
+        return negate(operand)
     msg = f"{ast.unparse(node)!r} has no meaning in an expression"
     raise ValueError(msg)
 

@@ -19,7 +19,6 @@ from supple.expr import (
     Mod,
     Mul,
     Ne,
-    Not,
     Symbol,
     free_symbols,
     parse,
@@ -146,10 +145,6 @@ EXAMPLES: Final[dict[tuple[type[Expr], str], list[tuple[tuple[str, ...], str]]]]
         (("2*x + 1", "2*y"), "x < y"),
         (("5", "3*x"), "2 <= x"),
     ],
-    (Not, "constant"): [(("True",), "False"), (("False",), "True")],
-    (Not, "double"): [(("not (x < y and x < z)",), "x < y and x < z")],
-    (Not, "equality"): [(("x == y",), "x != y"), (("x != y",), "x == y")],
-    (Not, "order"): [(("x < y",), "y <= x"), (("x <= y",), "y < x")],
 }
 RANGES: Final = {"k": "k[0:64]", "h": "h[0:12]", "d": "d[1:]"}
 CASES: Final = [(*key, args, result) for key, examples in EXAMPLES.items() for args, result in examples]
@@ -294,7 +289,6 @@ MEANING: Final[dict[type[Expr], Callable[..., Term]]] = {
     Ne: lambda x, y: x != y,
     Lt: lambda x, y: x < y,
     Le: lambda x, y: x <= y,
-    Not: z3.Not,
 }
 
 
