@@ -11,7 +11,7 @@ from typing import Final
 
 from supple.base.rules import Rules
 from supple.expr import Expr, Symbol, symbol
-from supple.expr.real import Real
+from supple.expr.real import Real, names_of
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import (
     Constant,
@@ -122,8 +122,12 @@ class Lowering:
         return checked(node.meta)
 
     def showing(self, definition: Definition) -> list[str]:
-        """Return the results of library calls that show the sizes of a definition."""
-        return [self.shown[name] for name in definition.numbers if name in self.shown] if self.shown else []
+        """Return the results of library calls that show the numbers of a definition."""
+        if not self.shown:
+            return []
+        parts = {found.name: names_of(real) for real, found in self.reals.items()}
+        names = (name for number in definition.numbers for name in parts.get(number, (number,)))
+        return [self.shown[name] for name in names if name in self.shown]
 
     def scalar(self, body: Body, number: Expr | Real) -> Scalar:
         """Return a number that is computed from sizes, as a scalar of a body or a constant."""
