@@ -106,7 +106,8 @@ def compile_call(call: Call, compiler: Compiler, compile_id: str, continuations:
         finally:
             backend_seconds[0] += time.perf_counter() - begun
 
-    captured = capture(call.function, call.args, call.kwargs, compile_graph, compiler.options, continuations)
+    options = compiler.options.fixed()
+    captured = capture(call.function, call.args, call.kwargs, compile_graph, options, continuations)
     captured_at = time.perf_counter()
     made = entry_of(call, captured, compile_id)
     ended = time.perf_counter()

@@ -12,6 +12,7 @@ from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue, LeafValue
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
@@ -142,8 +143,7 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
             found += [value.function] if hasattr(value, "function") else []  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a partial
         case FunctionValue() if value.fn is None:
             found = [*value.closure, *value.defaults, *value.kwdefaults.values(), *value.attrs.values()]
-        case CellValue():
-            contents = value.contents
+        case CellValue(contents=contents):
             found = [contents] if contents is not None and not isinstance(contents, LazyValue) else []
         case BoundMethodValue():
             found = [value.owner, value.function]
@@ -153,6 +153,8 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
             found = [value.mapping]
         case SequenceIterator():
             found = [value.sequence]
+        case GeneratorValue() if (held := value.frame.held()) is not None:
+            found = [*held.cells, *held.values]
         case _:
             pass
     return found
@@ -357,6 +359,41 @@ def _(builder: Builder, value: Value) -> None:
     builder.writer.function(getattr(dict, value.part))
     builder.writer.op("LOAD_FAST", mapping)
     builder.writer.call(1)
+
+
+@rebuild.on(SequenceIterator)
+def _(builder: Builder, value: Value) -> None:
+    """An iterator over a sequence, as far advanced."""
+    assert isinstance(value, SequenceIterator), value.describe()
+    sequence = builder.prepare(value.sequence)
+    builder.writer.function(runtime.iterator_at)
+    builder.writer.op("LOAD_FAST", sequence)
+    builder.writer.constant(value.position)
+    builder.writer.call(2)
+
+
+@rebuild.on(GeneratorValue)
+def _(builder: Builder, value: Value) -> None:
+    """A generator that goes on where the captured one stands."""
+    assert isinstance(value, GeneratorValue), value.describe()
+    held = value.frame.held()
+    if held is None:
+        builder.engine.unsupported(breaks.REBUILD, name=value.describe())
+    cells = [builder.prepare(cell) for cell in held.cells]
+    values = [builder.prepare(part) for part in held.values]
+    writer = builder.writer
+    writer.function(runtime.make_function)
+    for constant in (held.code, held.global_names, None, None):
+        writer.constant(constant)
+    for name in cells:
+        writer.op("LOAD_FAST", name)
+    writer.op("BUILD_TUPLE", len(cells))
+    writer.call(5)
+    made = writer.store()
+    writer.op("PUSH_NULL")
+    for name in (made, *values):
+        writer.op("LOAD_FAST", name)
+    writer.call(len(values))
 
 
 _FILLS: Final[Rules[Rebuild]] = Rules("fill")

@@ -160,6 +160,9 @@ def _(writer: Writer, source: Source) -> None:
 
 def load_cell(writer: Writer, source: Source) -> None:
     """Push the cell itself whose contents `source` names."""
+    if isinstance(source, Attr) and source.base is not None:
+        writer.source(source.base)
+        return
     assert isinstance(source, Cell), source
     writer.base_of(source)
     writer.op("LOAD_ATTR", "__closure__")

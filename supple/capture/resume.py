@@ -13,6 +13,7 @@ would, and what an exception finds on its way out are the original handlers.
 """
 
 import functools
+import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -89,6 +90,15 @@ def can_step(code: types.CodeType, index: int) -> bool:
     return _decoded(code).instructions[index].op not in REFUSED
 
 
+def suspended(code: types.CodeType, pc: int, names: Iterable[str], depth: int, *, is_started: bool) -> Point:
+    """Return where a generator's frame goes on at the next `next()`."""
+    if not is_started:
+        ops = [instruction.op for instruction in _decoded(code).instructions]
+        pc = ops.index("RETURN_GENERATOR") + 2
+    live = live_names(code, pc)
+    return Point(code, pc, tuple(sorted(live.intersection(names))), (True,) * depth)
+
+
 class Continuations:
     """The continuations of one compiled object, each made at its first use.
 
@@ -125,7 +135,7 @@ class Continuation:
         return Onward(self._run, state)
 
     def _made(self) -> Function:
-        code = _written(self._point)
+        code = continued(self._point)
         if not cell_names(self._point.code):
             function = types.FunctionType(code, self._globals, code.co_name)
             function.__dict__[CONTINUES] = True
@@ -191,7 +201,7 @@ def step(
         calls_next: the step takes a further argument, which it calls in place of the instruction; what the
             instruction takes from the stack is not among the values.
     """
-    code = _written(point, _Patch(continuations, global_names, calls_next=calls_next))
+    code = continued(point, _Patch(continuations, global_names, calls_next=calls_next))
 
     def made(cells: Sequence[object]) -> Function:
         return make_function(code, global_names, None, None, cast("tuple[types.CellType, ...]", cells))
@@ -208,15 +218,20 @@ class _Patch:
     calls_next: bool
 
 
-def _written(point: Point, patch: _Patch | None = None) -> types.CodeType:
-    """Return code that takes a point's state and goes on there."""
+def continued(point: Point, patch: "_Patch | None" = None) -> types.CodeType:
+    """Return code that takes a point's state and goes on there; of a generator, code that makes a generator."""
     normal = _decoded(point.code)
     reached = _reachable(normal, point.index)
     labels = [Label() for _ in range(len(normal.instructions) + 1)]
     taken = 0 if patch is None else _operands(normal.instructions[point.index], patch)
     cells = len(cell_names(point.code))
     items: list[Instruction | Jump | Label] = [Instruction("COPY_FREE_VARS", cells)] if cells else []
+    is_generator = bool(normal.flags & inspect.CO_GENERATOR)
+    if is_generator:
+        items += [Instruction("RETURN_GENERATOR"), Instruction("POP_TOP")]
     items += _prologue(point, None if patch is None else taken)
+    if is_generator and normal.instructions[point.index - 1].op != "POP_TOP":
+        items.append(Instruction("LOAD_CONST", None))
     items.append(Jump("JUMP", labels[point.index]))
     tails: list[Instruction | Jump | Label] = []
     for index, instruction in enumerate(normal.instructions):

@@ -1,7 +1,7 @@
 """What residual code calls to make objects and to replay changes on objects that existed before the call."""
 
 import types
-from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
 from typing import Final, cast
 
 Store = Callable[[object, object, object], None]
@@ -46,6 +46,14 @@ def make_function(
     made.__kwdefaults__ = kwdefaults
     made.__qualname__ = code.co_qualname
     return made
+
+
+def iterator_at(items: Sequence[object], position: int) -> Iterator[object]:
+    """Return an iterator over a sequence of which `position` items are taken."""
+    iterator = iter(items)
+    for _ in range(position):
+        next(iterator)
+    return iterator
 
 
 def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -> None:

@@ -9,9 +9,11 @@ from supple.base.errors import SuppleError, Where
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
+from supple.capture.resume import cell_names, continued, suspended
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
+from supple.capture.values.generator import Held
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -223,6 +225,20 @@ class Frame:
         self.push(result)
         self.pc = target
         return self._resumed()
+
+    def held(self) -> Held | None:
+        """Return what another generator needs to go on in this one's place; None when none can."""
+        code = self.code_object
+        names = cell_names(code)
+        is_ready = (
+            not self.is_finished and self.exception is None and all(name in self.cells for name in names)
+        )
+        if not is_ready or NULL in self.stack:
+            return None
+        point = suspended(code, self.pc, self.locals, len(self.stack), is_started=self.is_started)
+        values = (*(self.locals[name] for name in point.names), *self.stack)
+        cells = tuple(self.cells[name] for name in names)
+        return Held(continued(point), self.function.global_names, cells, values)
 
     def is_inside_a_block(self) -> bool:
         """Tell whether a suspended frame would run handlers if it were closed now."""

@@ -1,12 +1,23 @@
 """Generators: a suspended frame that gives values one at a time."""
 
 import types
+from dataclasses import dataclass
 from typing import Protocol
 
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import Raised, Value
 from supple.capture.values.constant import ConstantValue
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a suspended frame holds, and code that takes it: (over cells) (*values) -> a generator."""
+
+    code: types.CodeType
+    global_names: dict[str, object]
+    cells: tuple[Value, ...]
+    values: tuple[Value, ...]
 
 
 class Suspended(Protocol):
@@ -23,6 +34,10 @@ class Suspended(Protocol):
 
     def throw(self, error: Value) -> Value:
         """Resume by raising at the `yield`."""
+        ...
+
+    def held(self) -> Held | None:
+        """Return what another generator needs to go on in its place; None when none can."""
         ...
 
 
