@@ -292,7 +292,8 @@ def tile(built: Built, metas: Mapping[str, TensorMeta]) -> Nest:
     loops = _with_roles(space.loops, Role.SERIAL, is_vector=is_in_loop)
     rows = _with_roles(space.rows, Role.PARALLEL, is_vector=vector is not None and not is_in_loop)
     body = tuple(replace(s, axes=loops) if isinstance(s, Loop) else s for s in space.body)
-    return Nest("", _buffers(body, built, metas), _sizes(rows, body), rows, body, _origin(built))
+    buffers = _buffers(body, built, metas)
+    return Nest("", buffers, _sizes(rows, body, buffers), rows, body, _origin(built))
 
 
 def _with_roles(axes: tuple[Axis, ...], role: Role, *, is_vector: bool) -> tuple[Axis, ...]:
@@ -303,7 +304,9 @@ def _with_roles(axes: tuple[Axis, ...], role: Role, *, is_vector: bool) -> tuple
     )
 
 
-def _sizes(rows: tuple[Axis, ...], body: tuple[Statement, ...]) -> tuple[Symbol, ...]:
+def _sizes(
+    rows: tuple[Axis, ...], body: tuple[Statement, ...], buffers: tuple[Buffer, ...]
+) -> tuple[Symbol, ...]:
     """Return the size symbols of a nest: those that are neither axes nor scalars."""
     axes = {axis.symbol for axis in rows}
     extents = [axis.extent for axis in rows]
@@ -314,7 +317,7 @@ def _sizes(rows: tuple[Axis, ...], body: tuple[Statement, ...]) -> tuple[Symbol,
             extents.extend(axis.extent for axis in statement.axes)
         elif not isinstance(statement, Store):
             scalars.add(statement.name)
-    used = {s for e in (*extents, *exprs(body)) for s in free_symbols(e)}
+    used = {s for e in (*extents, *exprs(body), *(b.size for b in buffers)) for s in free_symbols(e)}
     return tuple(sorted((s for s in used - axes if s.name not in scalars), key=sort_key))
 
 
