@@ -17,7 +17,7 @@ from typing import Final, TypeAlias, TypeVar
 from supple.base.errors import SuppleError
 from supple.base.journal import Journal, Mark
 from supple.base.rules import Rules
-from supple.expr.build import less_equal
+from supple.expr.build import less, less_equal
 from supple.expr.divide import exact_quotient
 from supple.expr.interval import Interval, excludes_zero, interval
 from supple.expr.nodes import (
@@ -38,7 +38,7 @@ from supple.expr.nodes import (
     sort_key,
 )
 from supple.expr.prove import Answer, Known, Reasons, collapsed, current, proved, row_of, slack
-from supple.expr.simplify import simplify
+from supple.expr.simplify import inside, simplify
 from supple.expr.text import text
 from supple.expr.walk import coefficient, free_symbols, substitute
 
@@ -274,15 +274,13 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
 
 @keep.on(Ne)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
-    """s != c at an end of the range of s moves the end; others are kept as they are."""
-    left, right = e.args
-    if isinstance(left, Symbol) and right.is_const:
-        lo, hi = left.minimum, left.maximum
-        if right.value in (lo, hi):
-            bounds = Interval(right.value + 1, hi) if right.value == lo else Interval(lo, right.value - 1)
-            draft.narrow(left, bounds, reasons)
-            return
-    draft.truth(e, reasons)
+    """x != y is x < y or y < x where one of them is never less; others are kept as they are."""
+    u = e.args[0] - e.args[1]
+    bounds = interval(u)
+    if 0 in (bounds.lo, bounds.hi):
+        draft.add(less(0, u) if bounds.lo == 0 else less(u, 0), reasons)
+    else:
+        draft.truth(e, reasons)
 
 
 @keep.on(Le, Lt)
@@ -310,8 +308,11 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
         draft.eliminate(*multiple, reasons)
         return
     draft.truth(e, reasons)
-    draft.bound(u, reasons)
-    draft.bound(-u, reasons)
+    for side in (u, -u):
+        draft.bound(side, reasons)
+        order = inside(side, 0)
+        if order is not None:
+            draft.add(order, reasons)
 
 
 def _solved(u: Expr) -> tuple[Symbol, Expr] | None:

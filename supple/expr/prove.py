@@ -186,21 +186,21 @@ def _first(known: Known, claims: Iterable[tuple[Expr, Answer]]) -> Verdict:
 def _not_negative(known: Known, u: Expr) -> Reasons | None:
     """Return why u >= 0, None when no proof is found.
 
-    Searches for integers a > 0, b >= 0, ... with a*u - b*v - ... >= 0 by intervals, where v, ... are kept
+    Searches for integers a > 0, b >= 0, ... with a*u - b*v - ... > -a by intervals, where v, ... are kept
     bounds, or what follows from the meaning of a part; a step subtracts the bound that cancels one term.
     """
     row = row_of(u)
-    rows: list[tuple[Row, Reasons]] = [(row, NO_REASON)]
+    rows: list[tuple[Row, int, Reasons]] = [(row, 1, NO_REASON)]
     seen = {frozenset(row.items())}
-    for row, reasons in rows:
+    for row, factor, reasons in rows:
         lo = _lowest(row)
-        if lo is not None and lo >= 0:
+        if lo is not None and lo > -factor:
             return reasons
-        for found, why in _steps(known, row) if len(rows) < SEARCH_LIMIT else ():
+        for found, a, why in _steps(known, row) if len(rows) < SEARCH_LIMIT else ():
             key = frozenset(found.items())
             if key not in seen:
                 seen.add(key)
-                rows.append((found, reasons | why))
+                rows.append((found, factor * a, reasons | why))
     return None
 
 
@@ -229,8 +229,8 @@ def _lowest(row: Row) -> int | None:
     return total
 
 
-def _steps(known: Known, row: Row) -> Iterator[tuple[Row, Reasons]]:
-    """Yield the numbers a*u - b*v, a > 0, b > 0, that lack a term of u, for each bound v, and why v >= 0.
+def _steps(known: Known, row: Row) -> Iterator[tuple[Row, int, Reasons]]:
+    """Yield a*u - b*v, a > 0, b > 0, that lacks a term of u, for each bound v; and a, and why v >= 0.
 
     A term without a lower bound must go, so the first of these is tried alone.
     """
@@ -239,18 +239,18 @@ def _steps(known: Known, row: Row) -> Iterator[tuple[Row, Reasons]]:
     for mono, c in unbounded[:1] or row.items():
         for v, other in known.by_term.get((mono, c > 0), {}).items():
             if v in known.bounds:
-                yield _cancelled(row, other, mono), known.bounds[v]
+                yield *_cancelled(row, other, mono), known.bounds[v]
         for other in meant:
             if (c > 0) == (other.get(mono, -c) > 0):
-                yield _cancelled(row, other, mono), NO_REASON
+                yield *_cancelled(row, other, mono), NO_REASON
 
 
-def _cancelled(row: Row, other: Row, mono: Expr) -> Row:
-    """Return a*row - b*other, a > 0, b > 0, without the term."""
+def _cancelled(row: Row, other: Row, mono: Expr) -> tuple[Row, int]:
+    """Return a*row - b*other, a > 0, b > 0, without the term; and a."""
     common = gcd(row[mono], other[mono])
     a, b = abs(other[mono]) // common, abs(row[mono]) // common
     made = {key: a * row.get(key, 0) - b * other.get(key, 0) for key in (*row, *other)}
-    return {key: c for key, c in made.items() if c}
+    return {key: c for key, c in made.items() if c}, a
 
 
 @cache

@@ -446,7 +446,7 @@ def _equation(x: Expr, y: Expr) -> Expr:
     g = content(polynomial(0, dict(u.terms)))
     if u.constant % g:
         return FALSE
-    order = _inside(u, 0) if bounds.hi == 0 else _inside(-u, 0) if bounds.lo == 0 else None
+    order = inside(u, 0) if bounds.hi == 0 else inside(-u, 0) if bounds.lo == 0 else None
     return Eq(*_sides(divided_by_int(u, g if u.terms[0][1] > 0 else -g))) if order is None else order
 
 
@@ -486,9 +486,9 @@ def _at_least(u: Expr, least: int) -> Expr:
         simpler = _over_common(terms, positive=True)
         if simpler is not terms:
             return _at_least(simpler, least)
-    inside = _inside(terms, least)
-    if inside is not None:
-        return inside
+    order = inside(terms, least)
+    if order is not None:
+        return order
     if interval(terms).hi == least:
         return _equation(terms, Const(least))
     right, left = _sides(terms)
@@ -501,7 +501,7 @@ def _at_least(u: Expr, least: int) -> Expr:
 NESTING: Final = (FloorDiv, Min, Max)
 
 
-def _inside(u: Expr, least: int) -> Expr | None:
+def inside(u: Expr, least: int) -> Expr | None:
     """Return `u >= least` as a statement about the operands of the one quotient, Min or Max in it.
 
     x // d >= y is x >= y*d, x // d <= y is x < (y + 1)*d, d known positive; min(x, y) >= z is x >= z and

@@ -1,6 +1,5 @@
 """Each rule of the table on examples: the rule itself, the constructor that applies it, a proof by z3."""
 
-from collections.abc import Callable
 from typing import Final
 
 import pytest
@@ -8,7 +7,6 @@ import z3
 
 from supple.expr import (
     Add,
-    Const,
     Eq,
     Expr,
     FloorDiv,
@@ -19,13 +17,13 @@ from supple.expr import (
     Mod,
     Mul,
     Ne,
-    Symbol,
     free_symbols,
     parse,
     simplify,
 )
 from supple.expr.nodes import construct
 from supple.expr.simplify import simplifications
+from tests.property.expr_z3 import MEANING, solver_of, term
 
 # (kind, rule) -> (operands, result) of examples; `k` is always k[0:64], `h` is h[0:12], `d` is d[1:].
 EXAMPLES: Final[dict[tuple[type[Expr], str], list[tuple[tuple[str, ...], str]]]] = {
@@ -128,8 +126,18 @@ EXAMPLES: Final[dict[tuple[type[Expr], str], list[tuple[tuple[str, ...], str]]]]
         (("6*x", "4*y"), "3*x == 2*y"),
         (("5", "x"), "x == 5"),
         (("-x", "y"), "x + y == 0"),
+        (("d*x", "d*y"), "x == y"),
+        (("(s[0:] + 1) // 2", "0"), "s[0:] == 0"),
+        (("min(s[0:], 1)", "1"), "1 <= s[0:]"),
+        (("d*g[2:]", "d"), "False"),
     ],
-    (Ne, "difference"): [(("x", "x"), "False"), (("2*x", "7"), "True"), (("2*x + 2", "4"), "x != 1")],
+    (Ne, "difference"): [
+        (("x", "x"), "False"),
+        (("2*x", "7"), "True"),
+        (("2*x + 2", "4"), "x != 1"),
+        (("k", "63"), "k <= 62"),
+        (("d", "1"), "2 <= d"),
+    ],
     (Lt, "difference"): [
         (("k", "64"), "True"),
         (("64", "k"), "False"),
@@ -137,6 +145,9 @@ EXAMPLES: Final[dict[tuple[type[Expr], str], list[tuple[tuple[str, ...], str]]]]
         (("2*x", "2*y"), "x < y"),
         (("x", "y + 1"), "x <= y"),
         (("0", "x"), "1 <= x"),
+        (("d*x", "d*y"), "x < y"),
+        (("s[0:]", "1"), "s[0:] == 0"),
+        (("g[2:]*d", "4*g[2:]*d"), "True"),
     ],
     (Le, "difference"): [
         (("k", "63"), "True"),
@@ -144,6 +155,12 @@ EXAMPLES: Final[dict[tuple[type[Expr], str], list[tuple[tuple[str, ...], str]]]]
         (("2*x", "5"), "x <= 2"),
         (("2*x + 1", "2*y"), "x < y"),
         (("5", "3*x"), "2 <= x"),
+        (("y", "x // 3"), "3*y <= x"),
+        (("(x + 1) // 2", "y"), "x <= 2*y"),
+        (("x // d", "y"), "x < d*y + d"),
+        (("z", "min(x, y)"), "z <= x and z <= y"),
+        (("min(x, y)", "z"), "x <= z or y <= z"),
+        (("max(x, y)", "z"), "x <= z and y <= z"),
     ],
 }
 RANGES: Final = {"k": "k[0:64]", "h": "h[0:12]", "d": "d[1:]"}
@@ -254,62 +271,14 @@ def test_sum_of_strangers_stays(line: str, expected: str) -> None:
 
 # A second opinion: z3 proves the examples for all integers where the divisors are constants.
 
-Term = z3.ExprRef
-
-
-def _floor_div(x: Term, d: Term) -> Term:
-    """z3 rounds so that the remainder is not negative; Python rounds down."""
-    return z3.If(d > 0, x / d, (-x) / (-d))
-
-
-def _product(*args: Term) -> Term:
-    """Return the product."""
-    result = args[0]
-    for arg in args[1:]:
-        result = result * arg
-    return result
-
-
-def _least(*args: Term) -> Term:
-    """Return the least."""
-    result = args[0]
-    for arg in args[1:]:
-        result = z3.If(arg < result, arg, result)
-    return result
-
-
-MEANING: Final[dict[type[Expr], Callable[..., Term]]] = {
-    Add: lambda *args: z3.Sum(*args),
-    Mul: _product,
-    FloorDiv: _floor_div,
-    Mod: lambda x, d: x - d * _floor_div(x, d),
-    Min: _least,
-    Max: lambda *args: -_least(*(-arg for arg in args)),
-    Eq: lambda x, y: x == y,
-    Ne: lambda x, y: x != y,
-    Lt: lambda x, y: x < y,
-    Le: lambda x, y: x <= y,
-}
-
-
-def _term(e: Expr) -> Term:
-    """Return an expression as a z3 term."""
-    if isinstance(e, Symbol):
-        return z3.Int(e.name)
-    if isinstance(e, Const):
-        return z3.IntVal(e.value)
-    if e.is_const:
-        return z3.BoolVal(e.value)
-    return MEANING[type(e)](*map(_term, e.args))
-
 
 def _is_linear(e: Expr) -> bool:
-    """Tell whether `e` has no product of symbols, no symbolic divisor and no connective."""
+    """Tell whether `e` has no product of symbols, and no symbolic divisor."""
     if type(e) in (FloorDiv, Mod) and not e.args[1].is_const:
         return False
     if type(e) is Mul and sum(not arg.is_const for arg in e.args) > 1:
         return False
-    return e.is_const or type(e) is Symbol or (type(e) in MEANING and all(map(_is_linear, e.args)))
+    return all(map(_is_linear, e.args))
 
 
 def _linear_cases() -> list[object]:
@@ -325,12 +294,7 @@ def _linear_cases() -> list[object]:
 
 @pytest.mark.parametrize(("kind", "operands", "result"), _linear_cases())
 def test_z3_proves_the_example(kind: type[Expr], operands: list[Expr], result: Expr) -> None:
-    solver = z3.Solver()
-    solver.set("timeout", 10_000)
-    symbols = frozenset().union(*map(free_symbols, operands))
-    for s in symbols:
-        solver.add(*([z3.Int(s.name) >= s.minimum] if s.minimum is not None else []))
-        solver.add(*([z3.Int(s.name) <= s.maximum] if s.maximum is not None else []))
-    before = _term(operands[0]) if kind is Add else MEANING[kind](*map(_term, operands))
-    solver.add(before != _term(result))
+    solver = solver_of(frozenset().union(*map(free_symbols, operands)))
+    before = term(operands[0]) if kind is Add else MEANING[kind](*map(term, operands))
+    solver.add(before != term(result))
     assert solver.check() == z3.unsat
