@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from supple.api import (
         config,
         disable,
+        error_on_graph_break,
         graph_break,
         is_compiling,
         list_backends,
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
         run,
         set_logs,
         set_stance,
+        skip_frame,
         stats,
+        step_unsupported,
     )
 
 __version__: Final = "0.1.0"
@@ -33,6 +36,7 @@ __all__ = [
     "compile",
     "config",
     "disable",
+    "error_on_graph_break",
     "errors",
     "graph_break",
     "is_compiling",
@@ -46,7 +50,9 @@ __all__ = [
     "run",
     "set_logs",
     "set_stance",
+    "skip_frame",
     "stats",
+    "step_unsupported",
     "testing",
 ]
 

@@ -9,9 +9,9 @@ from typing import Final, TypeVar, overload
 import torch
 
 from supple.backends import BACKENDS, NATIVE, Backend
-from supple.base.config import config
+from supple.base.config import config, error_on_graph_break
 from supple.base.errors import OptionsError
-from supple.base.marks import DISABLED, ORIGINAL, graph_break, is_compiling
+from supple.base.marks import DISABLED, ORIGINAL, graph_break, is_compiling, skip_frame, step_unsupported
 from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
 from supple.capture import dispatch
@@ -28,6 +28,7 @@ __all__ = [
     "compile",
     "config",
     "disable",
+    "error_on_graph_break",
     "graph_break",
     "is_compiling",
     "list_backends",
@@ -40,7 +41,9 @@ __all__ = [
     "run",
     "set_logs",
     "set_stance",
+    "skip_frame",
     "stats",
+    "step_unsupported",
 ]
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -7,7 +7,7 @@ that exist are not asked: one that serves a call is used, whatever the configura
 import os
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
@@ -177,6 +177,11 @@ class Config:
     def __dir__(self) -> list[str]:
         """Return the names of all settings, and `patch`."""
         return sorted({*KINDS, *ALIASES, *OPPOSITES, "patch", "now"})
+
+
+def error_on_graph_break(is_error: bool = True) -> AbstractContextManager[None]:
+    """Let graph breaks be errors, or not, in a `with` block or in calls of a decorated function."""
+    return config.patch(error_on_graph_break=is_error)
 
 
 config: Final = Config(from_environment(os.environ))

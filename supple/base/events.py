@@ -16,13 +16,6 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class OfCompilation(Event):
-    """Base of the events of one compilation; its id is "number of the function/number of its compilation"."""
-
-    compile_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class FailedGuard:
     """Why an entry does not serve a call.
 
@@ -43,9 +36,10 @@ class FailedGuard:
 
 
 @dataclass(frozen=True, slots=True)
-class CompileStarted(OfCompilation):
+class CompileStarted(Event):
     """A call found no valid entry and is being captured; `all_failed` finds every guard that fails."""
 
+    compile_id: str
     function: str
     where: Where
     failed_guards: tuple[FailedGuard, ...] = ()
@@ -53,26 +47,29 @@ class CompileStarted(OfCompilation):
 
 
 @dataclass(frozen=True, slots=True)
-class GraphCaptured(OfCompilation):
+class GraphCaptured(Event):
     """Capture of one frame ended with a graph."""
 
+    compile_id: str
     text: str
     op_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class GuardsInstalled(OfCompilation):
+class GuardsInstalled(Event):
     """An entry was installed; `text` is its guard tree, `code` its generated checker."""
 
+    compile_id: str
     text: str
     code: str
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class GraphBroken(OfCompilation):
+class GraphBroken(Event):
     """Capture met something that it leaves to Python."""
 
+    compile_id: str
     code: str
     text: str
     stack: tuple[Where, ...]
@@ -97,17 +94,19 @@ class CodeEmitted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CompileFinished(OfCompilation):
+class CompileFinished(Event):
     """A compilation ended; times in seconds by stage."""
 
+    compile_id: str
     seconds: tuple[tuple[str, float], ...]
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FellBack(OfCompilation):
+class FellBack(Event):
     """A frame runs eager from now on; `text` says what, where, why, do."""
 
+    compile_id: str
     text: str
 
 
@@ -164,6 +163,16 @@ class ShapeGuarded(Event):
     follows: tuple[str, ...]
     hints: tuple[tuple[str, int | None], ...]
 
+
+OF_COMPILATION: Final = (
+    CompileStarted,
+    GraphCaptured,
+    GuardsInstalled,
+    GraphBroken,
+    FellBack,
+    CompileFinished,
+)
+"""Events that know their compilation; its id is "number of the function/number of its compilation"."""
 
 Listener = Callable[[Event], object]
 _LISTENERS: Final[list[Listener]] = []

@@ -15,5 +15,12 @@ def is_compiling() -> bool:
     return False
 
 
-def graph_break() -> None:
-    """End the graph here; outside of captured code nothing happens."""
+def graph_break(msg: str = "") -> None:
+    """End the graph here, for the reason `msg`; outside of captured code nothing happens."""
+
+
+def skip_frame(msg: str = "") -> None:
+    """Let the call that runs this line run eager as a whole; outside of captured code nothing happens."""
+
+
+step_unsupported = graph_break

@@ -199,6 +199,12 @@ USER_BREAK: Final = _reason(
     "The program asks for a break here.",
     "Remove the call.",
 )
+SKIPPED: Final = _reason(
+    "U103",
+    "`supple.skip_frame()` was called.",
+    "The program asks for this call to run eager.",
+    "Remove the call, or ask for `supple.graph_break()`: the rest is captured then.",
+)
 STANCE: Final = _reason(
     "U102",
     "`supple.set_stance` in compiled code.",

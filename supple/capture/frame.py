@@ -93,9 +93,9 @@ def capture(
     bound = arguments(function, args, kwargs)
     once = _Once(function, bound, state_now(), compile_graph, options, continuations)
     found, stops = once.run(None)
-    if found.reason is None or found.reason.reason is breaks.ESCAPED:
+    if found.reason is None or found.reason.reason in (breaks.ESCAPED, breaks.SKIPPED):
         return found
-    if options.fullgraph or continuations is None:
+    if options.fullgraph or options.config.error_on_graph_break or continuations is None:
         return found
     for stop in stops[:ATTEMPTS]:
         again, _ = once.run(stop)

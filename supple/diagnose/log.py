@@ -79,7 +79,7 @@ class _Printer:
         thread = self._thread
         if isinstance(event, events.CompileStarted):
             thread.compile_id = event.compile_id
-        compile_id = event.compile_id if isinstance(event, events.OfCompilation) else thread.compile_id
+        compile_id = event.compile_id if isinstance(event, events.OF_COMPILATION) else thread.compile_id
         for channel, level, render in self._rules.get(type(event), ()):
             text = render(event)
             if text:

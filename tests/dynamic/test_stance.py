@@ -234,16 +234,44 @@ def test_breaks_and_failures_may_be_errors() -> None:  # X-CTL05, X-CTL09
         raise ZeroDivisionError
 
     def breaks(x: torch.Tensor) -> torch.Tensor:
-        supple.graph_break()
+        supple.graph_break("it is asked to")
         return x + 1
 
     x = torch.ones(2)
-    with (
-        supple.config.patch(error_on_graph_break=True),
-        pytest.raises(supple.errors.Unsupported, match="B118"),
-    ):
+    with supple.error_on_graph_break(), pytest.raises(supple.errors.Unsupported, match="B118"):
         supple.compile(breaks, backend="eager")(x)
     with supple.config.patch(suppress_errors=False), pytest.raises(ZeroDivisionError):
         supple.compile(scaled, backend=broken)(x)
     assert torch.equal(supple.compile(breaks, backend="eager")(x), x + 1)
     assert torch.equal(supple.compile(scaled, backend=broken)(x), scaled(x))
+
+
+@pytest.mark.parametrize(("name", "graphs"), [("graph_break", 2), ("step_unsupported", 2), ("skip_frame", 0)])
+def test_a_program_asks_for_breaks(name: str, graphs: int) -> None:  # X-CTL06
+    ask = getattr(supple, name)
+
+    @supple.compile(backend="eager")
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        ask("here")
+        return y * 2
+
+    with assert_compiles(graphs):
+        for _ in range(2):
+            assert torch.equal(f(torch.ones(2)), torch.full((2,), 4.0))
+
+
+def test_stances_hold_behind_a_break() -> None:  # X-CTL01, REC09
+    @supple.compile(backend="eager")
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        supple.graph_break()
+        return y * 2
+
+    f(torch.ones(2))
+    with supple.set_stance("fail_on_recompile"):
+        f(torch.ones(2))
+    f(torch.ones(3))
+    with assert_compiles(0):
+        for size in (2, 5, 7):
+            assert torch.equal(supple.run(f)(torch.ones(size)), torch.full((size,), 4.0))

@@ -26,6 +26,12 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
     machine.unsupported(breaks.USER_BREAK)
 
 
+@call.on(marks.skip_frame)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """The program asks not to be captured."""
+    machine.unsupported(breaks.SKIPPED)
+
+
 @call.on(set_stance)
 def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """Compiled code is what a stance decides about."""
