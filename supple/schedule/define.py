@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from supple.expr import Expr, Symbol, as_expr, free_symbols, interval, symbol
+from supple.expr import Expr, Symbol, as_expr, free_symbols, interval, less_equal, symbol
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Axis, Compute, IndexValue, Load, Scalar
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
+from supple.shapes.decide import is_known
 
 BodyStatement = Load | Compute | IndexValue
 TRANSCENDENTAL: Final = frozenset(
@@ -237,5 +238,8 @@ def number(value: float, dtype: DType) -> int | float | bool:
 def broadcast_index(axes: Sequence[Expr], sizes: Sequence[Expr]) -> tuple[Expr, ...]:
     """Return the coordinates at which an operand of `sizes` is read for the result's `axes`."""
     lead = len(axes) - len(sizes)
-    one, zero = as_expr(1), as_expr(0)
-    return tuple(zero if size is one else axis for axis, size in zip(axes[lead:], sizes, strict=True))
+    zero = as_expr(0)
+    return tuple(
+        zero if is_known(less_equal(size, 1)) else axis
+        for axis, size in zip(axes[lead:], sizes, strict=True)
+    )

@@ -12,7 +12,7 @@ from supple.base.rules import Rules
 from supple.expr import Expr, as_expr, const, exact_quotient, less, less_equal, maximum
 from supple.ir.graph.nodes import Node
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.schedule.define import Body
+from supple.schedule.define import Body, broadcast_index
 from supple.schedule.lower import Lowering, NotLowered, as_fixed, lowerings
 from supple.shapes.decide import is_known
 
@@ -140,10 +140,7 @@ def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
 @view("aten.expand.default")
 def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
     """A dimension of size 1 read again and again."""
-    lead = meta.rank - base.rank
-    return tuple(
-        const(0) if size is const(1) else axis for axis, size in zip(index[lead:], base.sizes, strict=True)
-    )
+    return broadcast_index(index, base.sizes)
 
 
 @view("aten.slice.Tensor")
