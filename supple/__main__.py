@@ -1,6 +1,7 @@
 """`python -m supple`: what the compiler can tell without a program."""
 
 from pathlib import Path
+from typing import TextIO
 
 import click
 from rich.console import Console
@@ -10,6 +11,7 @@ from rich.table import Table
 from supple.base.config import config
 from supple.capture.breaks import catalogue
 from supple.diagnose.log import CHANNELS
+from supple.diagnose.similar import similar_graphs
 from supple.shapes.profile import load, path_of, text
 
 
@@ -45,6 +47,14 @@ def profile(path: Path | None) -> None:
     """Print what varied in earlier runs: of the profile that programs use now, or of a file."""
     found = path or path_of(config.now())
     click.echo(text(load(found)) if found else "no profile: SUPPLE_PROFILE=0")
+
+
+@main.command()
+@click.argument("log", type=click.File())
+def similar(log: TextIO) -> None:
+    """Print groups of graphs, in a LOG made with SUPPLE_LOGS=graph_code, that differ in sizes alone."""
+    for group in similar_graphs(log.read()):
+        click.echo(str(group))
 
 
 if __name__ == "__main__":
