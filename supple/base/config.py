@@ -36,6 +36,7 @@ class Settings:
         error_on_recompile: a compilation after the first one raises.
         fail_on_recompile_limit_hit: the limit raises, in place of running eager.
         error_on_graph_break: a graph break raises, as with `fullgraph=True`.
+        verbose: warnings about functions that run eager have the whole stacks, the user's and the compiler's.
         suppress_errors: where the compiler or a backend fails, the function runs eager.
         capture_scalar_outputs: `.item()` and its like are captured.
         capture_dynamic_output_shape_ops: `nonzero` and its like are captured.
@@ -62,6 +63,7 @@ class Settings:
     fail_on_recompile_limit_hit: bool = False
     error_on_graph_break: bool = False
     suppress_errors: bool = True
+    verbose: bool = False
     capture_scalar_outputs: bool = True
     capture_dynamic_output_shape_ops: bool = True
     profile: str = ""

@@ -119,7 +119,7 @@ class GraphRefused(Event):
 
 @dataclass(frozen=True, slots=True)
 class EntryDropped(Event):
-    """A compiled entry was removed: evicted, or an object it depended on died."""
+    """A compiled entry was removed: an object it depended on died."""
 
     function: str
     why: str

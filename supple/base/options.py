@@ -16,8 +16,8 @@ class Options:
         fullgraph: a graph break raises `Unsupported` instead of running eager.
         dynamic: None = static first; True / False as in `torch.compile`.
         mode: a preset name; all presets mean the same on the CPU today.
-        recompile_limit: entries kept per compiled object and code object; the oldest unused is evicted. None
-            leaves it to the configuration.
+        recompile_limit: entries per compiled object and code object; one more takes what varied for dynamic,
+            then new calls run eager. None leaves it to the configuration.
         check: 0 = no spec checks, 1 = after each pass, 2 = also text round trips.
         fusion: False launches one kernel per operator (to find a guilty fusion).
         threads: False compiles single-threaded kernels.
@@ -46,7 +46,7 @@ class Options:
 
     @property
     def limit(self) -> int:
-        """Entries kept per compiled object and code object."""
+        """Entries per compiled object and code object."""
         return self.config.recompile_limit if self.recompile_limit is None else self.recompile_limit
 
     @property

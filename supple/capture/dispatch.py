@@ -7,6 +7,7 @@ import functools
 import itertools
 import logging
 import threading
+import traceback
 import types
 import weakref
 from collections import Counter
@@ -327,7 +328,9 @@ class Versions:
         """Return an entry that runs the function for arguments like these."""
         note = write_note(call, error)
         described = f"{type(error).__name__}: {error}"
-        self._fall_back(compile_id, Explained(FAILED, (place_of(self.function),), error=described, note=note))
+        reason = Explained(FAILED, (place_of(self.function),), error=described, note=note)
+        reason.__cause__ = error
+        self._fall_back(compile_id, reason)
         guards = argument_guards(call)
         about = About(guards, compile_id=compile_id)
         return Made(Entry(checked(call, guards).check, call.function, about), ())
@@ -344,7 +347,8 @@ class Versions:
         place = f"{reason.reason.code} {reason.stack[-1:]}"
         if place not in self._told and reason.reason is not ESCAPED:
             self._told.add(place)
-            _log.warning("%s", one_line(self.name, reason))
+            whole = "".join(traceback.format_exception(reason)) if options.config.verbose else ""
+            _log.warning("%s", whole or one_line(self.name, reason))
 
     def _failed(self, call: Call) -> Iterator[tuple[Entry, Guard]]:
         """Yield each entry with the first guard of it that fails."""

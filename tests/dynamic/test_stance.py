@@ -246,6 +246,22 @@ def test_breaks_and_failures_may_be_errors() -> None:  # X-CTL05, X-CTL09
     assert torch.equal(supple.compile(scaled, backend=broken)(x), scaled(x))
 
 
+@pytest.mark.parametrize("is_verbose", [True, False])
+def test_a_failure_is_told_with_both_stacks(
+    is_verbose: bool, caplog: pytest.LogCaptureFixture
+) -> None:  # LOG14
+    def broken(gm: torch.fx.GraphModule, inputs: list[torch.Tensor]) -> Callable[..., object]:
+        raise ZeroDivisionError("of the backend")
+
+    caplog.set_level("WARNING", logger="supple")
+    with supple.config.patch(verbose=is_verbose):
+        supple.compile(scaled, backend=broken)(torch.ones(2))
+    [message] = caplog.messages
+    assert "in scaled" in message
+    assert ("in broken" in message) == is_verbose
+    assert ("\n" in message) == is_verbose
+
+
 @pytest.mark.parametrize(("name", "graphs"), [("graph_break", 2), ("step_unsupported", 2), ("skip_frame", 0)])
 def test_a_program_asks_for_breaks(name: str, graphs: int) -> None:  # X-CTL06
     ask = getattr(supple, name)
