@@ -29,6 +29,7 @@ from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg
 from supple.ir.graph.numbers import callable_of
+from supple.ir.graph.symbols import CHECK
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, aten_op
 from supple.shapes.fake import FakeTensor, Faking, current, fake_from, meta_of
@@ -93,8 +94,10 @@ class Recorder(Faking):
     def run(self, node: Node, values: Mapping[str, object]) -> object:
         """Return what a node of the captured graph gives for the values so far, recording what it runs.
 
-        A number that is read out of a tensor keeps its name.
+        A number that is read out of a tensor keeps its name. Conditions to check are added at the end.
         """
+        if node.op.name == CHECK:
+            return None
         args = cast("tuple[object, ...]", self.value_of(node.args, values))
         kwargs = cast("dict[str, object]", self.value_of(dict(node.kwargs), values))
         if node.op.name == "Tensor.item" and self.numbers.defines(node.meta):

@@ -214,7 +214,7 @@ def pointwise_strides(operands: Sequence[TensorMeta], sizes: Exprs, *, has_scala
         fast = _common_strides(operands, sizes)
         if fast is not None:
             return fast
-    if rank < 2:
+    if rank < 2 or _is_open_row_major(operands):
         return contiguous_strides(sizes)
     aligned = [_aligned_strides(op, sizes) for op in operands if op.sizes]
 
@@ -234,6 +234,13 @@ def pointwise_strides(operands: Sequence[TensorMeta], sizes: Exprs, *, has_scala
         strides[dim] = running
         running = running * sizes[dim]
     return tuple(strides)
+
+
+def _is_open_row_major(operands: Sequence[TensorMeta]) -> bool:
+    """Tell whether all operands are row-major to the letter, and some strides to compare are symbolic."""
+    return not all(op.is_static for op in operands) and all(
+        op.strides == contiguous_strides(op.sizes) for op in operands
+    )
 
 
 def _common_strides(operands: Sequence[TensorMeta], sizes: Exprs) -> Exprs | None:

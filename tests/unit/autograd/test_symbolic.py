@@ -199,7 +199,7 @@ def compare(wanted: Sequence[object], got: Sequence[object]) -> None:
     assert len(wanted) == len(got)
     for left, right in zip(wanted, got, strict=True):
         if not isinstance(left, Tensor):
-            assert left == right
+            assert left == pytest.approx(right)
             assert type(left) is type(right)
             continue
         assert isinstance(right, Tensor)
