@@ -27,7 +27,7 @@ def special(x: Tensor) -> Tensor:
 
 def graphs_of(function: Any, calls: list[tuple[Any, ...]], dynamic: bool | None = None) -> list[int]:
     """Return how many graphs there are after each call; the results must be eager's."""
-    made = compiled(function, "eager", dynamic)
+    made = compiled(function, "native", dynamic)
     found: list[int] = []
     for arguments in calls:
         assert torch.equal(made.run(*arguments), function(*arguments))
@@ -77,7 +77,7 @@ def test_all_violations_are_one_error() -> None:
 
     x, y = marked("mark_dynamic", 10), marked("mark_dynamic", 3, 4, dim=1)
     with pytest.raises(ConstraintViolationError) as caught:
-        compiled(both, "eager", None).run(x, y)
+        compiled(both, "native", None).run(x, y)
     text = str(caught.value)
     assert "L['x'].size()[0] must be 10" in text
     assert "L['y'].size()[1] must be 4" in text
@@ -94,14 +94,14 @@ def test_a_guard_within_the_bounds_of_a_mark_is_an_error() -> None:
         return x * 2 if x.size(0) <= 30 else x
 
     with pytest.raises(ConstraintViolationError, match=r"L\['x'\]\.size\(\)\[0\] is not free"):
-        compiled(narrow, "eager", None).run(marked("mark_dynamic", 10, min=5, max=35))
+        compiled(narrow, "native", None).run(marked("mark_dynamic", 10, min=5, max=35))
     assert graphs_of(narrow, [(marked("mark_dynamic", 10, min=5, max=30),), (floats(6),), (floats(4),)]) == [
         1,
         1,
         2,
     ]
     with pytest.raises(ConstraintViolationError, match=r"is 10, and it is marked to be in \[11, oo\]"):
-        compiled(scaled, "eager", None).run(marked("mark_dynamic", 10, min=11))
+        compiled(scaled, "native", None).run(marked("mark_dynamic", 10, min=11))
 
 
 # ANN13
@@ -110,12 +110,25 @@ def test_an_unbacked_size_is_one_graph_for_every_size() -> None:
     assert graphs_of(scaled, calls) == [1, 1, 1, 1]
 
 
+# X-SHP02
+def test_an_unbacked_integer_is_one_graph_for_every_value() -> None:
+    with supple.config.patch(unbacked_sources="L['n']"):
+        assert graphs_of(lambda x, n: x.new_zeros(n), [(floats(2), n) for n in (3, 5, 1, 0)]) == [1, 1, 1, 1]
+
+
+# ANN13: a condition on an unbacked size breaks the graph; it is no error
+def test_a_condition_on_an_unbacked_size_runs_all_the_same() -> None:
+    for n in (10, 11):
+        x = marked("mark_unbacked", n)
+        assert torch.equal(supple.compile(special)(x), special(x))
+
+
 # ANN12, ANN15, DYN09
 def test_specialize_zero_one_is_the_classic_rule() -> None:
     with supple.config.patch(backed_size_oblivious=False):
         assert graphs_of(scaled, [(floats(n),) for n in (5, 1, 0, 6)], True) == [1, 2, 3, 3]
         with pytest.raises(ConstraintViolationError, match="specialize_zero_one"):
-            compiled(scaled, "eager", None).run(marked("mark_dynamic", 1))
+            compiled(scaled, "native", None).run(marked("mark_dynamic", 1))
     assert graphs_of(scaled, [(marked("mark_dynamic", 1),), (floats(7),)]) == [1, 1]
 
 
@@ -132,6 +145,7 @@ with supple.testing.assert_compiles(1):
 """
 
 
+@pytest.mark.slow
 def test_marks_of_torch_make_sizes_dynamic() -> None:
     subprocess.run([sys.executable, "-c", TORCH_MARKS], check=True)
 
@@ -199,7 +213,7 @@ class Holding(nn.Module):
 # CFG03, X-SHP09, acceptance: a number that changes at every call needs two graphs
 @pytest.mark.parametrize("kind", [Counting, Holding])
 def test_a_changing_number_of_a_module_needs_two_graphs(kind: type[nn.Module]) -> None:
-    made, eager, x = compiled(kind(), "eager", None), kind(), floats(4)
+    made, eager, x = compiled(kind(), "native", None), kind(), floats(4)
     for _ in range(6):
         assert torch.equal(made.run(x), eager(x))
     assert made.graphs == 2
@@ -282,6 +296,7 @@ def attempt(folder: Path, program: str, *sizes: int, profile: str = "") -> int:
 
 
 # PGO01, PGO02, PGO04, PGO07, PGO08, PGO09; the issue: 2 graphs, then 1, then 1 after two comment lines
+@pytest.mark.slow
 def test_what_varied_is_dynamic_in_the_next_process(tmp_path: Path) -> None:
     assert attempt(tmp_path / "a", PROGRAM, 10, 20, 30) == 2
     assert attempt(tmp_path / "a", PROGRAM, 10, 20, 30) == 1
@@ -304,19 +319,30 @@ def test_what_varied_is_dynamic_in_the_next_process(tmp_path: Path) -> None:
     ]
 
 
+# PGO01: what follows a graph break has a record of its own
+@pytest.mark.slow
+def test_what_varied_after_a_graph_break_is_kept_too(tmp_path: Path) -> None:
+    program = PROGRAM.replace("    return", "    x = x * 1\n    supple.graph_break()\n    return")
+    assert attempt(tmp_path / "a", program, 10, 20, 30) == 4
+    assert attempt(tmp_path / "a", "# one\n" + program, 40, 50) == 2
+
+
 # PGO02
+@pytest.mark.slow
 def test_one_size_in_each_process_is_variation_too(tmp_path: Path) -> None:
     assert attempt(tmp_path / "a", PROGRAM, 10, 10) == 1
     assert attempt(tmp_path / "a", PROGRAM, 20, 30) == 1
 
 
 # PGO03
+@pytest.mark.slow
 def test_a_profile_is_no_promise(tmp_path: Path) -> None:
     program = PROGRAM.replace("    return", "    if x.size(0) == 10 and m == 10:\n        m = 10\n    return")
     assert attempt(tmp_path / "a", program, 10, 20, 30) == 2
     assert attempt(tmp_path / "a", program, 10, 20, 30) == 2
 
 
+@pytest.mark.slow
 def test_a_corrupt_profile_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "profile.json").write_text("{")

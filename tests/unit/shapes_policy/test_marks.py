@@ -94,6 +94,7 @@ print([{kind.value: m.is_strict for kind, m in one.items()} for one in marks_of(
 """
 
 
+@pytest.mark.slow
 def test_marks_of_torch_count() -> None:
     result = subprocess.run([sys.executable, "-c", TORCH], capture_output=True, text=True, check=True)
     x, y = map(eval, result.stdout.splitlines())
