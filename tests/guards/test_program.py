@@ -117,7 +117,7 @@ def test_changed_keyword_defaults_are_noticed() -> None:
     scaled.__kwdefaults__ = {"n": 5}
     pair.agree_anew(torch.ones(3))
     scaled.__kwdefaults__["n"] = 6
-    pair.agree_anew(torch.ones(3))
+    pair.agree_again(torch.ones(3))
 
 
 def test_changed_defaults_of_a_helper_are_noticed() -> None:

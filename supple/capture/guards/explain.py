@@ -32,6 +32,7 @@ from supple.capture.source import (
 )
 from supple.expr import Symbol, free_symbols, substitute
 from supple.expr import text as expression
+from supple.expr.real import Comparison
 from supple.torch_private import dispatch_keys
 
 Read = Callable[["Reader", Source], object]
@@ -404,8 +405,10 @@ def _(reader: Reader, guard: Guard) -> str:
     """The condition over sources, and the numbers that were found."""
     expected = cast("ShapeCondition", guard.expected)
     sources = dict(zip(expected.names, guard.others, strict=True))
-    full = {s: Symbol(sources[s.name].name, None, None) for s in free_symbols(expected.condition)}
     found = ", ".join(f"{source} = {reader.value(source)}" for source in guard.others)
+    if isinstance(expected.condition, Comparison):
+        return f"{expected.condition.renamed({name: sources[name].name for name in sources})}, but {found}"
+    full = {s: Symbol(sources[s.name].name, None, None) for s in free_symbols(expected.condition)}
     return f"{expression(substitute(expected.condition, full))}, but {found}"
 
 
@@ -421,7 +424,7 @@ def _(reader: Reader, guard: Guard) -> str:
 
 def _difference(was: TensorExpectation, found: torch.Tensor) -> str:
     sizes, strides = tuple(found.shape), found.stride()
-    if was.is_row_major and found.is_contiguous():
+    if was.is_row_major and not was.is_static and found.is_contiguous():
         strides = was.strides
     elif not was.is_static:
         strides = tuple(b if size > 1 else None for size, b in zip(sizes, strides, strict=True))
