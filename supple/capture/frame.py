@@ -83,8 +83,8 @@ def capture(
 ) -> Captured:
     """Interpret one call of `function` on symbolic values and compile what it does with tensors.
 
-    Nothing of the program's state is changed: side effects are journalled and replayed by `run`. Where capture
-    meets what it leaves to Python, it is run again up to that instruction; `run` then hands what the frames
+    Nothing of the program's state is changed: side effects are journalled and replayed by `run`. At what it
+    leaves to Python, capture is run again up to that instruction; `run` then hands what the frames
     hold over to `continuations`. Without them, or when that cannot be handed over, the call runs eager.
 
     Raises:
@@ -293,7 +293,7 @@ def _need(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value
 
 def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Callable[..., object]]:
     function = once.function
-    writer = Writer()
+    writer = Writer(function.__code__.co_firstlineno)
     builder = Builder(engine, writer)
     _need(engine, builder, plan.result, plan.dirty)
     graph = None

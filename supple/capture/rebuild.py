@@ -145,19 +145,26 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
             found = [*value.closure, *value.defaults, *value.kwdefaults.values(), *value.attrs.values()]
         case CellValue(contents=contents):
             found = [contents] if contents is not None and not isinstance(contents, LazyValue) else []
-        case BoundMethodValue():
-            found = [value.owner, value.function]
-        case InstanceDict():
-            found = [value.instance]
-        case DictView():
-            found = [value.mapping]
-        case SequenceIterator():
-            found = [value.sequence]
-        case GeneratorValue() if (held := value.frame.held()) is not None:
-            found = [*held.cells, *held.values]
         case _:
-            pass
+            found = _parts_of_views(value)
     return found
+
+
+def _parts_of_views(value: Value) -> list[Value]:
+    """Return the values that what looks at other objects needs: methods, views, iterators, generators."""
+    match value:
+        case BoundMethodValue():
+            return [value.owner, value.function]
+        case InstanceDict():
+            return [value.instance]
+        case DictView():
+            return [value.mapping]
+        case SequenceIterator():
+            return [value.sequence]
+        case GeneratorValue() if (held := value.frame.held()) is not None:
+            return [*held.cells, *held.values]
+        case _:
+            return []
 
 
 @rebuild.on(ConstantValue)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from supple.base.rules import Rules
-from supple.capture.bytecode import Header, Instruction, assemble
+from supple.capture.bytecode import Header, Instruction, Position, assemble
 from supple.capture.source import (
     Attr,
     Cell,
@@ -34,14 +34,15 @@ load: Final[Rules[Emit]] = Rules("load")
 class Writer:
     """Builds the instructions of one residual function."""
 
-    def __init__(self) -> None:
+    def __init__(self, line: int = 1) -> None:
         self.code: list[Instruction] = []
+        self._position = Position(line, line)
         self._variables: list[str] = []
         self._bases: dict[Source, str] = {}
 
     def op(self, op: str, arg: object = None) -> None:
         """Append one instruction."""
-        self.code.append(Instruction(op, arg))
+        self.code.append(Instruction(op, arg, None, self._position))
 
     def constant(self, value: object) -> None:
         """Push an object that the code holds."""

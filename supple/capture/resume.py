@@ -219,7 +219,7 @@ class _Patch:
 
 
 def continued(point: Point, patch: "_Patch | None" = None) -> types.CodeType:
-    """Return code that takes a point's state and goes on there; of a generator, code that makes a generator."""
+    """Return code that takes a point's state and goes on there; that of a generator makes a generator."""
     normal = _decoded(point.code)
     reached = _reachable(normal, point.index)
     labels = [Label() for _ in range(len(normal.instructions) + 1)]

@@ -12,7 +12,7 @@ from supple.base.options import Options
 from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
 from supple.capture.source import Source, size_at, stride_at
 from supple.expr import Expr, Symbol, const, either, equal, free_symbols, interval, less_equal
-from supple.expr.real import Real
+from supple.expr.real import Comparison, Real, names_of
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.env import ShapeEnv
 from supple.shapes.fake import meta_of
@@ -179,7 +179,7 @@ class Sizes:
         asked = [
             _shape_guard(
                 guard.condition,
-                {s.name: self.sources[s.name] for s in free_symbols(guard.condition)},
+                {name: self.sources[name] for name in _names(guard.condition)},
                 guard.stack[-1] if guard.stack else None,
             )
             for guard in self.env.guards
@@ -207,7 +207,7 @@ class Sizes:
         is_narrow = strict.has_range and self.env.bounds(strict.symbol) != interval(strict.symbol)
         if not now.is_const and not is_narrow:
             return None
-        asked = [guard for guard in self.env.guards if strict.symbol in free_symbols(guard.condition)]
+        asked = [guard for guard in self.env.guards if strict.symbol.name in _names(guard.condition)]
         name = f"{strict.symbol.name} = "
         guard = next((one for one in asked if any(known.startswith(name) for known in one.follows)), asked[0])
         value = now.value if now.is_const else None
@@ -237,7 +237,11 @@ def _expected(
     )
 
 
-def _shape_guard(condition: Expr, sources: dict[str, Source], where: Where | None) -> Guard:
+def _names(condition: Expr | Comparison) -> frozenset[str]:
+    return condition.names if isinstance(condition, Comparison) else names_of(condition)
+
+
+def _shape_guard(condition: Expr | Comparison, sources: dict[str, Source], where: Where | None) -> Guard:
     names = tuple(sorted(sources))
     places = tuple(sources[name] for name in names)
     return Guard(places[0], Kind.SHAPE, ShapeCondition(condition, names), where, places)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from supple.expr.evaluate import evaluate
 from supple.expr.nodes import Expr, Symbol
@@ -41,14 +41,21 @@ OPERATORS: Final[dict[str, tuple[type[ast.operator], Callable[[float, float], fl
     "%": (ast.Mod, lambda a, b: a % b),
     "**": (ast.Pow, lambda a, b: a**b),
 }
-FUNCTIONS: Final[dict[str, Callable[..., float]]] = {
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **{sign: function for sign, (_, function) in OPERATORS.items()},
     "float": float,
     "sqrt": math.sqrt,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "round": round,
+    "abs": abs,
     "min": min,
     "max": max,
 }
-NAMES: Final[dict[str, object]] = {"sqrt": math.sqrt, "inf": math.inf, "nan": math.nan}
+NAMES: Final[dict[str, object]] = {
+    name: getattr(math, name) for name in ("sqrt", "floor", "ceil", "trunc", "inf", "nan")
+}
 """What the text of a Real uses beyond Python's builtins."""
 OF_INTEGERS: Final = frozenset(("/", "float", "sqrt", "input"))
 """Operations that make a float of integers."""
@@ -80,6 +87,27 @@ class Real:
         if self.op in OPERATORS:
             return f" {self.op} ".join(_part(arg, TIGHT) for arg in self.args)
         return f"{self.op}({', '.join(_part(arg, LOOSE) for arg in self.args)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A condition on numbers of which one at least is a Real; `op` is Python's."""
+
+    op: str
+    left: object
+    right: object
+
+    def __str__(self) -> str:
+        return f"{_part(self.left, TIGHT)} {self.op} {_part(self.right, TIGHT)}"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The symbols and float inputs in it."""
+        return names_of(self.left) | names_of(self.right)
+
+    def renamed(self, names: Mapping[str, str]) -> str:
+        """Return it as Python text with other words for symbols and float inputs."""
+        return re.sub(r"\bu?[sf]\d+\b|\bu\d+\b", lambda found: names[found[0]], str(self))
 
 
 def _part(part: object, binding: int) -> str:

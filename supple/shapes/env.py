@@ -36,7 +36,7 @@ from supple.expr import (
     symbol,
     text,
 )
-from supple.expr.real import Real, evaluate_real, inputs_of, ratio, symbols_of
+from supple.expr.real import Comparison, Real, evaluate_real, inputs_of, ratio, symbols_of
 from supple.shapes.errors import LateGuard, Undecided
 
 Stack = tuple[Where, ...]
@@ -81,13 +81,13 @@ class ShapeGuard:
     """A condition on symbols that compiled code relies on.
 
     Attributes:
-        condition: true for the call that is compiled.
+        condition: true for the call that is compiled; of floats, a Comparison.
         stack: the user's stack when it was asked, innermost last.
         ours: "file:line in function" of the code of the framework that asked.
         follows: what else is known since: "s0 = 33", "s0 in [3, oo]".
     """
 
-    condition: Expr
+    condition: Expr | Comparison
     stack: Stack
     ours: str
     follows: tuple[str, ...] = ()
@@ -231,22 +231,52 @@ class ShapeEnv:
     def decide_real(self, op: str, left: object, right: object) -> bool:
         """Return `left op right` for numbers of which one is a Real; guarded.
 
-        Where float arithmetic may round, the sizes and floats that take part are specialised.
+        Where float arithmetic may round, the guard repeats it.
         """
         one, other = ratio(left), ratio(right)
         if one is not None and other is not None:
             return self.decide(COMPARE[op](one[0] * other[1], other[0] * one[1]))
-        return bool(PYTHON[op](self.specialize_real(left), self.specialize_real(right)))
+        value = PYTHON[op](self.number_hint(left), self.number_hint(right))
+        asked = Comparison(op, left, right) if value else Comparison("==", Comparison(op, left, right), False)
+        self._guard_real(asked)
+        return value
+
+    def number_hint(self, number: object) -> float:
+        """Return the value of a Real, Expr or plain number in the call that is compiled."""
+        match number:
+            case Real():
+                return self.real_hint(number)
+            case Expr():
+                return self.hint(number)
+            case _:
+                assert isinstance(number, int | float), number
+                return number
+
+    def as_integer(self, op: str, real: Real) -> int:
+        """Return floor, ceil, trunc or round of a float in this call; guarded, the float itself is not."""
+        made = Real(op, (real,))
+        value = int(self.real_hint(made))
+        self._guard_real(Comparison("==", made, value))
+        return value
+
+    def _guard_real(self, condition: Comparison) -> None:
+        if self.is_installed:
+            raise LateGuard(condition)
+        if any(known.condition == condition for known in self.guards):
+            return
+        guard = ShapeGuard(condition, self.where(), framework_line())
+        self.guards.append(guard)
+        events.emit(events.ShapeGuarded(str(condition), guard.stack, guard.ours, (), ()))
 
     def specialize_real(self, real: object) -> float:
         """Return the value of a Real in this call; all that it is made of is guarded."""
         if not isinstance(real, Real):
             return self.specialize(real) if isinstance(real, Expr) else real  # pyright: ignore[reportReturnType]
+        value = self.real_hint(real)
         for s in sorted(symbols_of(real), key=lambda found: found.name):
             self.specialize(s)
-        for name in inputs_of(real):
-            self.specialized_floats.add(name)
-        return self.real_hint(real)
+        self.specialized_floats.update(inputs_of(real))
+        return value
 
     def expect(self, condition: Expr, message: str = "") -> None:
         """Take a condition for true: guarded where it has hints, else checked when the program runs.

@@ -248,6 +248,8 @@ class SymNode:
 
     def abs(self) -> "SymNode":
         """The magnitude."""
+        if self.pytype is float:
+            return SymNode(Real("abs", (self.expr,)), self.env, float)
         return self._int(maximum(self._integer(), -self._integer()))
 
     def pos(self) -> "SymNode":
@@ -271,7 +273,7 @@ class SymNode:
         found = ratio(self.expr)
         if found is not None:
             return self._int(found[0] // found[1])
-        return self.wrap_int(int(self.guard_float() // 1))
+        return self._whole("floor")
 
     def ceil(self) -> "SymNode":
         """The least integer that is not smaller; exact quotients stay symbolic."""
@@ -280,14 +282,18 @@ class SymNode:
         found = ratio(self.expr)
         if found is not None:
             return self._int(-(-found[0] // found[1]))
-        return self.wrap_int(-int(-self.guard_float() // 1))
+        return self._whole("ceil")
 
     def trunc(self) -> "SymNode":
-        """Towards zero: floor for numbers that are known not to be negative."""
+        """Towards zero; of an exact quotient the sign is decided."""
         found = ratio(self.expr)
-        if found is not None and self.env.is_known(COMPARE[">="](found[0], as_expr(0))):
-            return self._int(found[0] // found[1])
-        return self.wrap_int(int(self.guard_float()))
+        if found is None:
+            return self._whole("trunc")
+        return self.floor() if self.env.decide(COMPARE[">="](found[0], as_expr(0))) else self.ceil()
+
+    def _whole(self, op: "str") -> "SymNode":
+        assert isinstance(self.expr, Real), f"{self} is whole"
+        return self.wrap_int(self.env.as_integer(op, self.expr))
 
     def round(self, ndigits: int | None = None) -> "SymNode":
         """The nearest number; the float is specialised."""

@@ -50,6 +50,7 @@ from supple.capture.source import (
 )
 from supple.expr import Symbol, free_symbols, substitute
 from supple.expr import text as expression
+from supple.expr.real import NAMES, Comparison
 from supple.torch_private import any_autocast, dispatch_keys, functorch_level
 
 #: What reading a source raises when the program's objects are not as they were.
@@ -561,6 +562,9 @@ def _(emitter: Emitter, guard: Guard) -> str:
     expected = cast("ShapeCondition", guard.expected)
     emitter.namespace.update(min=min, max=max)
     variables = dict(zip(expected.names, map(emitter.variable, guard.others), strict=True))
+    if isinstance(expected.condition, Comparison):
+        emitter.namespace.update(NAMES, abs=abs, float=float, round=round)
+        return f"not ({expected.condition.renamed(variables)})"
     named = {s: Symbol(variables[s.name], s.minimum, s.maximum) for s in free_symbols(expected.condition)}
     return f"not ({expression(substitute(expected.condition, named), ranges=False)})"
 

@@ -436,7 +436,7 @@ def _difference(was: TensorExpectation, found: torch.Tensor) -> str:
         *_at_index("size", was.sizes, sizes),
         ("requires_grad", was.requires_grad, found.requires_grad),
         *_at_index("stride", was.strides, strides),
-        ("layout", was.is_row_major, was.is_row_major and found.is_contiguous()),
+        ("layout", "row-major", "row-major" if not was.is_row_major or found.is_contiguous() else "another"),
         ("dispatch keys", was.keys, dispatch_keys(found)),
     )
     differing = next((pair for pair in pairs if pair[1] != pair[2]), None)

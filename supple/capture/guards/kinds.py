@@ -6,6 +6,7 @@ from enum import Enum
 from supple.base.errors import Where
 from supple.capture.source import Source
 from supple.expr import Expr
+from supple.expr.real import Comparison
 
 
 class Kind(Enum):
@@ -65,7 +66,7 @@ class TensorExpectation:
 class ShapeCondition:
     """What a SHAPE guard checks; `names[i]` is the symbol for the number at `others[i]` of the guard."""
 
-    condition: Expr
+    condition: Expr | Comparison
     names: tuple[str, ...]
 
 

@@ -29,6 +29,7 @@ from supple.capture.library.calls import (
     is_left_alone,
     takes_tensors,
 )
+from supple.capture.library.table import transparent
 from supple.capture.recorder import Recorder
 from supple.capture.resume import can_step
 from supple.capture.sizes import Sizes
@@ -195,6 +196,8 @@ class Engine:
         """Return the result of interpreting a Python function, or of its rule."""
         if function.fn is not None:
             rule = call_rule(function.fn)
+            if rule is not None and function.fn in transparent:
+                return rule(self, args, kwargs)
             if rule is not None:
                 return self.call_leaf(function.fn, args, kwargs)
             if is_left_alone(function.fn):

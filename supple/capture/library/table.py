@@ -15,6 +15,9 @@ call: Final[Rules[Call]] = Rules("call")
 make: Final[Rules[Call]] = Rules("make")
 """Classes whose construction has a rule, by class."""
 
+transparent: Final[set[object]] = set()
+"""Python functions whose rules give what another function of the program gives, unchanged."""
+
 polyfill: Final[dict[object, Callable[..., object]]] = {}
 """Callables replaced by plain Python functions."""
 

@@ -15,7 +15,7 @@ import torch
 from supple import torch_private
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
-from supple.capture.library.table import Call, call
+from supple.capture.library.table import Call, call, transparent
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
@@ -71,6 +71,9 @@ for _name, _function in torch_private.STATE_CHANGES.items():
     call.on(_function)(_change(_function, _name))
 
 _HOOKS: Final = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
+
+
+transparent.update((torch_private.module_call, torch_private.module_call_wrapper))
 
 
 @call.on(torch_private.module_call, torch_private.module_call_wrapper)
