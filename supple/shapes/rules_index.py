@@ -30,6 +30,7 @@ from supple.shapes.rules import (
     fresh,
     require_number,
     shape_rules,
+    view_of,
     wrapped_dim,
     wrapped_dims,
 )
@@ -491,3 +492,54 @@ def _(self: TensorMeta) -> TensorMeta:
 def _(self: TensorMeta, *_numbers: float, generator: object = None) -> TensorMeta:
     """Random numbers of the tensor's type."""
     return _copied(self)
+
+
+@shape_rules.on(*aten("masked_scatter"))
+def _(self: TensorMeta, mask: TensorMeta, source: TensorMeta) -> TensorMeta:
+    """A copy with the masked elements replaced in order."""
+    wide = expanded(self, broadcast((self.sizes, mask.sizes)))
+    return fresh(wide.sizes, self.dtype, self)
+
+
+@shape_rules.on(*aten("bucketize.Tensor"))
+def _(
+    self: TensorMeta, boundaries: TensorMeta, *, out_int32: bool = False, right: bool = False
+) -> TensorMeta:
+    """A position per element."""
+    return fresh(self.sizes, DType.I32 if out_int32 else DType.I64, self)
+
+
+@shape_rules.on(*aten("searchsorted.Tensor"))
+def _(
+    sorted_sequence: TensorMeta, self: TensorMeta, *, out_int32: bool = False, **_options: object
+) -> TensorMeta:
+    """A position per element."""
+    if sorted_sequence.rank > 1 and not all_must_equal(sorted_sequence.sizes[:-1], self.sizes[:-1]):
+        msg = f"boundaries {printed(sorted_sequence.sizes)} and input {printed(self.sizes)} do not fit"
+        raise RuntimeError(msg)
+    return fresh(self.sizes, DType.I32 if out_int32 else DType.I64, self)
+
+
+@shape_rules.on(*aten("isin.Tensor_Tensor", "isin.Tensor_Scalar"))
+def _(elements: TensorMeta, test: Operand, **_options: object) -> TensorMeta:
+    """A truth value per element."""
+    require_number("isin", elements.dtype)
+    return fresh(elements.sizes, DType.BOOL, elements)
+
+
+@shape_rules.on(*aten("multinomial"))
+def _(self: TensorMeta, num_samples: Size, *_options: object, generator: object = None) -> TensorMeta:
+    """Positions drawn from each row."""
+    return fresh((*self.sizes[:-1], num_samples), DType.I64, self)
+
+
+@shape_rules.on(*aten("rot90"))
+def _(self: TensorMeta, k: int = 1, dims: Sequence[int] = (0, 1)) -> TensorMeta:
+    """A plane turned by k right angles: the layout of a copy, or the turned one of it."""
+    first, second = wrapped_dims(dims, self.rank)
+    copy = _copied(self) if k % 4 else fresh(self.sizes, self.dtype, self)
+    if k % 2 == 0:
+        return copy
+    order = list(range(self.rank))
+    order[first], order[second] = second, first
+    return view_of(copy, [copy.sizes[d] for d in order], [copy.strides[d] for d in order])

@@ -183,7 +183,7 @@ def _check_convolution(input: TensorMeta, weight: TensorMeta, groups: Size, *, i
 Numbers = Sequence[int]
 
 
-def _pooled(size: Expr, window: int, step: int, pad: int, spread: int = 1, *, ceil_mode: bool) -> Expr:
+def pooled(size: Expr, window: int, step: int, pad: int, spread: int = 1, *, ceil_mode: bool) -> Expr:
     """Return the number of places of a window; with ceil_mode the last may reach over the end, not start
     there."""
     free = size + (2 * pad - spread * (window - 1) - 1)
@@ -209,12 +209,10 @@ def _(
     window, pad, spread = _pair(kernel_size), _pair(padding), _pair(dilation)
     step = _pair(stride) if stride else window
     height, width = (
-        _pooled(
-            self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], spread[d], ceil_mode=any(ceil_mode)
-        )
+        pooled(self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], spread[d], ceil_mode=any(ceil_mode))
         for d in (0, 1)
     )
-    values = _windows(self, height, width)
+    values = windows(self, height, width)
     return values, TensorMeta(values.sizes, values.strides, DType.I64, values.device)
 
 
@@ -234,10 +232,9 @@ def _(
     window, pad = _pair(kernel_size), _pair(padding)
     step = _pair(stride) if stride else window
     height, width = (
-        _pooled(self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], ceil_mode=ceil_mode)
-        for d in (0, 1)
+        pooled(self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], ceil_mode=ceil_mode) for d in (0, 1)
     )
-    return _windows(self, height, width)
+    return windows(self, height, width)
 
 
 def _require_image(tensor: TensorMeta, error: type[Exception]) -> None:
@@ -246,7 +243,7 @@ def _require_image(tensor: TensorMeta, error: type[Exception]) -> None:
         raise error(msg)
 
 
-def _windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
+def windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
     """Return one element per place; no dimension from `first` on (in a batch, of an image) may be empty."""
     if not all(requires(less(ZERO, size)) for size in places):
         msg = f"Calculated output size: ({'x'.join(map(str, places))}). Output size is too small"
@@ -271,7 +268,7 @@ def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     """Means of as many windows as asked for."""
     _require_image(self, RuntimeError)
     require_float("adaptive_avg_pool2d", self.dtype)
-    return _windows(self, *exprs(output_size), first=1)
+    return windows(self, *exprs(output_size), first=1)
 
 
 @shape_rules.on(*aten("_scaled_dot_product_flash_attention_for_cpu"))

@@ -27,11 +27,14 @@ from supple.shapes.rules import (
 #: One operand, result of the operand's type, which is not bool.
 SAME_UNARY: Final = "relu neg floor ceil trunc threshold conj_physical".split()
 #: The same of floating-point numbers only.
-ACTIVATIONS: Final = "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac".split()
+ACTIVATIONS: Final = (
+    "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac hardshrink softshrink"
+).split()
 FLOAT_UNARY: Final = (
     "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh "
     "tanh asinh acosh atanh "
-    "erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0"
+    "erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0 special_entr special_erfcx "
+    "special_i0e special_i1 special_i1e special_log_ndtr special_ndtri"
 ).split()
 ARITHMETIC: Final = (
     "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor "
@@ -99,6 +102,12 @@ def _(self: TensorMeta, *_args: object, **_kwargs: object) -> TensorMeta:
     """The operand's type, a floating-point one; later arguments are numbers."""
     require_float("activation", self.dtype)
     return pointwise((self,), self.dtype)
+
+
+@shape_rules.on(*aten("nan_to_num"))
+def _(self: TensorMeta, *_numbers: float | None) -> TensorMeta:
+    """The operand's type; the layout of a copy."""
+    return fresh(self.sizes, self.dtype, self, format_strides(self, None))
 
 
 @shape_rules.on(*aten("hardtanh"))
@@ -188,7 +197,7 @@ def _(self: Operand, other: Operand) -> TensorMeta:
     return pointwise(operands, float_dtype(result_dtype(operands)))
 
 
-@shape_rules.on(*aten("hypot"))
+@shape_rules.on(*aten("hypot", "logaddexp", "logaddexp2", "nextafter", "igamma", "igammac"))
 def _(self: TensorMeta, other: TensorMeta) -> TensorMeta:
     """The promoted type of both, a floating-point one."""
     dtype = result_dtype((self, other))
@@ -339,6 +348,16 @@ def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *_numbers: float
     operands = (self, target)
     require_float("mse_cpu", result_dtype(operands))
     wide = pointwise(operands, result_dtype(operands))
+    return wide if reduction == 0 else fresh((), wide.dtype, self)
+
+
+@shape_rules.on(*aten("binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"))
+def _(self: TensorMeta, target: TensorMeta, *rest: TensorMeta | int | None) -> TensorMeta:
+    """Element by element, or one number, as the last argument says: a reduction, 1 (mean) when left out."""
+    require_float("binary_cross_entropy", self.dtype)
+    sizes = broadcast((self.sizes, target.sizes))
+    wide = fresh(sizes, self.dtype, self, format_strides(expanded(self, sizes), None))
+    reduction = next((item for item in rest if isinstance(item, int)), 1)
     return wide if reduction == 0 else fresh((), wide.dtype, self)
 
 

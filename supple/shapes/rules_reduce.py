@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from supple.expr import Expr, less
+from supple.expr import Expr, as_expr, less, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal, printed, requires
@@ -132,6 +132,45 @@ def _(self: TensorMeta, dim: Dims = None, keepdim: bool = False) -> TensorMeta:
     if dim is not None and not isinstance(dim, int) and not dim:
         return fresh(self.sizes, dtype, self)
     return reduced(self, dim, dtype, keepdim=keepdim)
+
+
+@shape_rules.on(*aten("count_nonzero", "count_nonzero.dim_IntList"))
+def _(self: TensorMeta, dim: Dims = None) -> TensorMeta:
+    """How many."""
+    return reduced(self, dim, DType.I64)
+
+
+@shape_rules.on(*aten("aminmax"))
+def _(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+    """The least and the greatest."""
+    _require_elements(self, reduced_dims(dim, self.rank))
+    result = reduced(self, dim, self.dtype, keepdim=keepdim)
+    return result, result
+
+
+@shape_rules.on(*aten("median", "nanmedian", "trace", "dist"))
+def _(self: TensorMeta, *_rest: object) -> TensorMeta:
+    """One element."""
+    require_number("median", self.dtype)
+    return fresh((), self.dtype, self)
+
+
+@shape_rules.on(*aten("kthvalue"))
+def _(self: TensorMeta, k: Size, dim: int = -1, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+    """The k-th least value and its position."""
+    size = self.sizes[wrapped_dim(dim, self.rank)] if self.rank else ONE
+    if not (requires(less(ZERO, as_expr(k))) and requires(less_equal(as_expr(k), size))):
+        msg = f"kthvalue(): selected number k out of range for dimension {dim}"
+        raise RuntimeError(msg)
+    require_number("kthvalue", self.dtype)
+    return reduced(self, dim, self.dtype, keepdim=keepdim), reduced(self, dim, DType.I64, keepdim=keepdim)
+
+
+@shape_rules.on(*aten("cummax", "cummin"))
+def _(self: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
+    """The greatest (or least) so far and its position."""
+    wrapped_dim(dim, self.rank)
+    return fresh(self.sizes, self.dtype, self), fresh(self.sizes, DType.I64, self)
 
 
 @shape_rules.on(*aten("max", "min"))
@@ -323,5 +362,18 @@ def _(
     if target.rank > 1 or (self.rank == 2 and not all_must_equal(target.sizes, self.sizes[:1])):
         msg = f"size mismatch (got input: {self}, target: {target})"
         raise RuntimeError(msg)
+    require_float("nll_loss_out_frame", self.dtype)
     shape = self.sizes[:1] if reduction == 0 and self.rank == 2 else ()
     return fresh(shape, self.dtype, self), fresh((), self.dtype, self)
+
+
+@shape_rules.on(*aten("nll_loss2d_forward"))
+def _(
+    self: TensorMeta, target: TensorMeta, weight: TensorMeta | None, reduction: int, ignore_index: int
+) -> tuple[TensorMeta, TensorMeta]:
+    """The loss (one per pixel for reduction 0) and the total weight."""
+    if self.rank != 4 or not all_must_equal(target.sizes, (self.sizes[0], *self.sizes[2:])):
+        msg = f"size mismatch (got input: {self}, target: {target})"
+        raise RuntimeError(msg)
+    require_float("nll_loss2d", self.dtype)
+    return fresh(target.sizes if reduction == 0 else (), self.dtype, self), fresh((), self.dtype, self)
