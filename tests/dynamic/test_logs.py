@@ -185,6 +185,14 @@ def test_each_class_of_reasons_has_a_hint(
     assert hint in text
 
 
+def test_another_layout_is_told(capsys: Text) -> None:  # REC03
+    supple.set_logs(recompiles=True)
+    compiled = supple.compile(lambda x: x + 1, backend="eager", dynamic=True)
+    compiled(torch.ones(3, 4))
+    compiled(torch.ones(3, 8)[:, :4])
+    assert "tensor 'x' layout mismatch. expected row-major, actual another" in capsys.readouterr().err
+
+
 def test_the_verbose_channel_lists_all_failures(capsys: Text) -> None:  # REC02
     compiled = supple.compile(lambda x, y, s: x + 1 if s == "a" else y, backend="eager", dynamic=False)
     for channel, count in (("recompiles", 1), ("recompiles_verbose", 3)):
