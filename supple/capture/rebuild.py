@@ -370,13 +370,12 @@ def _(builder: Builder, value: Value) -> None:
 
 @rebuild.on(SequenceIterator)
 def _(builder: Builder, value: Value) -> None:
-    """An iterator over a sequence, as far advanced."""
+    """An iterator over a sequence; advanced later."""
     assert isinstance(value, SequenceIterator), value.describe()
     sequence = builder.prepare(value.sequence)
-    builder.writer.function(runtime.iterator_at)
+    builder.writer.function(iter)
     builder.writer.op("LOAD_FAST", sequence)
-    builder.writer.constant(value.position)
-    builder.writer.call(2)
+    builder.writer.call(1)
 
 
 @rebuild.on(GeneratorValue)
@@ -412,6 +411,18 @@ def _(builder: Builder, value: Value) -> None:
     assert isinstance(value, SequenceValue), value.describe()
     if value.is_mutable and value.items:
         write_sequence(builder, value)
+
+
+@_FILLS.on(SequenceIterator)
+def _(builder: Builder, value: Value) -> None:
+    """Items that were taken; by now the sequence has them."""
+    assert isinstance(value, SequenceIterator), value.describe()
+    iterator = builder.prepare(value)
+    builder.writer.function(runtime.advance)
+    builder.writer.op("LOAD_FAST", iterator)
+    builder.writer.constant(value.position)
+    builder.writer.call(2)
+    builder.writer.op("POP_TOP")
 
 
 @_FILLS.on(DictValue)

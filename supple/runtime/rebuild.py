@@ -48,12 +48,10 @@ def make_function(
     return made
 
 
-def iterator_at(items: Sequence[object], position: int) -> Iterator[object]:
-    """Return an iterator over a sequence of which `position` items are taken."""
-    iterator = iter(items)
-    for _ in range(position):
+def advance(iterator: Iterator[object], count: int) -> None:
+    """Take items from an iterator."""
+    for _ in range(count):
         next(iterator)
-    return iterator
 
 
 def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -> None:
