@@ -240,6 +240,5 @@ def broadcast_index(axes: Sequence[Expr], sizes: Sequence[Expr]) -> tuple[Expr, 
     lead = len(axes) - len(sizes)
     zero = as_expr(0)
     return tuple(
-        zero if is_known(less_equal(size, 1)) else axis
-        for axis, size in zip(axes[lead:], sizes, strict=True)
+        zero if is_known(less_equal(size, 1)) else axis for axis, size in zip(axes[lead:], sizes, strict=True)
     )

@@ -64,13 +64,13 @@ class Reduction:
         if estimate(count) < longest or estimate(results) > most:
             return None
         if not count.is_const:
-            return CHUNKS[0] if estimate(self.longest.extent) >= CHUNKS[0] else None
+            return CHUNKS[0] if estimate(self.divided.extent) >= CHUNKS[0] else None
         return next((n for n in CHUNKS if count.value % n == 0), None)
 
     @property
-    def longest(self) -> Axis:
-        """The inner axis with the most points."""
-        return max(self.inner, key=lambda axis: estimate(axis.extent))
+    def divided(self) -> Axis:
+        """The inner axis that chunks divide: the outermost one that is long enough."""
+        return max(self.inner, key=lambda axis: min(estimate(axis.extent), CHUNKS[0]))
 
 
 def position_symbol(position: Expr) -> Symbol:
@@ -123,8 +123,8 @@ def _equal_chunks(state: Lowering, node: Node, reduction: Reduction, op: str, me
 
 
 def _chunks(state: Lowering, node: Node, reduction: Reduction, op: str, meta: TensorMeta) -> Definition:
-    """Return what `_equal_chunks` does of the longest axis: the last chunks are shorter, or empty."""
-    operand, along = state.tensor(node.args[0]), reduction.longest
+    """Return what `_equal_chunks` does of one axis: the last chunks are shorter, or empty."""
+    operand, along = state.tensor(node.args[0]), reduction.divided
     length = (along.extent + meta.sizes[0] - 1) // meta.sizes[0]
     step = Axis(coordinate("j", operand.rank, length), length)
     part = Body(meta, [step if axis is along else axis for axis in reduction.inner])
