@@ -77,7 +77,8 @@ class Sizes:
         else:
             made = self._strides(source, strides, sizes, exprs, steps)
         symbolic = TensorMeta(exprs, made, meta.dtype, meta.device, meta.offset, meta.requires_grad)
-        expected = _expected(tensor, _known(exprs), _known(made), is_row_major=is_row_major)
+        compared = (None,) * len(sizes) if is_row_major else _known(made)
+        expected = _expected(tensor, _known(exprs), compared, is_row_major=is_row_major)
         return symbolic, expected
 
     def _size(self, source: Source, dim: int, size: int, decision: Decision) -> Expr:
