@@ -1,7 +1,7 @@
 """Sizes and other numbers of a captured graph while it is traced again: symbols in, symbols out."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
 import torch
 
@@ -15,6 +15,9 @@ from supple.shapes.checks import checked
 from supple.shapes.env import ShapeEnv, active
 from supple.shapes.fake import meta_of
 from supple.shapes.symnode import plain, sym
+
+#: Types of arguments that are as they are, the common ones.
+_PLAIN: Final = frozenset((int, float, bool, str, type(None), torch.dtype, torch.device))
 
 
 class Numbers:
@@ -44,6 +47,8 @@ class Numbers:
 
     def recorded(self, number: object) -> object:
         """Return a number that torch gave as the graph holds it."""
+        if type(number) in _PLAIN:
+            return number
         found = plain(number)
         if isinstance(found, Expr) and self.env is not None:
             found = self.env.current(found)
@@ -77,8 +82,7 @@ class Numbers:
             raise NotFunctional(msg)
         self.known.add(old.name)
         self._renamed[new] = old
-        self.env.facts.assume(equal(new, old))
-        self.env.version += 1
+        self.env.assume(equal(new, old))
 
     def settled(self, graph: Graph) -> Graph:
         """Return a graph of this trace under the names of the captured one, its sizes in their final form.

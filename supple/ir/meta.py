@@ -38,11 +38,7 @@ class TensorMeta:
     @property
     def is_static(self) -> bool:
         """Whether sizes, strides and offset are numbers."""
-        return (
-            type(self.offset) is Const
-            and all(type(size) is Const for size in self.sizes)
-            and all(type(step) is Const for step in self.strides)
-        )
+        return type(self.offset) is Const and _are_numbers(self.sizes) and _are_numbers(self.strides)
 
     @property
     def numel(self) -> Expr:
@@ -68,6 +64,11 @@ class TensorMeta:
         start = "" if self.offset is const(0) else f"+{self.offset}"
         grad = "!" if self.requires_grad else ""
         return f"{self.dtype.value}[{sizes}]({strides}){start}{place}{grad}"
+
+
+@lru_cache(maxsize=8192)
+def _are_numbers(sizes: tuple[Expr, ...]) -> bool:
+    return all(type(size) is Const for size in sizes)
 
 
 def contiguous_strides(sizes: Sequence[Expr | int]) -> tuple[Expr, ...]:

@@ -116,6 +116,7 @@ class ShapeEnv:
         deferred: conditions for run time.
         is_installed: guards are in use; a new one comes too late.
         version: grows with each guard.
+        answers: what functions of sizes gave under the present facts.
     """
 
     where: Callable[[], Stack] = tuple
@@ -127,6 +128,7 @@ class ShapeEnv:
     facts: Facts = field(default_factory=Facts)
     is_installed: bool = False
     version: int = 0
+    answers: dict[object, object] = field(default_factory=dict[object, object])
     specialized_floats: set[str] = field(default_factory=set[str])
     _hints: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -326,6 +328,7 @@ class ShapeEnv:
             msg = f"Expected {text(condition, ranges=False)}, which is never true"
             raise RuntimeError(msg) from None
         self.version += 1
+        self.answers.clear()
 
 
 def framework_line() -> str:

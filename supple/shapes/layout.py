@@ -16,6 +16,7 @@ import torch
 from supple.expr import Const, Expr, const, equal, less, negate, product
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, ZERO, current, decide, generally, is_known
+from supple.shapes.env import active
 
 Exprs = tuple[Expr, ...]
 
@@ -25,7 +26,7 @@ R = TypeVar("R")
 
 
 def remembered(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function of tuples of sizes remember its answers on constant ones, which no facts change."""
+    """Let a function of tuples of sizes remember its answers, on symbolic ones until the facts change."""
     cached = lru_cache(maxsize=4096)(function)
 
     @wraps(function)
@@ -33,10 +34,20 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
         for arg in args:
             for size in cast("Exprs", arg):
                 if type(size) is not Const:
-                    return function(*args, **kwargs)
+                    return _under_facts(function, *args, **kwargs)
         return cached(*args, **kwargs)
 
     return answered
+
+
+def _under_facts(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    env, key = active(), (function, args)
+    if env is None or key not in env.answers:
+        found = function(*args, **kwargs)
+        if env is not None:
+            env.answers[key] = found
+        return found
+    return cast("R", env.answers[key])
 
 
 def generally_equal(left: Expr, right: Expr) -> bool:

@@ -63,6 +63,8 @@ def inferred_sizes(self: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]:
     wanted = exprs(size)
     holes = [dim for dim, item in enumerate(wanted) if is_open(item)]
     total = numel(self.sizes)
+    if not holes and numel(wanted) is total:
+        return wanted
     if len(holes) > 1:
         msg = "only one dimension can be inferred"
         raise RuntimeError(msg)

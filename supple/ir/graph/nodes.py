@@ -5,7 +5,7 @@ and slices of them. A node with several results is followed by `getitem`-like pr
 is written `Var("name", (index,))`, so no extra node is needed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -120,10 +120,12 @@ def map_arg(function: Callable[[Var], Arg], arg: Arg, number: Callable[[Number],
         return function(cast("Var", arg))
     if kind in _ATOMS:
         return arg
-    if isinstance(arg, Expr | Real):
-        return arg if number is None else number(arg)
     if isinstance(arg, tuple):
         return tuple([map_arg(function, item, number) for item in cast("tuple[Arg, ...]", arg)])
+    if kind is list:
+        return [map_arg(function, item, number) for item in cast("list[Arg]", arg)]
+    if isinstance(arg, Expr | Real):
+        return arg if number is None else number(arg)
     if isinstance(arg, list):
         return [map_arg(function, item, number) for item in cast("list[Arg]", arg)]
     if isinstance(arg, dict):
@@ -140,30 +142,34 @@ _ATOMS: Final = frozenset((int, float, bool, str, type(None)))
 def leaves(arg: Arg) -> list[Arg]:
     """Return the Vars, Numbers and constants in an argument, left to right."""
     found: list[Arg] = []
-    _collect(arg, found)
+    _collect(arg, found, frozenset())
     return found
 
 
-def _collect(arg: Arg, found: list[Arg]) -> None:
+def _collect(arg: Arg, found: list[Arg], ignored: Set[type]) -> None:
     kind = type(arg)
-    if kind is Var or kind in _ATOMS:
+    if kind is Var:
         found.append(arg)
+    elif kind in ignored:
+        return
     elif isinstance(arg, list | tuple):
         for item in cast("Sequence[Arg]", arg):
-            _collect(item, found)
+            _collect(item, found, ignored)
     elif isinstance(arg, dict):
         for item in cast("dict[Arg, Arg]", arg).values():
-            _collect(item, found)
+            _collect(item, found, ignored)
     elif isinstance(arg, slice):
         for part in slice_parts(arg):  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
-            _collect(part, found)
+            _collect(part, found, ignored)
     else:
         found.append(arg)
 
 
 def vars_of(arg: Arg) -> Iterator[Var]:
     """Yield every Var in an argument, left to right."""
-    return (leaf for leaf in leaves(arg) if type(leaf) is Var)
+    found: list[Arg] = []
+    _collect(arg, found, _ATOMS)
+    return (leaf for leaf in found if type(leaf) is Var)
 
 
 def uses_of(node: Node) -> Iterator[Var]:

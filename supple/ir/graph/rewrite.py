@@ -27,12 +27,13 @@ def without_dead(graph: Graph) -> Graph:
     """
     live = {var.name for var in vars_of(graph.outputs)} | symbols_in(graph.outputs)
     new = new_symbols(graph)
+    has_new = any(new.values())
     kept: list[Node] = []
     for node in reversed(graph.nodes):
         if node.name in live or not node.op.is_pure or not live.isdisjoint(new[node.name]):
             kept.append(node)
             live.update(var.name for var in uses_of(node))
-            live |= symbols_in((node.args, node.kwargs))
+            live |= symbols_in((node.args, node.kwargs)) if has_new else set[str]()
     return Graph(graph.inputs, tuple(reversed(kept)), graph.outputs)
 
 

@@ -1,7 +1,8 @@
 """Symbols in a graph: which ones it uses, and the graph with its sizes in a simpler form."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import replace
+from functools import lru_cache
 from string import digits
 from typing import Final, cast
 
@@ -14,9 +15,19 @@ CHECK: Final = "aten._assert_scalar.default"
 """The op of a node (condition, message) that raises RuntimeError where the condition does not hold."""
 
 
-def names_in(meta: Meta) -> set[str]:
+def names_in(meta: Meta) -> Set[str]:
     """Return the names of the symbols and float inputs in what is known of a value."""
-    return {name for number in numbers_in(meta) for name in names_of(number)}
+    if isinstance(meta, TensorMeta) and meta.is_static:
+        return _NONE
+    return _names(tuple(numbers_in(meta)))
+
+
+_NONE: Final = frozenset[str]()
+
+
+@lru_cache(maxsize=8192)
+def _names(numbers: tuple[Number, ...]) -> frozenset[str]:
+    return frozenset(name for number in numbers for name in names_of(number))
 
 
 def numbers_of(graph: Graph) -> tuple[str, ...]:
