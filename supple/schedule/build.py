@@ -13,6 +13,7 @@ from typing import Final
 from supple.expr import Expr, Symbol, as_expr, const, free_symbols, symbol
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Axis, Compute, IndexValue, Load, Loop, Reduce, Scalar, Statement, Store
+from supple.ir.meta import TensorMeta
 from supple.schedule.coordinates import estimate, ranges_of
 from supple.schedule.define import Definition, number
 from supple.schedule.deps import Index, at
@@ -96,14 +97,14 @@ class Builder:
         kernel: Kernel,
         definitions: Mapping[str, Definition],
         sources: frozenset[str],
-        dtypes: Mapping[str, DType],
+        metas: Mapping[str, TensorMeta],
         scratch: Mapping[Key, Scratch] | None,
     ) -> None:
         self.kernel = kernel
         self.known = ranges_of(kernel.axes)
         self.definitions = definitions
         self.sources = sources
-        self.source_dtypes = dtypes
+        self.metas = metas
         self.is_planning = scratch is None
         self.scratch = scratch or {}
         self.row = Scope()
@@ -194,7 +195,7 @@ class Builder:
             return self.reduced[name]
         member = self.kernel.members.get(name)
         if member is None and name in self.sources:
-            return self.load(name, self.source_dtypes[name], index, mask, 0)
+            return self.load(name, self.metas[name].dtype, index, mask, 0)
         kept = self._from_earlier(name, index) if mask is None else None
         result = self._inlined(name, index, mask) if kept is None else kept
         scope = self._scope((result,))
@@ -387,18 +388,18 @@ class Built:
 def build(
     kernel: Kernel,
     definitions: Mapping[str, Definition],
-    dtypes: Mapping[str, DType],
+    metas: Mapping[str, TensorMeta],
     sources: frozenset[str],
     scratch_bytes: int,
 ) -> Built:
     """Return the statements of a kernel; dear values of several phases go to scratch where a row fits."""
-    first = Builder(kernel, definitions, sources, dtypes, None)
+    first = Builder(kernel, definitions, sources, metas, None)
     body = first.statements()
     if not first.repeated:
         return Built(kernel, body, ())
     scratch = _planned(first, scratch_bytes)
     kept = {item.key: item for item in scratch}
-    return Built(kernel, Builder(kernel, definitions, sources, dtypes, kept).statements(), tuple(scratch))
+    return Built(kernel, Builder(kernel, definitions, sources, metas, kept).statements(), tuple(scratch))
 
 
 def _planned(builder: Builder, scratch_bytes: int) -> list[Scratch]:

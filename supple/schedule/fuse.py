@@ -134,6 +134,7 @@ class Fusion:
         self.unit_of: dict[str, int] = {}
         self.call_units: dict[int, int] = {}
         self.effects: dict[int, tuple[str, ...]] = {}
+        self._reads: dict[int, frozenset[str]] = {}
         self._add_units()
 
     def _add_units(self) -> None:
@@ -158,8 +159,14 @@ class Fusion:
 
     # Dependencies.
 
-    def reads(self, unit: int) -> Iterator[str]:
-        """Yield the sources that a unit reads."""
+    def reads(self, unit: int) -> frozenset[str]:
+        """Return the sources that a unit reads."""
+        known = self._reads.get(unit)
+        if known is None:
+            known = self._reads[unit] = frozenset(self._read(unit))
+        return known
+
+    def _read(self, unit: int) -> Iterator[str]:
         if unit in self.call_units:
             for name in self.lowered.calls[self.call_units[unit]].reads:
                 yield base_of(name, self.lowered.definitions)
@@ -172,7 +179,7 @@ class Fusion:
 
     def needs(self, unit: int) -> set[int]:
         """Return the units whose results a unit reads, and those that a call's writes must follow."""
-        found = {self.unit_of[name] for name in self.reads(unit) if name in self.unit_of}
+        found = {self.unit_of[name] for name in self.reads(unit) & self.unit_of.keys()}
         if unit in self.effects:
             found |= self._before(unit)
         found.discard(unit)
@@ -219,6 +226,7 @@ class Fusion:
             if merged is not None:
                 del self.kernels[first]
                 self.kernels[last] = merged
+                self._reads.pop(last, None)
                 for name in merged.members:
                     self.unit_of[name] = last
                 return True

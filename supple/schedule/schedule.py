@@ -46,12 +46,11 @@ def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
 
 def _nest(kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Target) -> Nest:
     """Return the nest of a kernel. Scratch holds one row, so there is none where vectors run across rows."""
-    dtypes = {name: meta.dtype for name, meta in lowered.metas.items()}
-    built = build(kernel, lowered.definitions, dtypes, sources, target.scratch_bytes)
+    built = build(kernel, lowered.definitions, lowered.metas, sources, target.scratch_bytes)
     nest = tile(built, lowered.metas)
     if not built.scratch or not nest.axes or nest.axes[-1].role is not Role.VECTOR:
         return nest
-    return tile(build(kernel, lowered.definitions, dtypes, sources, 0), lowered.metas)
+    return tile(build(kernel, lowered.definitions, lowered.metas, sources, 0), lowered.metas)
 
 
 def _announce(named: Nest, nest: Nest) -> None:
@@ -64,5 +63,7 @@ def _host(lowered: Lowered, steps: Steps) -> Host:
     inputs = [item.name for item in lowered.inputs]
     ready = planned(steps.steps, inputs)
     words = identifiers([*inputs, *(name for step in ready for name in defined(step))], steps.numbers)
-    words.update((name, name) for name in inputs if Bind(name, name) in ready)
+    words.update(
+        (step.value, step.value) for step in ready if isinstance(step, Bind) and step.number == step.value
+    )
     return Host(tuple(words[name] for name in inputs), tuple(renamed_step(step, words) for step in ready))

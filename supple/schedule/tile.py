@@ -282,8 +282,10 @@ def _joined(
 
 def tile(built: Built, metas: Mapping[str, TensorMeta]) -> Nest:
     """Return the kernel as a nest; its name is empty, its buffers are named by the values they hold."""
-    strides = {name: meta.strides for name, meta in metas.items()}
-    strides.update((item.name, (const(1),)) for item in built.scratch)
+    strides: dict[str, tuple[Expr, ...]] = {item.name: (const(1),) for item in built.scratch}
+    for statement in flat(built.body):
+        if isinstance(statement, (Load, Store)) and statement.buffer not in strides:
+            strides[statement.buffer] = metas[statement.buffer].strides
     kernel = built.kernel
     space = Space(kernel.rows, kernel.loops, linearised(built.body, strides, ranges_of(kernel.axes)))
     space, vector = arranged(split(space))
