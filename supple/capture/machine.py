@@ -10,6 +10,7 @@ from supple.capture.source import Source
 if TYPE_CHECKING:
     from supple.capture.heap import Heap
     from supple.capture.recorder import Recorder
+    from supple.capture.sizes import Sizes
     from supple.capture.values.base import Value
     from supple.capture.values.function import FunctionValue
     from supple.capture.values.tensor import TensorValue
@@ -26,6 +27,11 @@ class Machine(Protocol):
     @property
     def recorder(self) -> "Recorder":
         """The graph under construction."""
+        ...
+
+    @property
+    def sizes(self) -> "Sizes":
+        """What is symbolic, and the guards on it."""
         ...
 
     @property

@@ -52,6 +52,7 @@ class Sizes:
         self._options = options
         self._seen = seen
         self._layouts: list[Guard] = []
+        self._open_strides: list[tuple[Source, tuple[int, ...], tuple[Expr, ...]]] = []
         self._values: dict[str, int] = {}
 
     def tensor(self, tensor: torch.Tensor, source: Source) -> tuple[TensorMeta, TensorExpectation]:
@@ -73,7 +74,11 @@ class Sizes:
         exprs = tuple(self._size(source, dim, size, plan[dim]) for dim, size in enumerate(sizes))
         is_row_major = tensor.is_contiguous()
         if is_row_major:
-            made = contiguous_strides(exprs)
+            made = tuple(
+                const(step) if size.is_const and size.value == 1 else usual
+                for size, step, usual in zip(exprs, strides, contiguous_strides(exprs), strict=True)
+            )
+            self._open_strides.append((source, strides, made))
         else:
             made = self._strides(source, strides, sizes, exprs, steps)
         symbolic = TensorMeta(exprs, made, meta.dtype, meta.device, meta.offset, meta.requires_grad)
@@ -140,6 +145,22 @@ class Sizes:
         condition = either(less_equal(size, 1), equal(stride, expected), equal(expected, 0))
         names = {s.name: self.sources[s.name] for s in free_symbols(condition) - {stride}}
         self._layouts.append(_shape_guard(condition, {"stride": place, **names}, None))
+
+    def pin_strides(self) -> bool:
+        """Guard the strides of dimensions with one element, which the program asks for, as they are assumed.
+
+        False when they are not so in this call.
+        """
+        for source, strides, made in self._open_strides:
+            for dim, step in enumerate(made):
+                if self.env.hint(step) != strides[dim]:
+                    return False
+                place = stride_at(source, dim)
+                names = {name: self.sources[name] for name in names_of(step)}
+                condition = equal(Symbol("stride", None, None), step)
+                self._layouts.append(_shape_guard(condition, {"stride": place, **names}, None))
+        self._open_strides.clear()
+        return True
 
     def number(self, value: float, source: Source) -> Symbolic | None:
         """Return an int or float of the caller as a symbol, None when it is static."""

@@ -17,7 +17,6 @@ recorded order: one that makes an access safe stands before it.
 """
 
 import inspect
-import math
 import types
 import weakref
 from collections import OrderedDict
@@ -30,7 +29,7 @@ import torch
 
 from supple.base.rules import Rules
 from supple.capture.guards.equality import has_slot, same
-from supple.capture.guards.kinds import Guard, Identity, Kind, ShapeCondition, TensorExpectation
+from supple.capture.guards.kinds import Guard, Identity, Kind
 from supple.capture.guards.overlap import share_memory
 from supple.capture.guards.state import READERS, State, StatePart, compared
 from supple.capture.source import (
@@ -42,16 +41,11 @@ from supple.capture.source import (
     KeyAt,
     Local,
     Pinned,
-    SizeAt,
     Source,
-    StrideAt,
     TypeOf,
     attribute,
 )
-from supple.expr import Symbol, free_symbols, substitute
-from supple.expr import text as expression
-from supple.expr.real import NAMES, Comparison
-from supple.torch_private import any_autocast, dispatch_keys, functorch_level
+from supple.torch_private import any_autocast, functorch_level
 
 #: What reading a source raises when the program's objects are not as they were.
 FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
@@ -227,7 +221,8 @@ def _at(owners: tuple[int, ...]) -> Callable[[BaseException], int]:
     return at
 
 
-def _base(source: Source) -> Source:
+def base_of(source: Source) -> Source:
+    """Return the source that a source is read from."""
     assert source.base is not None, source
     return source.base
 
@@ -252,13 +247,13 @@ def _(emitter: Emitter, source: Source) -> str:
 @load_rules.on(Attr)
 def _(emitter: Emitter, source: Source) -> str:
     """Ordinary attribute access."""
-    return f"{emitter.variable(_base(source))}.{cast('Attr', source).attribute}"
+    return f"{emitter.variable(base_of(source))}.{cast('Attr', source).attribute}"
 
 
 @load_rules.on(InstanceAttr)
 def _(emitter: Emitter, source: Source) -> str:
     """The instance's dict is read once per object."""
-    own = emitter.variable(attribute(_base(source), "__dict__"))
+    own = emitter.variable(attribute(base_of(source), "__dict__"))
     return f"{own}[{cast('InstanceAttr', source).attribute!r}]"
 
 
@@ -266,7 +261,7 @@ def _(emitter: Emitter, source: Source) -> str:
 def _(emitter: Emitter, source: Source) -> str:
     """Plain subscript where the exact type is known, else the builtin type's own method."""
     found = cast("Item", source)
-    base = _base(source)
+    base = base_of(source)
     key = repr(found.key) if type(found.key) in (str, int) else emitter.constant(found.key)
     if _exact_type(emitter, base) in _BUILTIN_ITEM:
         return f"{emitter.variable(base)}[{key}]"
@@ -293,7 +288,7 @@ def _exact_type(emitter: Emitter, source: Source) -> type | None:
 @load_rules.on(KeyAt)
 def _(emitter: Emitter, source: Source) -> str:
     """The key list of a dict is made once."""
-    base = _base(source)
+    base = base_of(source)
     keys = emitter.store(f"[*{base.name}]", f"[*{emitter.variable(base)}]")
     return f"{keys}[{cast('KeyAt', source).position}]"
 
@@ -301,32 +296,20 @@ def _(emitter: Emitter, source: Source) -> str:
 @load_rules.on(Cell)
 def _(emitter: Emitter, source: Source) -> str:
     """The closure tuple is read once per function."""
-    closure = emitter.variable(attribute(_base(source), "__closure__"))
+    closure = emitter.variable(attribute(base_of(source), "__closure__"))
     return f"{closure}[{cast('Cell', source).index}].cell_contents"
 
 
 @load_rules.on(ContextValue)
 def _(emitter: Emitter, source: Source) -> str:
     """The value of a context variable."""
-    return f"{emitter.variable(_base(source))}.get()"
-
-
-@load_rules.on(SizeAt)
-def _(emitter: Emitter, source: Source) -> str:
-    """The shape is read once per tensor."""
-    return f"{emitter.variable(attribute(_base(source), 'shape'))}[{cast('SizeAt', source).dim}]"
-
-
-@load_rules.on(StrideAt)
-def _(emitter: Emitter, source: Source) -> str:
-    """`x.stride(dim)`."""
-    return f"{emitter.variable(_base(source))}.stride({cast('StrideAt', source).dim})"
+    return f"{emitter.variable(base_of(source))}.get()"
 
 
 @load_rules.on(TypeOf)
 def _(emitter: Emitter, source: Source) -> str:
     """`type(x)`."""
-    return f"{emitter.constant(type)}({emitter.variable(_base(source))})"
+    return f"{emitter.constant(type)}({emitter.variable(base_of(source))})"
 
 
 # check: Kind -> the condition under which the guard fails.
@@ -501,79 +484,6 @@ def _(emitter: Emitter, guard: Guard) -> str:
 
 
 _FEW: Final = 4
-
-
-@check_rules.on(Kind.TENSOR)
-def _(emitter: Emitter, guard: Guard) -> str:
-    """All metadata, what differs most often first.
-
-    Note [Keys of parameters]: the dispatch keys cost as much as all other parts together and are left out for
-    an `nn.Parameter`. Given its device, dtype, layout (it has strides) and no active transform (STATE), what
-    remains are the inference and the negative bit. No operation of torch turns those on in a tensor in place,
-    and a Parameter has them only when somebody wraps such a tensor on purpose.
-    """
-    expected = cast("TensorExpectation", guard.expected)
-    value = emitter.variable(guard.source)
-    parts = [
-        f"{emitter.type_of(guard.source)} is not {emitter.constant(expected.kind)}",
-        _sizes(emitter, guard.source, expected),
-        f"{value}.dtype is not {emitter.constant(expected.dtype)}",
-        f"{value}.requires_grad is not {expected.requires_grad}",
-        _strides(emitter, guard.source, expected),
-        _device(emitter, value, cast("torch.device", expected.device)),
-    ]
-    if expected.kind is not torch.nn.Parameter:
-        parts.append(f"{emitter.constant(dispatch_keys)}({value}) != {expected.keys}")
-    return " or ".join(part for part in parts if part)
-
-
-def _sizes(emitter: Emitter, source: Source, expected: TensorExpectation) -> str:
-    """All sizes at once; with dynamic ones among them, the rank and the static ones."""
-    if None not in expected.sizes:
-        return f"{emitter.variable(source)}.shape != {expected.sizes!r}"
-    shape = emitter.variable(attribute(source, "shape"))
-    parts = [f"{emitter.constant(len)}({shape}) != {len(expected.sizes)}"]
-    parts += [f"{shape}[{dim}] != {size}" for dim, size in enumerate(expected.sizes) if size is not None]
-    return " or ".join(parts)
-
-
-def _strides(emitter: Emitter, source: Source, expected: TensorExpectation) -> str:
-    """Contiguity says it all, at half the price, where no size leaves a stride open."""
-    value = emitter.variable(source)
-    if expected.is_static:
-        sizes = cast("tuple[int, ...]", expected.sizes)
-        contiguous = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
-        if expected.strides == contiguous and all(size > 1 for size in sizes):
-            return f"not {value}.is_contiguous()"
-        return f"{value}.stride() != {expected.strides!r}"
-    if expected.is_row_major:
-        return f"not {value}.is_contiguous()"
-    shape = emitter.variable(attribute(source, "shape"))
-    return " or ".join(
-        f"{shape}[{dim}] > 1 and {value}.stride({dim}) != {stride}"
-        for dim, stride in enumerate(expected.strides)
-        if stride is not None
-    )
-
-
-@check_rules.on(Kind.SHAPE)
-def _(emitter: Emitter, guard: Guard) -> str:
-    """The condition as Python text over the numbers that it is about."""
-    expected = cast("ShapeCondition", guard.expected)
-    emitter.namespace.update(min=min, max=max)
-    variables = dict(zip(expected.names, map(emitter.variable, guard.others), strict=True))
-    if isinstance(expected.condition, Comparison):
-        emitter.namespace.update(NAMES, abs=abs, float=float, round=round)
-        return f"not ({expected.condition.renamed(variables)})"
-    named = {s: Symbol(variables[s.name], s.minimum, s.maximum) for s in free_symbols(expected.condition)}
-    return f"not ({expression(substitute(expected.condition, named), ranges=False)})"
-
-
-def _device(emitter: Emitter, value: str, device: torch.device) -> str:
-    """There is one cpu device, and its flag is three times as fast to read as the device."""
-    if device.type == "cpu":
-        return f"not {value}.is_cpu"
-    return f"{value}.device != {emitter.constant(device)}"
 
 
 @check_rules.on(Kind.STATE)

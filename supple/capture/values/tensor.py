@@ -157,7 +157,10 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {error}")
-    if op.name.rsplit(".", 1)[-1] not in QUERIES:
+    query = op.name.rsplit(".", 1)[-1]
+    if query == "stride" and not machine.sizes.pin_strides():
+        machine.unsupported(breaks.ATTRIBUTE, name="stride()", owner=f"{args[0].describe()} with one element")
+    if query not in QUERIES:
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
     return of_result(machine, result)
 
