@@ -2,19 +2,35 @@
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 import torch
 import torch.fx
 from torch.fx.node import Argument
 
 from supple.base.errors import InternalError, Where
-from supple.expr import Expr
-from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg, slice_parts
+from supple.expr import Add, And, Eq, Expr, FloorDiv, Le, Lt, Max, Min, Mod, Mul, Ne, Or, Symbol
+from supple.expr.nodes import construct
+from supple.expr.real import Real
+from supple.ir.graph.interp import item_at
+from supple.ir.graph.nodes import (
+    Arg,
+    Graph,
+    Input,
+    Meta,
+    Node,
+    Number,
+    Var,
+    definitions,
+    map_arg,
+    slice_parts,
+)
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, OpKind, aten_op, function_op, method_op
-from supple.shapes.fake import fake_from, fake_like, faking, meta_of
+from supple.shapes.env import active
+from supple.shapes.fake import fake_from, fake_like, faking
 from supple.shapes.infer import as_meta
+from supple.shapes.symnode import plain, sym
 from supple.torch_private import OpOverload
 
 Backend = Callable[..., object]
@@ -41,43 +57,129 @@ def compile_with(backend: Backend, graph: Graph, examples: Sequence[object]) -> 
     return call
 
 
+PYTHON: Final = cast("Mapping[str, Callable[..., object]]", vars(operator))
+TORCH: Final = cast("Mapping[str, Callable[..., object]]", vars(torch))
+#: What computes each kind of number in a torch.fx graph; operators of many operands take two at a time.
+FUNCTIONS: Final[Mapping[type[Expr] | str, Callable[..., object]]] = {
+    Add: PYTHON["add"],
+    Mul: PYTHON["mul"],
+    FloorDiv: PYTHON["floordiv"],
+    Mod: PYTHON["mod"],
+    Min: TORCH["sym_min"],
+    Max: TORCH["sym_max"],
+    Eq: PYTHON["eq"],
+    Ne: PYTHON["ne"],
+    Lt: PYTHON["lt"],
+    Le: PYTHON["le"],
+    And: PYTHON["and_"],
+    Or: PYTHON["or_"],
+    "+": PYTHON["add"],
+    "-": PYTHON["sub"],
+    "*": PYTHON["mul"],
+    "/": PYTHON["truediv"],
+    "//": PYTHON["floordiv"],
+    "%": PYTHON["mod"],
+    "**": PYTHON["pow"],
+    "min": TORCH["sym_min"],
+    "max": TORCH["sym_max"],
+    "float": TORCH["sym_float"],
+    "sqrt": TORCH["sym_sqrt"],
+}
+SIZE: Final = torch.ops.aten.sym_size.int
+NUMERIC: Final = frozenset((*FUNCTIONS.values(), PYTHON["sub"], PYTHON["neg"], SIZE))
+
+
 def to_fx(graph: Graph) -> torch.fx.GraphModule:
     """Return a GraphModule with the graph's inputs as placeholders, in order, and a tuple of its outputs.
 
-    Placeholders are named after the sources (`l_x_`). `meta` of a node has "example_value" and "val" (fake
-    tensors),
-    and "stack_trace" where the user's line is known.
+    Placeholders are named after the sources (`l_x_`). What the graph computes from sizes is nodes, one for
+    each subexpression. `meta` of a node has "example_value" and "val" (fake tensors and symbolic numbers,
+    where a compilation is active), and "stack_trace" where the user's line is known.
     """
-    made = torch.fx.Graph()
-    values: dict[str, torch.fx.Node] = {}
+    made = _Module()
     for item in graph.inputs:
-        node = made.placeholder(placeholder_name(item))
-        _describe(node, item.meta)
-        values[item.name] = node
+        made.define(item.name, item.meta, made.graph.placeholder(placeholder_name(item)))
+    for item in graph.nodes:
+        args = cast("tuple[Argument, ...]", made.argument(item.args))
+        kwargs = cast("dict[str, Argument]", made.argument(dict(item.kwargs)))
+        if item.op.kind is OpKind.METHOD:
+            method = item.op.name.removeprefix("Tensor.")
+            node = made.graph.create_node("call_method", method, args, kwargs, item.name)
+        else:
+            node = made.graph.create_node("call_function", item.op.call, args, kwargs, item.name)
+        if item.where:
+            node.meta["stack_trace"] = stack_trace(item.where)
+        made.define(item.name, item.meta, node)
+    made.graph.output(cast("Argument", made.argument(tuple(graph.outputs))))
+    return torch.fx.GraphModule(torch.nn.Module(), made.graph)
 
-    def look_up(var: Var) -> Arg:
-        node = values[var.name]
+
+class _Module:
+    """A torch.fx graph under construction: values by name, and numbers that were computed already."""
+
+    def __init__(self) -> None:
+        self.graph = torch.fx.Graph()
+        self._values: dict[str, torch.fx.Node] = {}
+        self._numbers: dict[Number, object] = {}
+        self._sources: dict[str, tuple[Var, int | None]] = {}
+
+    def define(self, name: str, meta: Meta, node: torch.fx.Node) -> None:
+        """Give a value its name, its example, and its part in the definition of symbols."""
+        self._values[name] = node
+        _describe(node, meta)
+        for symbol, path, dim in definitions(meta):
+            self._sources.setdefault(symbol, (Var(name, path), dim))
+
+    def argument(self, arg: Arg) -> object:
+        """Return an argument with nodes in place of Vars and Numbers."""
+        return map_arg(self._used, arg, self._number)
+
+    def _used(self, var: Var) -> torch.fx.Node:
+        node = self._values[var.name]
         for index in var.path:
-            inner = made.call_function(operator.getitem, (node, index))
+            inner = self.graph.call_function(operator.getitem, (node, index))
             if "val" in node.meta:
                 _set_value(inner, cast("Sequence[object]", node.meta["val"])[index])
             node = inner
         return node
 
-    for item in graph.nodes:
-        args = cast("tuple[object, ...]", _plain(map_arg(look_up, item.args)))
-        kwargs = cast("dict[str, object]", _plain(map_arg(look_up, dict(item.kwargs))))
-        node = _called(made, item, args, kwargs)
-        _describe(node, item.meta)
-        if item.where:
-            node.meta["stack_trace"] = stack_trace(item.where)
-        values[item.name] = node
-    made.output(cast("Argument", _plain(map_arg(look_up, tuple(graph.outputs)))))
-    return torch.fx.GraphModule(torch.nn.Module(), made)
+    def _number(self, e: Number) -> object:
+        if isinstance(e, Expr) and e.is_const:
+            return e.value
+        if e not in self._numbers:
+            self._numbers[e] = self._computed(e)
+        return self._numbers[e]
+
+    def _computed(self, e: Number) -> object:
+        """Return the node of a number, its operands joined from the left, those with a minus by sub."""
+        if isinstance(e, Symbol) or (isinstance(e, Real) and e.op == "input"):
+            var, dim = self._sources[str(e)]
+            return self._used(var) if dim is None else self._called(SIZE, (self._used(var), dim), e)
+        function = FUNCTIONS[type(e) if isinstance(e, Expr) else e.op]
+        done, *others = e.args
+        node = self.argument(done)
+        if not others:
+            return self._called(function, (node,), e)
+        for arg in others:
+            done = construct[type(e)](done, arg) if isinstance(e, Expr) else Real(e.op, (done, arg))
+            if done not in self._numbers:
+                joining, right = function, arg
+                if type(e) is Add and isinstance(arg, Expr) and (arg.constant or arg.terms[0][1]) < 0:
+                    joining, right = PYTHON["sub"], -arg
+                self._numbers[done] = self._called(joining, (node, self.argument(right)), done)
+            node = self._numbers[done]
+        return node
+
+    def _called(self, function: Callable[..., object], args: tuple[object, ...], e: Number) -> torch.fx.Node:
+        node = self.graph.call_function(function, cast("tuple[Argument, ...]", args))
+        _describe(node, e)
+        return node
 
 
 def placeholder_name(item: Input) -> str:
-    """Return the name of an input as torch's own capture would write it: L['x'] becomes l_x_."""
+    """Return the name of an input as torch's own capture would write it: L['x'] becomes l_x_, s0 stays."""
+    if isinstance(item.meta, Expr | Real):
+        return item.name
     text = "".join(character if character.isalnum() else "_" for character in item.source or item.name)
     while "__" in text:
         text = text.replace("__", "_")
@@ -88,33 +190,6 @@ def stack_trace(where: Sequence[Where]) -> str:
     """Return the user's stack as Python prints one, innermost last."""
     lines = [f'  File "{w.filename}", line {w.line}, in {w.function}\n    {w.text}\n' for w in where]
     return "".join(lines)
-
-
-def _called(
-    made: torch.fx.Graph, node: Node, args: tuple[object, ...], kwargs: dict[str, object]
-) -> torch.fx.Node:
-    # The arguments are fx Arguments: constants and nodes in containers.
-    given = cast("tuple[Argument, ...]", args)
-    named = cast("dict[str, Argument]", kwargs)
-    if node.op.kind is OpKind.METHOD:
-        method = node.op.name.removeprefix("Tensor.")
-        return made.create_node("call_method", method, given, named, node.name)
-    return made.create_node("call_function", node.op.call, given, named, node.name)
-
-
-def _plain(arg: object) -> object:
-    """Return an argument with constant expressions as integers."""
-    if isinstance(arg, Expr):
-        return arg.value
-    if isinstance(arg, list):
-        return [_plain(item) for item in cast("list[object]", arg)]
-    if type(arg) is tuple:
-        return tuple(_plain(item) for item in cast("tuple[object, ...]", arg))
-    if isinstance(arg, dict):
-        return {key: _plain(item) for key, item in cast("dict[object, object]", arg).items()}
-    if isinstance(arg, slice):
-        return slice(*map(_plain, slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
-    return arg
 
 
 def _describe(node: torch.fx.Node, meta: Meta) -> None:
@@ -129,67 +204,101 @@ def _set_value(node: torch.fx.Node, value: object) -> None:
 
 
 def _example(meta: Meta) -> object:
-    """Return a fake value that has this metadata."""
+    """Return a fake value that has this metadata; None for symbols without a compilation."""
+    env = active()
     if isinstance(meta, TensorMeta):
-        return fake_from(meta)
-    if isinstance(meta, Expr):
-        return meta.value if meta.is_const else None
+        return fake_from(meta) if meta.is_static or env is not None else None
+    if isinstance(meta, Expr | Real):
+        return None if env is None else sym(meta, env)
     if isinstance(meta, tuple):
         return tuple(_example(item) for item in meta)
     return meta.value
 
 
 def from_fx(module: torch.fx.GraphModule, examples: Sequence[object]) -> Graph:
-    """Return a GraphModule as a Graph; `examples` are its inputs, real or fake.
+    """Return a GraphModule as a Graph; `examples` are its inputs, real or fake, and symbolic numbers.
+
+    Nodes that only compute with symbolic numbers become expressions.
 
     Raises:
         InternalError: a node is a submodule call or reads an attribute of the module.
     """
-    names: dict[torch.fx.Node, str] = {}
-    inputs: list[Input] = []
-    nodes: list[Node] = []
+    reader = _Reader()
     outputs: tuple[Arg, ...] = ()
-    fakes: dict[str, object] = {}
     places = iter(examples)
     for node in module.graph.nodes:
         if node.op == "placeholder":
-            example = next(places)
-            names[node] = node.name
-            item = _input(node.name, str(node.target), example)
-            inputs.append(item)
-            fakes[node.name] = fake_like(example) if isinstance(example, torch.Tensor) else example
+            reader.add_input(node, next(places))
         elif node.op == "output":
-            returned = _from_fx(node.args[0], names)
+            returned = reader.argument(node.args[0])
             outputs = (
                 tuple(cast("Sequence[Arg]", returned)) if isinstance(returned, tuple | list) else (returned,)
             )
         else:
-            nodes.append(_node(node, names, fakes))
-            names[node] = node.name
-    return Graph(tuple(inputs), tuple(nodes), outputs)
+            reader.add_node(node)
+    return Graph(tuple(reader.inputs), tuple(reader.nodes), outputs)
 
 
-def _input(name: str, source: str, example: object) -> Input:
-    if isinstance(example, torch.Tensor):
-        return Input(name, meta_of(example), source, isinstance(example, torch.nn.Parameter))
-    return Input(name, as_meta(example), source)
+class _Reader:
+    """A graph under construction: what stands for each torch.fx node, and its value on fakes."""
 
+    def __init__(self) -> None:
+        self.inputs: list[Input] = []
+        self.nodes: list[Node] = []
+        self._known: dict[torch.fx.Node, Arg] = {}
+        self._values: dict[str, object] = {}
 
-def _node(node: torch.fx.Node, names: Mapping[torch.fx.Node, str], fakes: dict[str, object]) -> Node:
-    args = cast("tuple[Arg, ...]", _from_fx(node.args, names))
-    kwargs = cast("dict[str, Arg]", _from_fx(node.kwargs, names))
-    op = _op(node)
+    def add_input(self, node: torch.fx.Node, example: object) -> None:
+        """Append an input."""
+        is_tensor = isinstance(example, torch.Tensor)
+        is_parameter = isinstance(example, torch.nn.Parameter)
+        self.inputs.append(Input(node.name, as_meta(example), str(node.target), is_parameter))
+        self._note(node, fake_like(example) if is_tensor else plain(example))
 
-    def look_up(var: Var) -> object:
-        return fakes[var.name]
+    def add_node(self, node: torch.fx.Node) -> None:
+        """Run a node, and append it unless it takes an item or only computes with symbolic numbers."""
+        op = _op(node)
+        args = cast("tuple[Arg, ...]", self.argument(node.args))
+        kwargs = cast("dict[str, Arg]", self.argument(node.kwargs))
+        with faking():
+            result = op.call(
+                *cast("tuple[object, ...]", map_arg(self._value, args, self._symbolic)),
+                **cast("dict[str, object]", map_arg(self._value, kwargs, self._symbolic)),
+            )
+        number = plain(result)
+        if isinstance(number, Expr | Real) and node.target in NUMERIC:
+            self._known[node] = number
+        elif node.target is operator.getitem and isinstance(args[0], Var) and isinstance(args[1], int):
+            self._known[node] = Var(args[0].name, (*args[0].path, args[1]))
+        else:
+            self.nodes.append(Node(node.name, op, args, kwargs, as_meta(result)))
+            self._note(node, number)
 
-    with faking():
-        result = op.call(
-            *cast("tuple[object, ...]", map_arg(look_up, args)),
-            **cast("dict[str, object]", map_arg(look_up, kwargs)),
-        )
-    fakes[node.name] = result
-    return Node(node.name, op, args, kwargs, as_meta(result))
+    def _note(self, node: torch.fx.Node, value: object) -> None:
+        self._values[node.name] = value
+        self._known[node] = value if isinstance(value, Expr | Real) else Var(node.name)
+
+    def _value(self, var: Var) -> object:
+        return item_at(self._values[var.name], var.path)
+
+    def _symbolic(self, e: Number) -> object:
+        env = active()
+        assert env is not None, f"{e} without a compilation"
+        return sym(e, env)
+
+    def argument(self, arg: object) -> Arg:
+        """Return an argument of a torch.fx node as one of ours."""
+        if isinstance(arg, torch.fx.Node):
+            return self._known[arg]
+        if isinstance(arg, tuple):
+            return tuple(map(self.argument, cast("tuple[object, ...]", arg)))
+        if isinstance(arg, list):
+            return list(map(self.argument, cast("list[object]", arg)))
+        if isinstance(arg, dict):
+            return {key: self.argument(item) for key, item in cast("dict[object, object]", arg).items()}
+        if isinstance(arg, slice):
+            return slice(*map(self.argument, slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
+        return arg
 
 
 def _op(node: torch.fx.Node) -> Op:
@@ -198,24 +307,6 @@ def _op(node: torch.fx.Node) -> Op:
     if node.op == "call_function" and isinstance(node.target, OpOverload):
         return aten_op(node.target)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # untyped in torch
     if node.op == "call_function" and callable(node.target):
-        return _function_op(node.target)
+        return function_op(f"{node.target.__module__}.{node.target.__name__}", node.target)
     msg = f"a torch.fx node {node.op} {node.target} has no form in our graphs"
     raise InternalError(msg)
-
-
-def _function_op(function: Callable[..., object]) -> Op:
-    return function_op(f"{function.__module__}.{function.__name__}", function)
-
-
-def _from_fx(arg: object, names: Mapping[torch.fx.Node, str]) -> Arg:
-    if isinstance(arg, torch.fx.Node):
-        return Var(names[arg])
-    if isinstance(arg, tuple):
-        return tuple(_from_fx(item, names) for item in cast("tuple[object, ...]", arg))
-    if isinstance(arg, list):
-        return [_from_fx(item, names) for item in cast("list[object]", arg)]
-    if isinstance(arg, dict):
-        return {key: _from_fx(item, names) for key, item in cast("dict[object, object]", arg).items()}
-    if isinstance(arg, slice):
-        return slice(*(_from_fx(part, names) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
-    return arg

@@ -9,12 +9,20 @@ import torch.fx
 import torch.nn.functional as F
 
 from supple.base.errors import InternalError, Where
+from supple.expr import const, maximum
+from supple.expr.real import Real
+from supple.interop import torch_bridge
 from supple.interop.fx import compile_with, from_fx, placeholder_name, to_fx
-from supple.interop.torch_bridge import list_registered, lookup_backend
+from supple.interop.torch_bridge import Variants, list_registered, lookup_backend
+from supple.ir.dtypes import DType
 from supple.ir.graph.interp import run
 from supple.ir.graph.nodes import Graph, Input, Node, Var
+from supple.ir.graph.text import text
+from supple.ir.meta import TensorMeta, contiguous
 from supple.ir.ops import function_op, method_op, op_named
-from supple.shapes.fake import meta_of
+from supple.shapes.env import ShapeEnv, using
+from supple.shapes.fake import fake_from, meta_of
+from supple.shapes.symnode import sym
 
 X = torch.randn(2, 6)
 
@@ -82,6 +90,140 @@ def test_a_backend_gets_the_module_and_the_examples() -> None:
 def test_a_backend_that_returns_no_callable_is_named() -> None:
     with pytest.raises(TypeError, match="not callable"):
         compile_with(lambda module, examples: 3, sample(), [X, X])
+
+
+def symbolic(env: ShapeEnv) -> Graph:
+    """Return a graph that computes with two sizes, a float, and a size that exists at run time only."""
+    s0, s1 = env.create("L['x'].size()[0]", 6), env.create("L['x'].size()[1]", 4)
+    f0, u0 = env.create_float("L['f']", 2.5), env.create("nonzero", None)
+    flat, length = contiguous((s0 * s1,), DType.F32), maximum(s0 * 2 - s1 - 3, 1)
+    found = TensorMeta((u0, const(1)), (const(1), u0), DType.I64)
+    return Graph(
+        (
+            Input("s0", s0, "L['x'].size()[0]"),
+            Input("s1", s1, "L['x'].size()[1]"),
+            Input("f0", f0, "L['f']"),
+            Input("x", contiguous((s0, s1), DType.F32), "L['x']"),
+        ),
+        (
+            Node("v", method_op("view"), (Var("x"), s0 * s1), {}, flat),
+            Node("m", method_op("mul"), (Var("v"), Real("*", (f0, s0))), {}, flat),
+            Node("nz", op_named("aten.nonzero.default"), (Var("m"),), {}, found),
+            Node("n", method_op("narrow"), (Var("m"), 0, 0, length), {}, contiguous((length,), DType.F32)),
+        ),
+        (Var("n"), s0 * 2 - s1 - 3, u0 + 1, Real("/", (s0, 2))),
+    )
+
+
+def test_sizes_are_computed_by_nodes_each_once() -> None:  # SYM04
+    env = ShapeEnv()
+    with using(env):
+        module = to_fx(symbolic(env))
+    code = module.print_readable(print_output=False)
+    assert sum(node.name.startswith("sub") for node in module.graph.nodes) == 2
+    assert 'mul: "Sym(s0*s1)" = s0 * s1' in code
+    assert 'sym_max: "Sym(max(1, 2*s0 - s1 - 3))" = torch.sym_max(1, sub_1)' in code
+    assert "torch.ops.aten.sym_size.int(nz, 0)" in code
+    assert env.guards == []
+
+
+def test_readable_code_shows_symbols() -> None:  # DYN17
+    env = ShapeEnv()
+    with using(env):
+        code = to_fx(symbolic(env)).print_readable(print_output=False)
+    assert 's0: "Sym(s0)", s1: "Sym(s1)", f0: "Sym(f0)", l_x_: "FakeTensor(f32[s0, s1])"' in code
+
+
+@pytest.mark.parametrize("rows", [0, 1, 6, 9])
+def test_a_module_with_sizes_computes_what_the_graph_does(rows: int) -> None:
+    graph = symbolic(ShapeEnv())
+    x = torch.randn(rows, 4)
+    if rows > 3 or rows == 1:
+        assert str(to_fx(graph)(rows, 4, 2.5, x)) == str(run(graph, [rows, 4, 2.5, x]))
+
+
+def test_sizes_survive_the_way_there_and_back() -> None:
+    env = ShapeEnv()
+    with using(env):
+        graph = symbolic(env)
+        module = to_fx(graph)
+        back = from_fx(module, [node.meta["val"] for node in module.graph.find_nodes(op="placeholder")])
+    assert [node.args for node in back.nodes[:1]] == [(Var("l_x_"), graph.nodes[0].args[1])]
+    assert "sym_max" not in text(back)
+    x = torch.randn(6, 4)
+    assert str(run(back, [6, 4, 2.5, x])) == str(run(graph, [6, 4, 2.5, x]))
+
+
+def halves(s0: int, x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = F.linear(F.layer_norm(x, (8,)), w).view(s0 * 3, 8)
+    return torch.relu(y[: s0 // 2 + 1]).sum(0), y.softmax(-1) * s0
+
+
+def captured_halves(env: ShapeEnv, rows: int, weight: torch.Tensor) -> Graph:
+    s0 = env.create("L['x'].size()[0]", rows)
+    examples = [sym(s0, env), fake_from(contiguous((s0, 8), DType.F32)), fake_from(meta_of(weight))]
+    return from_fx(torch.fx.symbolic_trace(halves), examples)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_registered_backends_compile_once_for_general_sizes(name: str, requires_grad: bool) -> None:
+    backend = lookup_backend(name)
+    assert backend is not None
+    compilations: list[Variants] = []
+
+    def noted(module: torch.fx.GraphModule, examples: Sequence[object]) -> object:
+        compiled = backend(module, examples)
+        assert isinstance(compiled, Variants)
+        compilations.append(compiled)
+        return compiled
+
+    weight = torch.randn(24, 8, requires_grad=requires_grad)
+    env = ShapeEnv()
+    with using(env):
+        compiled = compile_with(noted, captured_halves(env, 6, weight), [6, torch.randn(6, 8), weight])
+    for rows in (6, 8, 33, 2, 1, 0, 5):
+        x = torch.randn(rows, 8)
+        got, wanted = compiled(rows, x, weight), halves(rows, x, weight)
+        torch.testing.assert_close(got, wanted, rtol=1e-4, atol=1e-5)
+        if requires_grad:
+            mine, theirs = (torch.autograd.grad(r[0].sum() + r[1].sum(), weight) for r in (got, wanted))
+            torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-4)  # pyright: ignore[reportArgumentType]
+    assert compilations[0].count == 3  # general sizes, 1, and 0
+    assert env.guards == []
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_sizes_beyond_the_limit_run_operator_by_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch_bridge, "LIMIT", 1)
+    backend = lookup_backend("aot_eager")
+    assert backend is not None
+    weight, env = torch.randn(24, 8), ShapeEnv()
+    with using(env):
+        compiled = compile_with(backend, captured_halves(env, 6, weight), [6, torch.randn(6, 8), weight])
+    for rows in (1, 0, 7):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(compiled(rows, x, weight), halves(rows, x, weight))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_backend_that_fails_for_other_sizes_leaves_them_to_eager() -> None:
+    def general_only(module: torch.fx.GraphModule, examples: Sequence[object]) -> object:
+        if isinstance(examples[0], int):
+            raise RuntimeError  # noqa: TRY004
+        return module.forward
+
+    weight, env = torch.randn(24, 8), ShapeEnv()
+    with using(env):
+        variants = Variants(general_only, to_fx(captured_halves(env, 6, weight)))
+    variants.add([6, torch.randn(6, 8), weight])
+    for rows in (1, 7, 1):
+        x = torch.randn(rows, 8)
+        torch.testing.assert_close(variants(rows, x, weight), halves(rows, x, weight))
+    assert variants.count == 2
 
 
 def block(x: torch.Tensor, norm: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
