@@ -22,6 +22,7 @@ class Options:
         fusion: False launches one kernel per operator (to find a guilty fusion).
         threads: False compiles single-threaded kernels.
         inline_depth: nesting of inlined calls at which capture gives up.
+        break_at: the number of the instruction before which a graph break is forced, to test them; 0 = none.
         settings: the configuration of one compilation (`fixed`); None follows `supple.config`.
     """
 
@@ -33,6 +34,7 @@ class Options:
     fusion: bool = True
     threads: bool = True
     inline_depth: int = 200
+    break_at: int = 0
     settings: Settings | None = None
 
     def fixed(self) -> "Options":
@@ -56,7 +58,7 @@ class Options:
 
 
 MODES: Final = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
-_SETTABLE: Final = ("recompile_limit", "check", "fusion", "threads", "inline_depth")
+_SETTABLE: Final = ("recompile_limit", "check", "fusion", "threads", "inline_depth", "break_at")
 
 
 def with_mapping(base: Options, given: Mapping[str, object]) -> Options:

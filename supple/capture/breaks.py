@@ -199,6 +199,12 @@ USER_BREAK: Final = _reason(
     "The program asks for a break here.",
     "Remove the call.",
 )
+FORCED: Final = _reason(
+    "B131",
+    "A break before instruction {number}.",
+    "The option break_at asks for it.",
+    "Set the option to 0.",
+)
 SKIPPED: Final = _reason(
     "U103",
     "`supple.skip_frame()` was called.",

@@ -74,11 +74,17 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A new entry; `reason` says why it runs eager; it must go when one of the `watched` objects dies."""
+    """A new entry; it must go when one of the `watched` objects dies.
+
+    Attributes:
+        reason: why it runs eager.
+        broken: why it hands over to continuations.
+    """
 
     entry: Entry
     watched: tuple[object, ...]
     reason: Unsupported | None = None
+    broken: Unsupported | None = None
 
 
 def place_of(function: types.FunctionType) -> Where:
@@ -129,7 +135,7 @@ def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
     if broken is not None:
         events.emit(_broken(compile_id, broken))
     run = captured.run or call.function
-    return Made(Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason)
+    return Made(Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason, captured.broken)
 
 
 def _is_state(guard: Guard) -> bool:

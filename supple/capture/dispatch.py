@@ -94,16 +94,25 @@ class Versions:
         name: what people call it.
         entries: its guarded versions.
         defaults, kwdefaults: those with which the entries bind arguments.
+
+    Args:
+        root: the versions of which this function is a continuation.
     """
 
-    def __init__(self, function: types.FunctionType, compiler: Compiler, name: str = "") -> None:
+    def __init__(
+        self, function: types.FunctionType, compiler: Compiler, name: str = "", root: "Versions | None" = None
+    ) -> None:
         self.function = function
         self.name = name or function.__qualname__
         self.entries = Entries(_dropped(self.name))
         self.defaults = function.__defaults__
         self.kwdefaults = function.__kwdefaults__
         self._compiler = compiler
-        self._continuations = Continuations(lambda going_on: compile_function(going_on, compiler))
+        self._continuations: Continuations = (
+            Continuations(lambda going_on: compile_function(going_on, compiler, self))
+            if root is None
+            else root._continuations
+        )
         self._number = next(_NUMBERS)
         self._compilations = 0
         self._is_exhausted = False
@@ -111,7 +120,7 @@ class Versions:
         self._is_noted = False
         self._lock = threading.RLock()
         self._owner: int | None = None
-        self._told: set[str] = set()
+        self._told: set[str] = set() if root is None else root._told
         self._forced: dict[Backend, Versions] = {}
         self._differing: tuple[tuple[Entry, ...], list[tuple[Check, Entry]]] = ((), [])
         with _ALL_LOCK:
@@ -270,6 +279,8 @@ class Versions:
                 raise
             made = self._after_failure(call, compile_id, error)
         else:
+            if made.broken is not None:
+                self._tell(made.broken, "has a graph break")
             if made.reason is not None:
                 self._fall_back(compile_id, made.reason)
                 if self._compiler.options.fullgraph:
@@ -344,11 +355,16 @@ class Versions:
         if (options.fullgraph or options.config.error_on_graph_break) and reason.reason is not ESCAPED:
             raise reason
         events.emit(events.FellBack(compile_id, str(reason)))
+        if reason.reason is not ESCAPED:
+            self._tell(reason, "runs eager")
+
+    def _tell(self, reason: Explained, what: str) -> None:
         place = f"{reason.reason.code} {reason.stack[-1:]}"
-        if place not in self._told and reason.reason is not ESCAPED:
+        if place not in self._told:
             self._told.add(place)
-            whole = "".join(traceback.format_exception(reason)) if options.config.verbose else ""
-            _log.warning("%s", whole or one_line(self.name, reason))
+            verbose = self._compiler.options.config.verbose
+            whole = "".join(traceback.format_exception(reason)) if verbose else ""
+            _log.warning("%s", whole or one_line(self.name, reason, what))
 
     def _failed(self, call: Call) -> Iterator[tuple[Entry, Guard]]:
         """Yield each entry with the first guard of it that fails."""
@@ -439,8 +455,8 @@ def entry_count() -> int:
     return sum(len(versions.entries.all) for versions in _alive())
 
 
-def one_line(function: str, reason: Explained) -> str:
-    """Return a reason as one line: which function, what, where, why, what to do."""
+def one_line(function: str, reason: Explained, is_what: str) -> str:
+    """Return a reason as one line: which function is what ("runs eager"), what, where, why, what to do."""
     facts = reason.facts
     where = "".join(
         f" at {place.filename}:{place.line} in {place.function} (`{place.text}`)"
@@ -449,13 +465,23 @@ def one_line(function: str, reason: Explained) -> str:
     what, reason_why, do = (
         text.format(**facts) for text in (reason.reason.what, reason.reason.why, reason.reason.do)
     )
-    line = f"{function} runs eager: {what} [{reason.reason.code}]{where}. Why: {reason_why} Do: {do}"
+    line = f"{function} {is_what}: {what} [{reason.reason.code}]{where}. Why: {reason_why} Do: {do}"
     return " ".join(line.split())
 
 
-def compile_function(function: types.FunctionType, compiler: Compiler) -> types.FunctionType:
-    """Return the compiled form of a Python function: itself a function, so it binds as a method."""
-    versions = Versions(function, compiler)
+def compile_function(
+    function: types.FunctionType, compiler: Compiler, root: Versions | None = None
+) -> types.FunctionType:
+    """Return the compiled form of a Python function: itself a function, so it binds as a method.
+
+    Args:
+        root: the versions of which it is a continuation.
+    """
+    if root is None:
+        versions = Versions(function, compiler)
+    else:
+        unforced = replace(compiler, options=replace(compiler.options, break_at=0))
+        versions = Versions(function, unforced, root.name, root)
     entries = versions.entries
 
     @functools.wraps(function)

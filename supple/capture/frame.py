@@ -29,7 +29,7 @@ from supple.capture.resume import (
     HandOver,
     Point,
     cell_names,
-    live_names,
+    point_at,
     step,
 )
 from supple.capture.source import Source, local, pinned
@@ -167,16 +167,17 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
     points: list[Point] = []
     states: list[Value] = []
     for frame in frames:
-        code, index = frame.code_object, frame.pc - 1
-        names = tuple(sorted(live_names(code, index) & frame.locals.keys()))
-        points.append(Point(code, index, names, tuple(value is not NULL for value in frame.stack)))
+        code = frame.code_object
+        slots = tuple(value is not NULL for value in frame.stack)
+        point = point_at(code, frame.pc - 1, frame.locals, slots)
+        points.append(point)
         cells: list[Value] = []
         for name in cell_names(code):
             cell = frame.cells.get(name)
             if cell is None:
                 engine.unsupported(breaks.REBUILD, name="closure cell")
             cells.append(cell)
-        values = [frame.locals[name] for name in names]
+        values = [frame.locals[name] for name in point.names]
         values += [value for value in frame.stack if value is not NULL]
         states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), SequenceValue(tuple, values)]))
     plan = _plan(engine, SequenceValue(tuple, states))

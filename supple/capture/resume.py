@@ -15,6 +15,7 @@ would, and what an exception finds on its way out are the original handlers.
 import functools
 import inspect
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, cast
@@ -37,9 +38,20 @@ REFUSED: Final = frozenset(
 STORES: Final = frozenset(("STORE_FAST",))
 
 
+_ORIGINS: Final[weakref.WeakKeyDictionary[types.CodeType, "_Origin"]] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Of which code a continuation's code is a part, and which instruction each of its own is there."""
+
+    code: types.CodeType
+    indices: tuple[int | None, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where a frame goes on.
+    """Where a frame goes on: never in the code of a continuation, always in the one that this is made of.
 
     Attributes:
         index: of the instruction in the normal form.
@@ -87,7 +99,19 @@ def cell_names(code: types.CodeType) -> tuple[str, ...]:
 
 def can_step(code: types.CodeType, index: int) -> bool:
     """Tell whether a step can run an instruction."""
-    return _decoded(code).instructions[index].op not in REFUSED
+    is_own = code not in _ORIGINS or _ORIGINS[code].indices[index] is not None
+    return is_own and _decoded(code).instructions[index].op not in REFUSED
+
+
+def point_at(code: types.CodeType, index: int, names: Iterable[str], slots: tuple[bool, ...]) -> Point:
+    """Return the point of a frame whose bound fast locals are `names`."""
+    live = tuple(sorted(live_names(code, index).intersection(names)))
+    origin = _ORIGINS.get(code)
+    if origin is None:
+        return Point(code, index, live, slots)
+    original = origin.indices[index]
+    assert original is not None, "no step begins where the state is loaded"
+    return Point(origin.code, original, live, slots)
 
 
 def suspended(code: types.CodeType, pc: int, names: Iterable[str], depth: int, *, is_started: bool) -> Point:
@@ -95,8 +119,7 @@ def suspended(code: types.CodeType, pc: int, names: Iterable[str], depth: int, *
     if not is_started:
         ops = [instruction.op for instruction in _decoded(code).instructions]
         pc = ops.index("RETURN_GENERATOR") + 2
-    live = live_names(code, pc)
-    return Point(code, pc, tuple(sorted(live.intersection(names))), (True,) * depth)
+    return point_at(code, pc, names, (True,) * depth)
 
 
 class Continuations:
@@ -147,6 +170,13 @@ class Continuation:
         exec(f"def enter({CELLS}, {parameters}): return make({CELLS})({parameters})", namespace)
         enter = namespace["enter"]
         assert isinstance(enter, types.FunctionType), enter
+        own = self._point.code
+        enter.__code__ = enter.__code__.replace(
+            co_name=own.co_name,
+            co_qualname=f"{own.co_qualname} from {self._point.index}",
+            co_filename=own.co_filename,
+            co_firstlineno=own.co_firstlineno,
+        )
         enter.__dict__.update({ENTERS: (code, self._globals), CONTINUES: True})
         return self._compile(enter)
 
@@ -249,7 +279,22 @@ def continued(point: Point, patch: "_Patch | None" = None) -> types.CodeType:
         for each in normal.regions
         if each.handler in reached
     ]
-    return assemble(items, like=_header(point, normal, items, patch), protected=regions)
+    made = assemble(items, like=_header(point, normal, items, patch), protected=regions)
+    if patch is None:
+        _note_origin(made, point.code, items, sorted(reached))
+    return made
+
+
+def _note_origin(
+    made: types.CodeType,
+    code: types.CodeType,
+    items: Sequence[Instruction | Jump | Label],
+    reached: Sequence[int],
+) -> None:
+    bodies = [item.op for item in items if not isinstance(item, Label)]
+    indices: list[int | None] = [None] * (len(bodies) - len(reached))
+    if bodies == [instruction.op for instruction in _decoded(made).instructions]:
+        _ORIGINS[made] = _Origin(code, (*indices, *reached))
 
 
 def _reachable(normal: Decoded, start: int) -> frozenset[int]:
@@ -314,6 +359,8 @@ def _patched(
             Instruction("LOAD_ATTR", instruction.arg, None, instruction.position),
             (False, True),
         )
+    elif instruction.op == "PUSH_NULL":
+        instruction, pushed = Instruction("NOP"), (False,)
     if instruction.target is not None:
         jumped = Label()
         pops, pushes = TAKEN.get(instruction.op, effect(instruction.op, instruction.arg))

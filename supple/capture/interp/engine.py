@@ -101,6 +101,8 @@ class Engine:
         self._steps += 1
         if self._steps == self.stop_at:
             raise Stopped(tuple(self.frames))
+        if self._steps == self.options.break_at:
+            self.unsupported(breaks.FORCED, number=self._steps)
         if self._steps > STEP_LIMIT:
             self.unsupported(breaks.STEPS, limit=STEP_LIMIT)
         return self._steps

@@ -47,7 +47,7 @@ def test_one_line_has_every_part() -> None:
     stack = (compilation.place_of(scaled),)
     facts = {"function": "f", "limit": "recompile_limit (3)", "last": "L['n'] was 1, is 2"}
     reason = dispatch.Unsupported(dispatch.LIMIT, stack, **facts)
-    line = dispatch.one_line("f", reason)
+    line = dispatch.one_line("f", reason, "runs eager")
     assert line.startswith("f runs eager: f hit the recompile_limit (3)")
     assert "test_dispatch.py" in line
     assert "\n" not in line
