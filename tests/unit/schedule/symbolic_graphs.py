@@ -122,18 +122,18 @@ def checked(
     fusion: bool = True,
     interpret: bool = True,
     compile: bool = True,
-    may_guard: bool = False,
+    values_only: bool = False,
     rtol: float = 1e-5,
     make: Callable[..., torch.Tensor] = numbers_of,
 ) -> Scheduled:
     """Return the schedule after comparing it with eager at many sizes: `at` are values of the numbers.
 
-    Where there may be guards, sizes that break one are left out, and strides are not compared: for sizes of
-    0 and 1 those of eager depend on the order of its operands.
+    With `values_only` there may be guards: sizes that break one are left out. Strides are not compared then:
+    at sizes of 0 and 1 those of eager depend on the order of its operands.
     """
     made = sketch.scheduled(*outputs, fusion=fusion)
     graph = sketch.graph(*outputs)
-    assert may_guard or not sketch.env.guards, sketch.env.guards
+    assert values_only or not sketch.env.guards, sketch.env.guards
     if kernels is not None:
         assert launches(made) == kernels, host_text.text(made.host)
     runs = [compiled] * compile + [interpreted] * interpret
@@ -146,7 +146,7 @@ def checked(
         wanted = run(graph, arguments)
         for execute in runs:
             for result, expected in zip(execute(made, arguments), wanted, strict=True):
-                if may_guard:
+                if values_only:
                     torch.testing.assert_close(result, expected, rtol=rtol, atol=rtol, equal_nan=True)
                 else:
                     same(result, expected, rtol)
