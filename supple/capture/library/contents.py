@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from supple.capture import breaks
+from supple.capture.library.numbers import TO_FLOAT, TO_INT
 from supple.capture.library.table import call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
@@ -34,8 +35,17 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
     """int(x)."""
     found = item_of(machine, args[0])
     if isinstance(found, SymbolicValue):
-        return fold(machine, torch.sym_int, found.number)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # untyped
+        return fold(machine, TO_INT, found.number)
     return fold(machine, int, found.as_python())
+
+
+@call.on(torch.Tensor.__float__)
+def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """float(x)."""
+    found = item_of(machine, args[0])
+    if isinstance(found, SymbolicValue):
+        return fold(machine, TO_FLOAT, found.number)
+    return fold(machine, float, found.as_python())
 
 
 @call.on(torch.Tensor.tolist)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # untyped
