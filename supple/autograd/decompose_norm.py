@@ -1,8 +1,11 @@
 """Decompositions of softmax, normalisations and losses: computed in f32 for bf16 and f16, rounded at the
 end."""
 
+import math
 from collections.abc import Sequence
 from typing import Final, cast
+
+import torch
 
 from supple.autograd.decompose_reduce import count_of, moments
 from supple.autograd.lowering import Lowering, decompositions, plain
@@ -21,6 +24,17 @@ def _(b: Lowering, x: Var, dim: int, half_to_float: bool = False) -> Var:
     shifted = b.unary("exp", b.sub(wide, _top(b, wide, dims)))
     total = b.sum(shifted, dims) if dims else shifted
     return b.cast(b.div(shifted, total), DType.F32 if half_to_float else meta.dtype)
+
+
+@decompositions.on("aten._safe_softmax.default")
+def _(b: Lowering, x: Var, dim: int, dtype: torch.dtype | None = None) -> Var:
+    """Softmax; 0 where all is minus infinity."""
+    source = x if dtype is None else cast("Var", b.call("aten._to_copy.default", x, dtype=dtype))
+    meta = b.tensor_meta(source)
+    wide = b.wide(source)
+    is_hidden = b.point("eq.Tensor", _top(b, wide, [dim % meta.rank] if meta.rank else []), -math.inf)
+    soft = cast("Var", b.call("aten._softmax.default", source, dim))
+    return b.where(is_hidden, 0.0, soft, meta.dtype)
 
 
 @decompositions.on("aten._log_softmax.default")

@@ -88,6 +88,9 @@ def _binary(core: str) -> Rule:
         dtype = b.common(left, right)
         if core == "mul.Tensor":
             return b.point(core, left, right, dtype=dtype)
+        if core in ("remainder.Tensor", "fmod.Tensor") and isinstance(right, Expr) and dtype.is_integer:
+            # A divisor that may be 0, which is an error: eager's own operators see it, and take tensors only.
+            right = b.full((), right, dtype)
         return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
 
     return rule

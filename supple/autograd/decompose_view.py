@@ -11,6 +11,7 @@ from supple.expr import Expr, as_expr, minimum
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
+from supple.ir.ops import op_named
 from supple.shapes.decide import is_one
 from supple.shapes.promote import Number, promoted
 from supple.shapes.rules_view import inferred_sizes, sliced
@@ -142,6 +143,20 @@ def _(b: Lowering, x: Var, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Var
     """Dimensions counted from the front."""
     rank = b.tensor_meta(x).rank
     return b.emit("aten.diagonal.default", (x, offset, dim1 % rank, dim2 % rank))
+
+
+@decompositions.on("aten.unsafe_split.Tensor", "aten.unsafe_split_with_sizes.default")
+def _(b: Lowering, x: Var, lengths: Size | Sequence[Size], dim: int = 0) -> Arg:
+    """Slices."""
+    name = "split_with_sizes.default" if isinstance(lengths, list | tuple) else "split.Tensor"
+    parts = cast("Sequence[TensorMeta]", b.inferred(op_named(f"aten.{name}"), (x, lengths, dim), {}))
+    start = as_expr(0)
+    found: list[Arg] = []
+    for part in parts:
+        stop = start + part.sizes[dim]
+        found.append(b.call("aten.slice.Tensor", x, dim, *plain((start, stop))))
+        start = stop
+    return tuple(found)
 
 
 @decompositions.on("aten.clone.default")

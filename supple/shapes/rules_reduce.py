@@ -255,6 +255,13 @@ def _(self: TensorMeta, dim: int) -> TensorMeta:
     return fresh(self.sizes, self.dtype, self, preserved_strides(self.sizes, self.strides))
 
 
+@shape_rules.on(*aten("_safe_softmax"))
+def _(self: TensorMeta, dim: int, dtype: torch.dtype | None = None) -> TensorMeta:
+    """Numbers that add up to 1 along a dimension, or are all 0."""
+    wrapped_dim(dim, self.rank)
+    return fresh(self.sizes, as_dtype(dtype, self.dtype), self)
+
+
 @shape_rules.on(*aten("_softmax", "_log_softmax"))
 def _(self: TensorMeta, dim: int, half_to_float: bool = False) -> TensorMeta:
     """Numbers that add up to 1 along a dimension, or their logarithms."""

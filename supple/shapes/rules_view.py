@@ -299,7 +299,7 @@ def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[Tensor
     return found
 
 
-@shape_rules.on(*aten("split.Tensor"))
+@shape_rules.on(*aten("split.Tensor", "unsafe_split.Tensor"))
 def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     """Pieces of one length; the last may be shorter."""
     if not self.rank:
@@ -318,7 +318,7 @@ def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     return _parts(self, place, [*(length,) * before, size - length * before])
 
 
-@shape_rules.on(*aten("split_with_sizes"))
+@shape_rules.on(*aten("split_with_sizes", "unsafe_split_with_sizes"))
 def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[TensorMeta]:
     """Pieces of the given lengths, which add up to the dimension's size."""
     place = wrapped_dim(dim, self.rank)

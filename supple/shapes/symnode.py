@@ -143,7 +143,7 @@ class SymNode:
 
     def guard_bool(self, file: str = "", line: int = 0) -> bool:
         """Decide a condition; one that torch's C++ code asks (it names its file) is the framework's."""
-        condition = self._integer()
+        condition = self.env.current(self._integer())
         if file and (generally(condition) or generally(negate(condition))):
             return generally(condition)
         return self.env.decide(condition)

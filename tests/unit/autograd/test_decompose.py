@@ -115,6 +115,8 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": lambda x: x.softmax(-1),
     "softmax_0": lambda x: x.softmax(0),
     "softmax_f32": lambda x: F.softmax(x, -1, dtype=torch.float32),
+    "safe_softmax": lambda x: torch.ops.aten._safe_softmax(x.masked_fill(x[:, :1] > 0, -torch.inf), 1),
+    "unsafe_split": lambda x: torch.unsafe_split(x, 3, -1)[1] + 1,
     "log_softmax": lambda x: x.log_softmax(-1),
     "logsumexp": lambda x: torch.logsumexp(x, (0, 2)),
     "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:]),

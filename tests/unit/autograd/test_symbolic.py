@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from supple.autograd import Split, bind, split
 from supple.base.options import Options
 from supple.expr import Expr, Symbol, const, evaluate
-from supple.expr.real import Real
+from supple.expr.real import Comparison, Real
 from supple.ir.graph.interp import run
 from supple.ir.graph.nodes import Graph, Input, Meta, Node, Var
 from supple.ir.graph.spec import check_core
@@ -161,6 +161,11 @@ def storages(values: Sequence[object]) -> list[int]:
     return [keys.index(key) for key in keys]
 
 
+def holds(condition: Expr | Comparison, sizes: dict[str, int]) -> bool:
+    assert isinstance(condition, Expr), f"{condition} is about floats"
+    return bool(evaluate(condition, sizes))
+
+
 def check(program: Program, make: Make, served: Sequence[int] = SIZES) -> Split:
     """Compare one graph with eager at several sizes; `served`: those for which its guards hold."""
     graph, env = captured(program, make)
@@ -181,7 +186,7 @@ def check(program: Program, make: Make, served: Sequence[int] = SIZES) -> Split:
             wanted = eager(program, theirs)
         if wanted is None:
             continue
-        if not all(evaluate(guard.condition, sizes) for guard in env.guards):
+        if not all(holds(guard.condition, sizes) for guard in env.guards):
             continue
         reached.append(size)
         with torch.no_grad():
@@ -287,6 +292,8 @@ PROGRAMS: dict[str, tuple[Program, Make]] = {
     "group_norm": (lambda x: F.group_norm(x, 2), images),
     "batch_norm": (batch_norm, images),
     "softmax": (lambda x: x.softmax(0), rows),
+    "math_attention": (lambda x: F.scaled_dot_product_attention(x, x, x), blocks),
+    "remainder_of_int": (lambda i, n: i % (n + 1), lambda n: [torch.arange(6), n]),
     "log_softmax": (lambda x: x.log_softmax(-1), square),
     "logsumexp": (lambda x: x.logsumexp(1), columns),
     "mlp": (mlp, rows),
