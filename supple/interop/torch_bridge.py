@@ -179,7 +179,14 @@ class _World:
         if text is None:
             return _always
         holds, code = self._shapes.evaluate_guards_expression, compile(text, "<guards>", "eval")
-        return lambda inputs: holds(code, [inputs[place] for place in places])
+
+        def decide(inputs: Sequence[object]) -> bool:
+            try:
+                return holds(code, [inputs[place] for place in places])
+            except ZeroDivisionError:
+                return False
+
+        return decide
 
 
 def _always(inputs: Sequence[object]) -> bool:
