@@ -91,14 +91,19 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A condition on numbers of which one at least is a Real; `op` is Python's."""
+    """A condition on numbers of which one at least is a Real: `op` is Python's, and `holds` its truth.
+
+    The opposite of `<` is not `>=`: NaN is neither.
+    """
 
     op: str
     left: object
     right: object
+    holds: bool = True
 
     def __str__(self) -> str:
-        return f"{_part(self.left, TIGHT)} {self.op} {_part(self.right, TIGHT)}"
+        shown = f"{_part(self.left, TIGHT)} {self.op} {_part(self.right, TIGHT)}"
+        return shown if self.holds else f"not ({shown})"
 
     @property
     def names(self) -> frozenset[str]:

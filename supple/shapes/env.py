@@ -239,8 +239,7 @@ class ShapeEnv:
         if one is not None and other is not None:
             return self.decide(COMPARE[op](one[0] * other[1], other[0] * one[1]))
         value = PYTHON[op](self.number_hint(left), self.number_hint(right))
-        asked = Comparison(op, left, right) if value else Comparison("==", Comparison(op, left, right), False)
-        self._guard_real(asked)
+        self._guard_real(Comparison(op, left, right, value))
         return value
 
     def number_hint(self, number: object) -> float:
