@@ -20,6 +20,7 @@ from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return
 from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta
+from supple.runtime.empty import SAFE
 
 #: ATen overloads whose public function takes the same arguments and gives the same result.
 PUBLIC: Final = {
@@ -153,7 +154,8 @@ def _(out: Text, step: Step) -> None:
 def _(out: Text, step: Step) -> None:
     """names = function(arguments)."""
     assert isinstance(step, Extern), f"{step}"
-    function = out.bind(PUBLIC.get(step.op, f"torch.ops.{step.op}"))
+    safe = SAFE.get(step.op)
+    function = safe.__name__ if safe else out.bind(PUBLIC.get(step.op, f"torch.ops.{step.op}"))
     args = [out.argument(arg) for arg in step.args]
     args += [f"{key}={out.argument(arg)}" for key, arg in step.kwargs.items()]
     names = ", ".join(name or "_" for name in step.names)

@@ -3,8 +3,8 @@
 The convention between host text and kernels (the host text is what `codegen.host_python` prints):
 
 * The text defines `run(inputs)`: `inputs` is a sequence of tensors (integers where the graph takes one), the
-  result a tuple. It is executed once, in a namespace that holds each kernel under its name, and
-  `float_bits`; the text imports torch itself.
+  result a tuple. It is executed once, in a namespace that holds each kernel under its name, `float_bits`,
+  and the functions of `empty`; the text imports torch itself.
 * A kernel is called with integers only and returns None: the buffers' `data_ptr()`s in the order of the
   nest's parameters (SCRATCH is none), then the sizes:  `norm(x.data_ptr(), out.data_ptr(), s0)`; a float as
   the bits of a float64.
@@ -23,6 +23,7 @@ from typing import ClassVar, Final, cast
 import torch
 
 from supple.runtime.artifact import Artifact, Kernel
+from supple.runtime.empty import SAFE
 from supple.runtime.link import addresses
 
 Run = Callable[[Sequence[torch.Tensor]], tuple[object, ...]]
@@ -35,6 +36,7 @@ def load(artifact: Artifact) -> Run:
         LinkError: a symbol that the machine code needs is not in this process.
     """
     namespace: dict[str, object] = {**kernels(artifact), "float_bits": float_bits}
+    namespace.update((call.__name__, call) for call in SAFE.values())
     exec(compile(artifact.host_source, "<supple host program>", "exec"), namespace)
     return cast("Run", namespace["run"])
 

@@ -1,0 +1,37 @@
+"""Library calls that eager makes only on tensors with elements: what it does in their place on empty ones.
+
+The same code runs for all sizes, so that choice is made when it runs.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import torch
+
+Tensors = tuple[torch.Tensor, ...]
+
+
+def flash_attention(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, *options: object, **named: object
+) -> Tensors:
+    """Return attention and the logsumexp of its rows; zeros where there is no query or no key."""
+    if query.numel() and key.numel():
+        call = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+        return call(query, key, value, *options, **named)
+    batch, heads, length, _ = query.shape
+    dtype = torch.promote_types(query.dtype, torch.float32)
+    return torch.zeros_like(query), query.new_zeros((batch, length, heads), dtype=dtype).transpose(1, 2)
+
+
+def batch_norm(image: torch.Tensor, *options: object, **named: object) -> Tensors:
+    """Return the normalised tensor, means and deviations; of nothing nothing, statistics stay."""
+    if image.numel():
+        return torch.ops.aten.native_batch_norm.default(image, *options, **named)
+    return image.clone(), image.new_empty(image.shape[1]), image.new_empty(image.shape[1])
+
+
+SAFE: Final[Mapping[str, Callable[..., Tensors]]] = {
+    "aten._scaled_dot_product_flash_attention_for_cpu.default": flash_attention,
+    "aten.native_batch_norm.default": batch_norm,
+}
+"""By the name of the ATen op."""
