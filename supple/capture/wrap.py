@@ -7,7 +7,7 @@ import functools
 import re
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 import torch
@@ -17,7 +17,7 @@ from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards import emit_tensors
 from supple.capture.guards.kinds import Identity, Kind
-from supple.capture.source import Source, attribute, instance_attribute, type_of
+from supple.capture.source import Source, attribute, instance_attribute, item, type_of
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
 from supple.capture.values.callables import wrap_memoized
@@ -27,7 +27,7 @@ from supple.capture.values.instance import EnumValue, InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
-from supple.capture.values.sequence import SliceValue, wrap_sequence
+from supple.capture.values.sequence import SequenceValue, SliceValue, wrap_sequence
 from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.compiled import CompiledModule
@@ -121,7 +121,32 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
         if issubclass(kind, tuple) and kind.__module__.startswith("torch"):
             return wrap_sequence(engine, cast("tuple[object, ...]", obj), source, type(obj))
         return _subclass_instance(engine, obj, source, list if issubclass(kind, list) else tuple)
-    return wrap_sequence(engine, cast("list[object]", obj), source, kind)
+    items = cast("list[object]", obj)
+    varied = _varied(engine, items, source) if kind is tuple and source is not None else None
+    return varied or wrap_sequence(engine, items, source, kind)
+
+
+def _varied(engine: "Engine", items: Sequence[object], source: Source) -> SequenceValue | None:
+    """Return the value of a tuple of which a number is dynamic, item by item; None for others."""
+    if not any(type(one) in (int, float) for one in items):
+        return None
+    places = [item(source, place, tuple) for place in range(len(items))]
+    numbers = [
+        engine.sizes.number(cast("float", one), place) if type(one) in (int, float) else None
+        for one, place in zip(items, places, strict=True)
+    ]
+    if not any(number is not None for number in numbers):
+        return None
+    engine.guard(source, Kind.TYPE, tuple)
+    engine.guard(source, Kind.LENGTH, len(items))
+    values: list[Value] = []
+    for one, place, number in zip(items, places, numbers, strict=True):
+        if number is None:
+            values.append(wrap(engine, one, place))
+            continue
+        engine.guard(place, Kind.TYPE, type(one))
+        values.append(SymbolicValue(number, place))
+    return SequenceValue(tuple, values, source, items)
 
 
 @wrap_rules.on(collections.deque)
