@@ -4,16 +4,17 @@ Each memory block has a base value; a view is the base with a chain of view step
 value, and views made earlier are computed again from it when they are next read.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, cast
 
 import torch
 
-from supple.expr import Expr, less_equal
+from supple.expr import Expr, as_expr, less_equal, not_equal
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
-from supple.shapes.decide import ZERO, is_known
+from supple.shapes.decide import ONE, ZERO, is_known
 
 #: Elements that `overlaps` looks at, one by one, before it gives up.
 _EXAMINED: Final = 1 << 24
@@ -57,6 +58,36 @@ class ViewStep:
     op: Op
     args: tuple[Arg, ...]
     kwargs: dict[str, Arg] = field(default_factory=dict[str, Arg])
+
+
+def are_apart(left: Sequence[ViewStep], right: Sequence[ViewStep]) -> bool:
+    """Tell whether two views of one tensor are known to show other elements: other rows of a dimension."""
+    for mine, theirs in zip(left, right, strict=False):
+        if mine != theirs:
+            rows, others = _rows(mine), _rows(theirs)
+            return rows is not None and others is not None and _are_disjoint(rows, others)
+    return False
+
+
+def _rows(step: ViewStep) -> tuple[Expr, ...] | None:
+    """Return dimension, start, stop and step of a slice or a row, None for other views and open bounds."""
+    if not all(isinstance(arg, int | Expr) for arg in step.args):
+        return None
+    args = tuple(as_expr(cast("int", arg)) for arg in step.args)
+    if step.op.name == "aten.select.int":
+        args = (*args, args[1] + 1)
+    elif step.op.name != "aten.slice.Tensor" or len(args) not in (3, 4):
+        return None
+    known = (*args, ONE)[:4]
+    return known if all(is_known(less_equal(0, arg)) for arg in known) else None
+
+
+def _are_disjoint(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> bool:
+    dim, start, stop, pace = left
+    if dim is not right[0]:
+        return False
+    is_between = pace is right[3] and is_known(not_equal((start - right[1]) % pace, 0))
+    return is_between or is_known(less_equal(stop, right[1])) or is_known(less_equal(right[2], start))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from supple.autograd.convention import (
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read, write
 from supple.autograd.numbers import Numbers
-from supple.autograd.storage import Cell, Storage, Value, ViewStep, overlaps
+from supple.autograd.storage import Cell, Storage, Value, ViewStep, are_apart, overlaps
 from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg
@@ -235,8 +235,9 @@ class Recorder(Faking):
                     mine.strides,
                     mine.offset,
                 )
-                if self.cell(operand).storage is self.cell(target).storage and not is_same:
-                    if overlaps(mine, theirs):
+                one, other = self.cell(operand), self.cell(target)
+                if one.storage is other.storage and not is_same:
+                    if not are_apart(one.chain, other.chain) and overlaps(mine, theirs):
                         msg = "an operand overlaps what is written"
                         raise NotFunctional(msg)
 

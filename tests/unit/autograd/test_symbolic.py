@@ -260,6 +260,14 @@ def writes_views(x: Tensor) -> tuple[Tensor, Tensor]:
     return y, y.sum()
 
 
+def writes_beside(x: Tensor) -> Tensor:
+    """Operands in the memory that is written, but other columns."""
+    x[:, 1].add_(x[:, 0])
+    x[:, ::2].mul_(x[:, 1::2])
+    x[:, 2:].sub_(x[:, :2])
+    return x * 1
+
+
 def writes_input(x: Tensor) -> Tensor:
     x[1:] += 1
     return x.sum(0)
@@ -376,6 +384,7 @@ PROGRAMS: dict[str, tuple[Program, Make]] = {
     "turned": (lambda x: x + 1, turned),
     "turned_softmax": (lambda x: x.softmax(-1), turned),
     "writes_views": (writes_views, rows),
+    "writes_beside": (writes_beside, rows),
     "writes_input": (writes_input, rows),
     "returns_input": (lambda x: (x, x + 1), rows),
     "returns_views_of_input": (lambda x: (x[1:], x.t(), x.view(-1)), rows),
