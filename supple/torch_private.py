@@ -123,6 +123,12 @@ CHECKS: Final[dict[Callable[..., object], type[Exception]]] = {
 }
 check_is_size = cast("Callable[..., object]", torch._check_is_size)
 
+# The kernel of attention on the CPU.
+flash_attention = cast(
+    "Callable[..., tuple[torch.Tensor, torch.Tensor]]",
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
+)
+
 # Attributes of a tensor in which torch's own functions keep marked dimensions; what such a mark means, and
 # whether to specialise the dimension is an error.
 MARK_ATTRIBUTES: Final = (

@@ -8,6 +8,8 @@ from typing import Final
 
 import torch
 
+from supple import torch_private
+
 Tensors = tuple[torch.Tensor, ...]
 
 
@@ -16,8 +18,7 @@ def flash_attention(
 ) -> Tensors:
     """Return attention and the logsumexp of its rows; zeros where there is no query or no key."""
     if query.numel() and key.numel():
-        call = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
-        return call(query, key, value, *options, **named)
+        return torch_private.flash_attention(query, key, value, *options, **named)
     batch, heads, length, _ = query.shape
     dtype = torch.promote_types(query.dtype, torch.float32)
     return torch.zeros_like(query), query.new_zeros((batch, length, heads), dtype=dtype).transpose(1, 2)
