@@ -1,104 +1,54 @@
 """Integer expressions over symbolic sizes: canonical, interned, exact. No torch."""
 
-from supple.expr.build import (
-    both,
-    const,
-    either,
-    equal,
-    less,
-    less_equal,
-    maximum,
-    minimum,
-    negate,
-    not_equal,
-    symbol,
-    truth,
-)
-from supple.expr.divide import exact_quotient
-from supple.expr.evaluate import evaluate
-from supple.expr.facts import Contradiction, Facts, Proof
-from supple.expr.interval import Interval, interval
-from supple.expr.nodes import (
-    FALSE,
-    TRUE,
-    Add,
-    And,
-    BoolExpr,
-    Const,
-    Eq,
-    Expr,
-    FloorDiv,
-    Le,
-    Lt,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Ne,
-    Operand,
-    Or,
-    Symbol,
-    Truth,
-    sort_key,
-)
-from supple.expr.polynomial import as_expr, product, total
-from supple.expr.prove import Answer
-from supple.expr.simplify import simplify
-from supple.expr.solve import Isolated, isolate
-from supple.expr.text import parse, text
-from supple.expr.walk import coefficient, free_symbols, substitute
-
-__all__ = [
-    "FALSE",
-    "TRUE",
-    "Add",
-    "And",
-    "Answer",
-    "BoolExpr",
-    "Const",
-    "Contradiction",
-    "Eq",
-    "Expr",
-    "Facts",
-    "FloorDiv",
-    "Interval",
-    "Isolated",
-    "Le",
-    "Lt",
-    "Max",
-    "Min",
-    "Mod",
-    "Mul",
-    "Ne",
-    "Operand",
-    "Or",
-    "Proof",
-    "Symbol",
-    "Truth",
-    "as_expr",
-    "both",
-    "coefficient",
-    "const",
-    "either",
-    "equal",
-    "evaluate",
-    "exact_quotient",
-    "free_symbols",
-    "interval",
-    "isolate",
-    "less",
-    "less_equal",
-    "maximum",
-    "minimum",
-    "negate",
-    "not_equal",
-    "parse",
-    "product",
-    "simplify",
-    "sort_key",
-    "substitute",
-    "symbol",
-    "text",
-    "total",
-    "truth",
-]
+from supple.expr.build import both as both
+from supple.expr.build import const as const
+from supple.expr.build import either as either
+from supple.expr.build import equal as equal
+from supple.expr.build import less as less
+from supple.expr.build import less_equal as less_equal
+from supple.expr.build import maximum as maximum
+from supple.expr.build import minimum as minimum
+from supple.expr.build import negate as negate
+from supple.expr.build import not_equal as not_equal
+from supple.expr.build import symbol as symbol
+from supple.expr.build import truth as truth
+from supple.expr.divide import exact_quotient as exact_quotient
+from supple.expr.evaluate import evaluate as evaluate
+from supple.expr.facts import Contradiction as Contradiction
+from supple.expr.facts import Facts as Facts
+from supple.expr.facts import Proof as Proof
+from supple.expr.interval import Interval as Interval
+from supple.expr.interval import interval as interval
+from supple.expr.nodes import FALSE as FALSE
+from supple.expr.nodes import TRUE as TRUE
+from supple.expr.nodes import Add as Add
+from supple.expr.nodes import And as And
+from supple.expr.nodes import BoolExpr as BoolExpr
+from supple.expr.nodes import Const as Const
+from supple.expr.nodes import Eq as Eq
+from supple.expr.nodes import Expr as Expr
+from supple.expr.nodes import FloorDiv as FloorDiv
+from supple.expr.nodes import Le as Le
+from supple.expr.nodes import Lt as Lt
+from supple.expr.nodes import Max as Max
+from supple.expr.nodes import Min as Min
+from supple.expr.nodes import Mod as Mod
+from supple.expr.nodes import Mul as Mul
+from supple.expr.nodes import Ne as Ne
+from supple.expr.nodes import Operand as Operand
+from supple.expr.nodes import Or as Or
+from supple.expr.nodes import Symbol as Symbol
+from supple.expr.nodes import Truth as Truth
+from supple.expr.nodes import sort_key as sort_key
+from supple.expr.polynomial import as_expr as as_expr
+from supple.expr.polynomial import product as product
+from supple.expr.polynomial import total as total
+from supple.expr.prove import Answer as Answer
+from supple.expr.simplify import simplify as simplify
+from supple.expr.solve import Isolated as Isolated
+from supple.expr.solve import isolate as isolate
+from supple.expr.text import parse as parse
+from supple.expr.text import text as text
+from supple.expr.walk import coefficient as coefficient
+from supple.expr.walk import free_symbols as free_symbols
+from supple.expr.walk import substitute as substitute

@@ -12,7 +12,7 @@ so the table grows with the number of distinct expressions only.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from supple.base.rules import Rules
 
@@ -297,70 +297,64 @@ class Add(Expr):
         return Add, (self.constant, self.terms)
 
 
-def _node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:
-    """Return the interned atom of `kind` over `args`."""
-    key = (kind, args)
-    found = _INTERNED.get(key)
-    if found is not None:
-        return found
-    return _atom(key, kind, args=args, sort_key=(-1, rank, len(args), tuple([arg.sort_key for arg in args])))
+class Function(Expr):
+    """An atom over operands. `rank` orders the kinds."""
+
+    __slots__ = ()
+    rank: ClassVar[int]
+
+    def __new__(cls, *args: Expr) -> "Function":
+        """Return the one node with these operands."""
+        key = (cls, args)
+        found: Function | None = _INTERNED.get(key)
+        if found is not None:
+            return found
+        order = (-1, cls.rank, len(args), tuple([arg.sort_key for arg in args]))
+        return _atom(key, cls, args=args, sort_key=order)
 
 
-class FloorDiv(Expr):
+class FloorDiv(Function):
     """`args[0] // args[1]`, rounded down as in Python."""
 
     __slots__ = ()
-
-    def __new__(cls, numerator: Expr, divisor: Expr) -> "FloorDiv":
-        """Return the one node with these operands."""
-        return _node(cls, 2, (numerator, divisor))
+    rank = 2
 
 
-class Mod(Expr):
+class Mod(Function):
     """`args[0] % args[1]`, with the sign of the divisor as in Python."""
 
     __slots__ = ()
-
-    def __new__(cls, numerator: Expr, divisor: Expr) -> "Mod":
-        """Return the one node with these operands."""
-        return _node(cls, 3, (numerator, divisor))
+    rank = 3
 
 
-class Min(Expr):
+class Min(Function):
     """The least of its operands."""
 
     __slots__ = ()
-
-    def __new__(cls, *args: Expr) -> "Min":
-        """Return the one node with these operands."""
-        return _node(cls, 4, args)
+    rank = 4
 
 
-class Max(Expr):
+class Max(Function):
     """The greatest of its operands."""
 
     __slots__ = ()
-
-    def __new__(cls, *args: Expr) -> "Max":
-        """Return the one node with these operands."""
-        return _node(cls, 5, args)
+    rank = 5
 
 
 class BoolExpr(Expr):
-    """An expression that is true or false; it has no place in arithmetic."""
+    """An expression that is true or false; it has no place in arithmetic. `rank` orders the kinds."""
 
     __slots__ = ()
+    rank: ClassVar[int]
 
-
-def _bool_node(kind: type[Expr], rank: int, args: tuple[Expr, ...]) -> Any:
-    """Return the interned boolean node of `kind` over `args`."""
-    key = (kind, args)
-    found = _INTERNED.get(key)
-    if found is not None:
-        return found
-    return _interned(
-        key, kind, args=args, sort_key=(2, rank, len(args), tuple([arg.sort_key for arg in args]))
-    )
+    def __new__(cls, *args: Expr) -> "BoolExpr":
+        """Return the one node with these operands."""
+        key = (cls, args)
+        found: BoolExpr | None = _INTERNED.get(key)
+        if found is not None:
+            return found
+        order = (2, cls.rank, len(args), tuple([arg.sort_key for arg in args]))
+        return _interned(key, cls, args=args, sort_key=order)
 
 
 class Truth(BoolExpr):
@@ -396,60 +390,42 @@ class Eq(BoolExpr):
     """`args[0] == args[1]`."""
 
     __slots__ = ()
-
-    def __new__(cls, left: Expr, right: Expr) -> "Eq":
-        """Return the one node with these operands."""
-        return _bool_node(cls, 9, (left, right))
+    rank = 9
 
 
 class Ne(BoolExpr):
     """`args[0] != args[1]`."""
 
     __slots__ = ()
-
-    def __new__(cls, left: Expr, right: Expr) -> "Ne":
-        """Return the one node with these operands."""
-        return _bool_node(cls, 10, (left, right))
+    rank = 10
 
 
 class Lt(BoolExpr):
     """`args[0] < args[1]`."""
 
     __slots__ = ()
-
-    def __new__(cls, left: Expr, right: Expr) -> "Lt":
-        """Return the one node with these operands."""
-        return _bool_node(cls, 11, (left, right))
+    rank = 11
 
 
 class Le(BoolExpr):
     """`args[0] <= args[1]`."""
 
     __slots__ = ()
-
-    def __new__(cls, left: Expr, right: Expr) -> "Le":
-        """Return the one node with these operands."""
-        return _bool_node(cls, 12, (left, right))
+    rank = 12
 
 
 class And(BoolExpr):
     """All of its operands are true."""
 
     __slots__ = ()
-
-    def __new__(cls, *args: Expr) -> "And":
-        """Return the one node with these operands."""
-        return _bool_node(cls, 13, args)
+    rank = 13
 
 
 class Or(BoolExpr):
     """One of its operands is true."""
 
     __slots__ = ()
-
-    def __new__(cls, *args: Expr) -> "Or":
-        """Return the one node with these operands."""
-        return _bool_node(cls, 14, args)
+    rank = 14
 
 
 TRUE: Final = Truth(True)

@@ -5,8 +5,8 @@ target languages live in code generation.
 """
 
 import ast
-from collections.abc import Callable
-from typing import Final, TypeAlias, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
 from supple.expr.build import boolean, negate, symbol
@@ -136,8 +136,6 @@ printers.on(And)(_joined(" and ", COMPARE, AND))
 printers.on(Or)(_joined(" or ", AND, OR))
 
 
-Reader: TypeAlias = Callable[[ast.expr], Expr]
-readers: Final[Rules[Reader]] = Rules("parse expression")
 KINDS: Final[dict[type[ast.AST], type[Expr]]] = {
     ast.Add: Add,
     ast.Mult: Mul,
@@ -151,7 +149,6 @@ KINDS: Final[dict[type[ast.AST], type[Expr]]] = {
     ast.Or: Or,
 }
 FUNCTIONS: Final[dict[str, type[Expr]]] = {"min": Min, "max": Max}
-N = TypeVar("N", bound=ast.AST)
 
 
 def parse(line: str) -> Expr:
@@ -172,120 +169,46 @@ def parse(line: str) -> Expr:
         raise ValueError(msg) from error
 
 
-def _read(node: ast.expr) -> Expr:
-    """Return the expression of a syntax node."""
-    reader = readers.find(type(node))
-    if reader is None:
-        msg = f"{ast.unparse(node)!r} has no meaning in an expression"
-        raise ValueError(msg)
-    return reader(node)
+def _read(tree: ast.expr) -> Expr:
+    """Return the expression of a syntax tree."""
+    match tree:
+        case ast.Constant(value=bool() as value):
+            return boolean(value)
+        case ast.Constant(value=int() as value):
+            return Const(value)
+        case ast.Name(id=name):
+            return symbol(name)
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice(lower=lower, upper=upper, step=None)):
+            stop = None if upper is None else _read(upper).value - 1
+            return symbol(name, minimum=None if lower is None else _read(lower).value, maximum=stop)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_read(operand)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return negate(_read(operand))
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _read(left) - _read(right)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _read(left) ** _read(right).value
+        case _:
+            kind, operands = _operation(tree)
+            return construct[kind](*map(_read, operands))
 
 
-def _expect(node: ast.AST, kind: type[N]) -> N:
-    """Return `node`.
+def _operation(tree: ast.expr) -> tuple[type[Expr], Sequence[ast.expr]]:
+    """Return what a syntax tree makes of which operands.
 
     Raises:
-        ValueError: it is not of `kind`.
+        ValueError: it has no meaning in an expression.
     """
-    if not isinstance(node, kind):
-        msg = f"expected {kind.__name__}, not {ast.unparse(node)!r}"
-        raise ValueError(msg)  # noqa: TRY004
-    return node
-
-
-@readers.on(ast.Constant)
-def _(node: ast.expr) -> Expr:
-    """An int or a bool."""
-    value = _expect(node, ast.Constant).value
-    if isinstance(value, bool):
-        return boolean(value)
-    if isinstance(value, int):
-        return Const(value)
-    msg = f"the constant {value!r} is not an integer"
-    raise ValueError(msg)
-
-
-@readers.on(ast.Name)
-def _(node: ast.expr) -> Expr:
-    """A symbol without a range."""
-    return symbol(_expect(node, ast.Name).id)
-
-
-def _bound(node: ast.expr | None) -> int | None:
-    """Return a bound of a range."""
-    return None if node is None else _read(node).value
-
-
-@readers.on(ast.Subscript)
-def _(node: ast.expr) -> Expr:
-    """name[minimum:maximum + 1]."""
-    subscript = _expect(node, ast.Subscript)
-    name = _expect(subscript.value, ast.Name).id
-    bounds = _expect(subscript.slice, ast.Slice)
-    if bounds.step is not None:
-        msg = f"{ast.unparse(node)!r} has a step"
-        raise ValueError(msg)
-    stop = _bound(bounds.upper)
-    return symbol(name, minimum=_bound(bounds.lower), maximum=None if stop is None else stop - 1)
-
-
-@readers.on(ast.UnaryOp)
-def _(node: ast.expr) -> Expr:
-    """-a, not a."""
-    unary = _expect(node, ast.UnaryOp)
-    operand = _read(unary.operand)
-    if isinstance(unary.op, ast.USub):
-        return -operand
-    if isinstance(unary.op, ast.Not):
-        return negate(operand)
-    msg = f"{ast.unparse(node)!r} has no meaning in an expression"
-    raise ValueError(msg)
-
-
-@readers.on(ast.BinOp)
-def _(node: ast.expr) -> Expr:
-    """a + b, a - b, a * b, a // b, a % b, a ** n."""
-    binary = _expect(node, ast.BinOp)
-    left, right = _read(binary.left), _read(binary.right)
-    if isinstance(binary.op, ast.Sub):
-        return left - right
-    if isinstance(binary.op, ast.Pow):
-        return left**right.value
-    return construct[_kind(binary.op, node)](left, right)
-
-
-def _kind(operator: ast.AST, node: ast.expr) -> type[Expr]:
-    """Return the kind that an operator makes."""
-    kind = KINDS.get(type(operator))
-    if kind is None:
-        msg = f"{ast.unparse(node)!r} has no meaning in an expression"
-        raise ValueError(msg)
-    return kind
-
-
-@readers.on(ast.Compare)
-def _(node: ast.expr) -> Expr:
-    """a == b, and the other comparisons; no chains."""
-    compare = _expect(node, ast.Compare)
-    if len(compare.ops) != 1:
-        msg = f"{ast.unparse(node)!r} is a chain of comparisons"
-        raise ValueError(msg)
-    return construct[_kind(compare.ops[0], node)](_read(compare.left), _read(compare.comparators[0]))
-
-
-@readers.on(ast.BoolOp)
-def _(node: ast.expr) -> Expr:
-    """a and b, a or b."""
-    connective = _expect(node, ast.BoolOp)
-    return construct[_kind(connective.op, node)](*map(_read, connective.values))
-
-
-@readers.on(ast.Call)
-def _(node: ast.expr) -> Expr:
-    """min(...), max(...)."""
-    call = _expect(node, ast.Call)
-    kind = FUNCTIONS.get(_expect(call.func, ast.Name).id)
-    if kind is None or call.keywords:
-        msg = f"{ast.unparse(node)!r} has no meaning in an expression"
-        raise ValueError(msg)
-    return construct[kind](*map(_read, call.args))
+    match tree:
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in KINDS:
+            return KINDS[type(op)], (left, right)
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in KINDS:
+            return KINDS[type(op)], (left, right)
+        case ast.BoolOp(op=op, values=values):
+            return KINDS[type(op)], values
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+            return FUNCTIONS[name], args
+        case _:
+            msg = f"{ast.unparse(tree)!r} has no meaning in an expression"
+            raise ValueError(msg)
