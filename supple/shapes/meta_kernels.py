@@ -1,11 +1,12 @@
 """Operators without a rule of our own: torch's meta kernels, on meta tensors with the same sizes and strides.
 
 Slow (a first use may load torch's symbolic shapes), so the operators of common models have rules instead.
+Symbolic sizes and numbers are specialised.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import cast
+from typing import Final, cast
 
 import torch
 
@@ -13,11 +14,16 @@ from supple.expr import as_expr
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
-from supple.shapes.symnode import Symbolic
 from supple.torch_private import OpOverload, is_composite, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
 Mode = Callable[[], AbstractContextManager[object]]
+
+_SPECIALISED: Final[dict[type, Callable[..., object]]] = {
+    torch.SymInt: int,
+    torch.SymFloat: float,
+    torch.SymBool: bool,
+}
 
 
 def run(
@@ -30,16 +36,13 @@ def run(
 
     Raises:
         DataDependent: the result or its shape depends on data.
-        NoShapeRule: there is no meta kernel, it changes the metadata of an argument, or sizes are symbolic.
+        NoShapeRule: there is no meta kernel, or it changes the metadata of an argument.
     """
     if torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
         raise DataDependent(str(func))
     if is_composite(func):
         with mode():
             return func.decompose(*args, **kwargs)
-    if _is_symbolic([*args, *kwargs.values()]):
-        why = "there is no rule for symbolic sizes"
-        raise NoShapeRule(str(func), why)
     twins = _Twins(make, _device_of(args, kwargs))
     named = {name: twins.of(arg) for name, arg in kwargs.items()}
     if any(argument.name == "device" for argument in schema_of(func).arguments):
@@ -63,11 +66,14 @@ class _Twins:
     def of(self, arg: object) -> object:
         """Return an argument with tensors and devices replaced by their meta twins."""
         if isinstance(arg, torch.Tensor):
-            twin = torch.empty_strided(arg.shape, arg.stride(), dtype=arg.dtype, device="meta")
+            sizes, strides = list(map(int, arg.shape)), list(map(int, arg.stride()))
+            twin = torch.empty_strided(sizes, strides, dtype=arg.dtype, device="meta")
             self._pairs[id(twin)] = (twin, arg)
             return twin
         if isinstance(arg, list | tuple):
             return [self.of(item) for item in cast("Sequence[object]", arg)]
+        if type(arg) in _SPECIALISED:
+            return _SPECIALISED[type(arg)](arg)
         return torch.device("meta") if isinstance(arg, torch.device) else arg
 
     def require_unchanged(self, name: str) -> None:
@@ -91,15 +97,6 @@ class _Twins:
         if isinstance(value, tuple):
             return tuple(self.fake(item) for item in cast("tuple[object, ...]", value))
         return value
-
-
-def _is_symbolic(arg: object) -> bool:
-    """Tell whether an argument is, or has, a number that is not known."""
-    if isinstance(arg, torch.Tensor):
-        return any(isinstance(size, torch.SymInt) for size in (*arg.shape, *arg.stride()))
-    if isinstance(arg, list | tuple):
-        return any(map(_is_symbolic, cast("Sequence[object]", arg)))
-    return isinstance(arg, Symbolic)
 
 
 def _described(tensor: torch.Tensor, device: str) -> TensorMeta:

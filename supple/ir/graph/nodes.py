@@ -200,7 +200,7 @@ def definitions(meta: Meta, path: tuple[int, ...] = ()) -> Iterator[tuple[str, t
     The number is the item of the value at the path; where there is a dimension, the size of that item.
     """
     if isinstance(meta, TensorMeta):
-        for dim, size in enumerate(meta.sizes):
+        for dim, size in enumerate(() if meta.is_static else meta.sizes):
             if isinstance(size, Symbol):
                 yield size.name, path, dim
     elif isinstance(meta, tuple):

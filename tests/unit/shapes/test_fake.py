@@ -13,6 +13,7 @@ from supple.ir.dtypes import DType
 from supple.ir.meta import contiguous
 from supple.ir.ops import op_named
 from supple.shapes.decide import decide, is_equal
+from supple.shapes.env import ShapeEnv, using
 from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule, Undecided
 from supple.shapes.fake import FakeTensor, fake_from, fake_like, faking, meta_of
 from supple.shapes.infer import infer
@@ -147,6 +148,15 @@ def test_operators_without_a_rule_run_torch_meta_kernels() -> None:
     left, right = fake_like(torch.randn(2, 5)), fake_like(torch.randn(3, 5))
     with faking():
         assert torch.cdist(left, right).shape == (2, 3)
+
+
+def test_operators_without_a_rule_specialise_symbolic_sizes() -> None:
+    env = ShapeEnv()
+    size = env.create("n", 3)
+    with using(env), faking():
+        made = torch.special.zeta(fake_from(contiguous((size, 2), DType.F32)), 2.0)
+    assert made.shape == (3, 2)
+    assert [str(guard.condition) for guard in env.guards] == ["s0 == 3"]
 
 
 def test_every_core_operator_has_a_shape_rule() -> None:
