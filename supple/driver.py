@@ -26,6 +26,7 @@ from supple.runtime.load import Run, load
 from supple.runtime.loaded import LOADED
 from supple.schedule import schedule
 from supple.shapes.env import active
+from supple.shapes.errors import Undecided
 
 Compiled = Callable[..., tuple[object, ...]]
 
@@ -44,10 +45,10 @@ class Native:
         try:
             with timed("autograd"):
                 split = autograd.split(graph, self._options)
-        except autograd.Refused as refusal:
+            run = loaded(split.forward, self._options)
+        except (autograd.Refused, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
-        run = loaded(split.forward, self._options)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
         return cast("Compiled", bound)
 

@@ -1,6 +1,6 @@
 """The pipeline: which backend compiles, what is checked, what is built once."""
 
-from typing import cast
+from typing import NoReturn, cast
 
 import pytest
 import torch
@@ -15,6 +15,7 @@ from supple.ir.graph.nodes import Graph, Input, Node, Var
 from supple.ir.meta import contiguous
 from supple.ir.ops import op_named
 from supple.shapes.env import ShapeEnv, using
+from supple.shapes.errors import Undecided
 from supple.shapes.fake import fake_like, meta_of
 
 X = torch.arange(4.0)
@@ -49,6 +50,18 @@ def test_a_graph_that_needs_gradients_runs_as_captured() -> None:
     assert supple.stats()["kernels"] == 0
     [why] = cast("list[str]", supple.stats()["refusals"])
     assert "requires grad" in why
+
+
+def test_a_graph_that_asks_for_a_number_of_the_run_runs_as_captured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(made: Graph, options: Options) -> NoReturn:
+        condition = "2 <= u0"
+        raise Undecided(condition)
+
+    monkeypatch.setattr(driver, "loaded", ask)
+    compiled = supple.compile(softmax_twice, fullgraph=True)
+    torch.testing.assert_close(compiled(X), softmax_twice(X))
+    [why] = cast("list[str]", supple.stats()["refusals"])
+    assert "known only when the program runs" in why
 
 
 def graph(name: str = "x", op: str = "aten.sin.default") -> Graph:
