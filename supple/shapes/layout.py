@@ -15,7 +15,7 @@ import torch
 
 from supple.expr import Const, Expr, const, equal, less, negate, product
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, ZERO, current, decide, generally, is_known
+from supple.shapes.decide import ONE, ZERO, current, decide, generally, hint, is_backed, is_known
 from supple.shapes.env import active
 
 Exprs = tuple[Expr, ...]
@@ -278,9 +278,31 @@ def _aligned_strides(operand: TensorMeta, sizes: Exprs) -> Exprs:
     return (ZERO,) * missing + tuple(kept)
 
 
+Same = Callable[[Expr, Expr], bool]
+
+
 @remembered
 def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
     """Return the strides that show the same elements as `wanted` sizes, or None when no strides do."""
+    return _view_strides(sizes, strides, wanted, generally_equal)
+
+
+def view_strides_now(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
+    """Return `view_strides` for the sizes of this call, what they have in special guarded."""
+    is_empty = equal(numel(sizes), ZERO)
+    if is_backed(is_empty) and hint(is_empty) and decide(is_empty):
+        return contiguous_strides(wanted)
+    return _view_strides(sizes, strides, wanted, _equal_now)
+
+
+def _equal_now(left: Expr, right: Expr) -> bool:
+    condition = equal(left, right)
+    return generally_equal(left, right) or (
+        is_backed(condition) and hint(condition) > 0 and decide(condition)
+    )
+
+
+def _view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs, same: Same) -> Exprs | None:
     if ZERO in sizes:
         return strides if generally_all_equal(sizes, wanted) else contiguous_strides(wanted)
     if not sizes:
@@ -290,22 +312,18 @@ def view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
     base, block, filled = strides[-1], ONE, ONE
     for dim in range(len(sizes) - 1, -1, -1):
         block = block * sizes[dim]
-        if dim and _is_joined(sizes[dim - 1], strides[dim - 1], block * base):
+        # A dimension goes on where the ones inside it end: they count as one.
+        if dim and (same(sizes[dim - 1], ONE) or same(strides[dim - 1], block * base)):
             continue
-        while place >= 0 and (not generally_equal(filled, block) or wanted[place] is ONE):
+        while place >= 0 and (not same(filled, block) or same(wanted[place], ONE)):
             result[place] = filled * base
             filled = filled * wanted[place]
             place -= 1
-        if not generally_equal(filled, block):
+        if not same(filled, block):
             return None
         if dim:
             base, block, filled = strides[dim - 1], ONE, ONE
     return tuple(result) if place == -1 else None
-
-
-def _is_joined(size: Expr, stride: Expr, expected: Expr) -> bool:
-    """Tell whether a dimension goes on where the ones inside it end, so that they count as one."""
-    return stride is expected or generally_equal(size, ONE) or generally_equal(stride, expected)
 
 
 def format_strides(meta: TensorMeta, memory_format: torch.memory_format | None) -> Exprs:

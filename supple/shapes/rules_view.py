@@ -23,7 +23,7 @@ from supple.shapes.decide import (
     printed,
     requires,
 )
-from supple.shapes.layout import numel, view_strides
+from supple.shapes.layout import numel, view_strides, view_strides_now
 from supple.shapes.rules import Size, aten, shape_rules, view_of, wrapped_dim, wrapped_dims
 from supple.shapes.rules_pointwise import expanded
 
@@ -40,9 +40,7 @@ def _(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     wanted = inferred_sizes(self, size)
     strides = view_strides(self.sizes, self.strides, wanted)
     if strides is None and not self.is_static:
-        sizes = tuple(as_expr(number(s)) if is_backed(s) and hint(s) < 2 else s for s in self.sizes)
-        simpler = (tuple(map(current, found)) for found in (sizes, self.strides, wanted))
-        strides = view_strides(*simpler)
+        strides = view_strides_now(self.sizes, self.strides, wanted)
     if strides is None:
         msg = (
             "view size is not compatible with input tensor's size and stride (at least one "

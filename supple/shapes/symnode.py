@@ -162,16 +162,21 @@ class SymNode:
         """Specialise to the float of this call."""
         return self.env.specialize_real(self.expr)
 
-    def guard_size_oblivious(self, file: str = "", line: int = 0) -> bool:
+    def statically_known_true(self, file: str = "", line: int = 0) -> bool:
         """Tell whether a condition is known to hold."""
-        return self.env.oblivious(self._integer(), otherwise=False)
+        return self.env.is_known(self._integer())
 
-    guard_or_false = guard_size_oblivious
-    statically_known_true = guard_size_oblivious
+    def guard_or_false(self, file: str = "", line: int = 0) -> bool:
+        """Tell whether a condition holds for general sizes; where that is not known, no."""
+        condition = self.env.current(self._integer())
+        return self.env.oblivious(condition, otherwise=generally(condition))
+
+    guard_size_oblivious = guard_or_false
 
     def guard_or_true(self, file: str = "", line: int = 0) -> bool:
-        """Tell whether a condition is not known to fail."""
-        return self.env.oblivious(self._integer(), otherwise=True)
+        """Tell whether a condition holds for general sizes; where that is not known, yes."""
+        condition = self.env.current(self._integer())
+        return self.env.oblivious(condition, otherwise=not generally(negate(condition)))
 
     def expect_true(self, file: str = "", line: int = 0) -> bool:
         """Take a condition for true."""

@@ -259,7 +259,7 @@ UNARY: dict[str, Callable[[Tensor], Any]] = {
     "cummax": lambda x: x.cummax(-1),
     "masked_scatter": lambda x: x.masked_scatter(x > 9, x),
     "bucketize": lambda x: torch.bucketize((x * 1).contiguous(), torch.tensor([1.0, 2.0])),
-    "searchsorted": lambda x: torch.searchsorted(torch.tensor([1.0, 2.0]), x.float(), out_int32=True),
+    "searchsorted": lambda x: torch.searchsorted(torch.tensor([1.0, 2.0]), x.float().contiguous()),
     "isin": lambda x: torch.isin(x, torch.tensor([1, 2])),
     "rot90": lambda x: x.rot90(1, (0, -1)),
     "rot180": lambda x: x.rot90(2, (-1, 0)),

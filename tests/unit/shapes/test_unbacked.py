@@ -157,6 +157,7 @@ def test_a_condition_that_was_checked_decides() -> None:
     def function(x: Tensor, i: Tensor) -> object:
         env, n = active(), i[0].item()
         assert isinstance(env, ShapeEnv)
+        assert isinstance(n, torch.SymInt)
         env.expect(less_equal(3, expr_of(n)))
         return torch.zeros(n) if n > 2 else x
 
