@@ -43,7 +43,7 @@ from supple.capture.compilation import (
 from supple.capture.guards.emit import checker
 from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
-from supple.capture.guards.state import State, StatePart
+from supple.capture.guards.state import State
 from supple.capture.library import marks as marks_rules
 from supple.capture.resume import Continuations
 from supple.capture.source import local
@@ -82,7 +82,7 @@ COMPILATIONS_PER_ENTRY: Final = 8
 _NUMBERS: Final = itertools.count()
 _ALL: Final[weakref.WeakSet["Versions"]] = weakref.WeakSet()
 _ALL_LOCK: Final = threading.Lock()
-_BY_VALUE: Final = (TensorExpectation, Identity, State, StatePart)
+_BY_VALUE: Final = (TensorExpectation, Identity, State)
 _log: Final = logging.getLogger("supple")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from supple.base.rules import Rules
 from supple.capture import breaks
-from supple.capture.residual import Writer, load_cell
+from supple.capture.residual import Writer
 from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
@@ -328,7 +328,8 @@ def _(builder: Builder, value: Value) -> None:
     """A cell: the existing one, or a new one that is filled later."""
     assert isinstance(value, CellValue), value.describe()
     if value.obj is not None and value.source is not None:
-        load_cell(builder.writer, value.source)
+        assert value.source.base is not None, value.source
+        builder.writer.source(value.source.base)
         return
     builder.writer.function(types.CellType)
     builder.writer.call(0)

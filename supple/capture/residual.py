@@ -8,27 +8,9 @@ returns.
 
 import types
 from collections.abc import Callable, Sequence
-from typing import Final
 
-from supple.base.rules import Rules
 from supple.capture.bytecode import Header, Instruction, Position, assemble
-from supple.capture.source import (
-    Attr,
-    Cell,
-    ContextValue,
-    InstanceAttr,
-    Item,
-    KeyAt,
-    Local,
-    Pinned,
-    SizeAt,
-    Source,
-    StrideAt,
-    TypeOf,
-)
-
-Emit = Callable[["Writer", Source], None]
-load: Final[Rules[Emit]] = Rules("load")
+from supple.capture.source import Attr, Called, Local, Pinned, Source
 
 
 class Writer:
@@ -59,13 +41,27 @@ class Writer:
 
     def source(self, source: Source) -> None:
         """Push the object at a source."""
-        load[type(source)](self, source)
+        match source:
+            case Local(variable=variable):
+                self.op("LOAD_FAST", variable)
+            case Pinned(value=value):
+                self.constant(value)
+            case Attr(base=base, attribute=name):
+                self._base(base)
+                self.op("LOAD_ATTR", name)
+            case Called(base=base, arguments=arguments):
+                self.function(source.function)
+                self._base(base)
+                for argument in arguments:
+                    self.constant(argument)
+                self.call(1 + len(arguments))
+            case _:
+                msg = f"{source}: a source of class {type(source).__name__}"
+                raise TypeError(msg)
 
-    def base_of(self, source: Source) -> None:
-        """Push the object that `source` is read from; a path that many sources share is walked once."""
-        base = source.base
-        assert base is not None, source.name
-        if isinstance(base, Local | Pinned):
+    def _base(self, base: Source) -> None:
+        """Push an object that sources are read from; a path that many of them share is walked once."""
+        if base.base is None:
             self.source(base)
             return
         known = self._bases.get(base)
@@ -97,114 +93,6 @@ class Writer:
             varnames=(*like.co_varnames[:parameters], *self._variables),
         )
         return assemble(self.code, like=header)
-
-
-@load.on(Local)
-def _(writer: Writer, source: Source) -> None:
-    """A parameter."""
-    assert isinstance(source, Local), source
-    writer.op("LOAD_FAST", source.variable)
-
-
-@load.on(Pinned)
-def _(writer: Writer, source: Source) -> None:
-    """An object that the entry holds."""
-    assert isinstance(source, Pinned), source
-    writer.constant(source.value)
-
-
-@load.on(Attr)
-def _(writer: Writer, source: Source) -> None:
-    """base.attribute."""
-    assert isinstance(source, Attr), source
-    writer.base_of(source)
-    writer.op("LOAD_ATTR", source.attribute)
-
-
-@load.on(InstanceAttr)
-def _(writer: Writer, source: Source) -> None:
-    """base.__dict__[attribute]."""
-    assert isinstance(source, InstanceAttr), source
-    writer.base_of(source)
-    writer.op("LOAD_ATTR", "__dict__")
-    writer.constant(source.attribute)
-    writer.op("BINARY_SUBSCR")
-
-
-@load.on(Item)
-def _(writer: Writer, source: Source) -> None:
-    """base[key], past any `__getitem__` of a subclass."""
-    assert isinstance(source, Item), source
-    writer.function(vars(source.of)["__getitem__"])
-    writer.base_of(source)
-    writer.constant(source.key)
-    writer.call(2)
-
-
-@load.on(KeyAt)
-def _(writer: Writer, source: Source) -> None:
-    """list(base)[position]."""
-    assert isinstance(source, KeyAt), source
-    writer.function(list)
-    writer.base_of(source)
-    writer.call(1)
-    writer.constant(source.position)
-    writer.op("BINARY_SUBSCR")
-
-
-@load.on(Cell)
-def _(writer: Writer, source: Source) -> None:
-    """base.__closure__[index].cell_contents."""
-    load_cell(writer, source)
-    writer.op("LOAD_ATTR", "cell_contents")
-
-
-def load_cell(writer: Writer, source: Source) -> None:
-    """Push the cell itself whose contents `source` names."""
-    if isinstance(source, Attr) and source.base is not None:
-        writer.source(source.base)
-        return
-    assert isinstance(source, Cell), source
-    writer.base_of(source)
-    writer.op("LOAD_ATTR", "__closure__")
-    writer.constant(source.index)
-    writer.op("BINARY_SUBSCR")
-
-
-@load.on(ContextValue)
-def _(writer: Writer, source: Source) -> None:
-    """base.get()."""
-    writer.base_of(source)
-    writer.op("LOAD_METHOD", "get")
-    writer.call(0)
-
-
-@load.on(TypeOf)
-def _(writer: Writer, source: Source) -> None:
-    """type(base)."""
-    writer.function(type)
-    writer.base_of(source)
-    writer.call(1)
-
-
-@load.on(SizeAt)
-def _(writer: Writer, source: Source) -> None:
-    """base.shape[dim]."""
-    assert isinstance(source, SizeAt), source
-    writer.base_of(source)
-    writer.op("LOAD_ATTR", "shape")
-    writer.constant(source.dim)
-    writer.op("BINARY_SUBSCR")
-
-
-@load.on(StrideAt)
-def _(writer: Writer, source: Source) -> None:
-    """base.stride(dim)."""
-    assert isinstance(source, StrideAt), source
-    writer.base_of(source)
-    writer.op("LOAD_METHOD", "stride")
-    writer.constant(source.dim)
-    writer.call(1)
 
 
 def call_graph(writer: Writer, compiled: Callable[..., object], inputs: Sequence[Source]) -> str:

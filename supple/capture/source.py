@@ -1,9 +1,23 @@
 """Where a value came from: a path from the frame's arguments to an object that existed before the call.
 
 A guard evaluates a source; residual code reloads it. `name` is the path as people read it, and its identity.
+
+A path begins at a Local or a Pinned, and each step of it is an Attr or a Called. Checks (`guards.writer`),
+explanations (`value_at`) and residual code read these four; each way to read a value is a function below
+that composes them, so that a new one is one function.
 """
 
+import collections
+import operator
+import weakref
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Final, cast
+
+import torch
+
+Function = Callable[..., object]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,7 +30,7 @@ class Source:
     """
 
     name: str
-    base: "Source | None" = None
+    base: "Source | None"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Source) and self.name == other.name
@@ -32,74 +46,37 @@ class Source:
 class Local(Source):
     """An argument of the captured frame."""
 
-    variable: str = ""
+    variable: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pinned(Source):
     """An object that the entry itself holds: a class, a module's globals, the captured function."""
 
-    value: object = field(default=None, repr=False)
+    value: object = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attr(Source):
     """`base.attribute`, by ordinary attribute access of an object whose type is guarded."""
 
-    attribute: str = ""
+    base: Source
+    attribute: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class InstanceAttr(Source):
-    """`base.__dict__[attribute]`: the instance's own attribute, class and `__getattr__` left aside."""
+class Called(Source):
+    """`function(base, *arguments)`; the function is a builtin and the arguments are constants."""
 
-    attribute: str = ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Item(Source):
-    """`base[key]` of a list, tuple or dict, as the builtin type reads it; `key` is a constant."""
-
-    key: object = None
-    of: type = list
+    base: Source
+    function: Function
+    arguments: tuple[object, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeyAt(Source):
-    """The `position`-th key of a dict."""
-
-    position: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Cell(Source):
-    """The contents of the `index`-th closure cell of a function."""
-
-    index: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ContextValue(Source):
-    """`base.get()` of a context variable."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TypeOf(Source):
-    """`type(base)`."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SizeAt(Source):
-    """`base.shape[dim]` of a tensor."""
-
-    dim: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StrideAt(Source):
-    """`base.stride()[dim]` of a tensor."""
-
-    dim: int = 0
+GETTERS: Final[Mapping[type, Function]] = {
+    kind: cast("Function", vars(kind)["__getitem__"]) for kind in (list, tuple, dict, collections.deque)
+}
+"""How a builtin type, or a subclass of it past its own `__getitem__`, reads an item."""
 
 
 def local(variable: str) -> Source:
@@ -114,8 +91,7 @@ def pinned(label: str, value: object) -> Source:
 
 def global_variable(globals_source: Source, variable: str) -> Source:
     """Return the source of a global variable of the module whose dict is `globals_source`."""
-    prefix = "G" if globals_source.name == "G" else globals_source.name
-    return Item(f"{prefix}[{variable!r}]", globals_source, variable, dict)
+    return item(globals_source, variable, dict)
 
 
 def attribute(base: Source, name: str) -> Source:
@@ -124,43 +100,43 @@ def attribute(base: Source, name: str) -> Source:
 
 
 def instance_attribute(base: Source, name: str) -> Source:
-    """Return the source of `base.__dict__[name]`."""
-    return InstanceAttr(f"{base.name}.__dict__[{name!r}]", base, name)
+    """Return the source of `base.__dict__[name]`: the object's own attribute, past its class."""
+    return item(attribute(base, "__dict__"), name, dict)
 
 
 def item(base: Source, key: object, of: type) -> Source:
-    """Return the source of `base[key]`, read as the builtin type `of` (list, tuple, dict) reads it."""
-    return Item(f"{base.name}[{key!r}]", base, key, of)
+    """Return the source of `base[key]`; `of` is the builtin type (list, tuple, dict, deque) that reads it."""
+    return Called(f"{base.name}[{key!r}]", base, GETTERS.get(of, operator.getitem), (key,))
 
 
 def key_at(base: Source, position: int) -> Source:
     """Return the source of the `position`-th key of a dict."""
-    return KeyAt(f"list({base.name})[{position}]", base, position)
+    return item(Called(f"list({base.name})", base, list), position, list)
 
 
 def cell(function: Source, index: int) -> Source:
-    """Return the source of a function's closure cell contents."""
-    return Cell(f"{function.name}.__closure__[{index}].cell_contents", function, index)
+    """Return the source of a function's closure cell contents; its base is the cell."""
+    return attribute(item(attribute(function, "__closure__"), index, tuple), "cell_contents")
 
 
 def type_of(base: Source) -> Source:
     """Return the source of an object's type."""
-    return TypeOf(f"type({base.name})", base)
+    return Called(f"type({base.name})", base, type)
 
 
 def size_at(tensor: Source, dim: int) -> Source:
     """Return the source of a tensor's size."""
-    return SizeAt(f"{tensor.name}.size()[{dim}]", tensor, dim)
+    return Called(f"{tensor.name}.size()[{dim}]", attribute(tensor, "shape"), operator.getitem, (dim,))
 
 
 def stride_at(tensor: Source, dim: int) -> Source:
     """Return the source of a tensor's stride."""
-    return StrideAt(f"{tensor.name}.stride()[{dim}]", tensor, dim)
+    return Called(f"{tensor.name}.stride()[{dim}]", tensor, torch.Tensor.stride, (dim,))
 
 
 def context_value(variable: Source) -> Source:
     """Return the source of a context variable's value."""
-    return ContextValue(f"{variable.name}.get()", variable)
+    return Called(f"{variable.name}.get()", variable, ContextVar[object].get)
 
 
 def root_of(source: Source) -> Source:
@@ -168,3 +144,25 @@ def root_of(source: Source) -> Source:
     while source.base is not None:
         source = source.base
     return source
+
+
+def owner_of(source: Source) -> Source | None:
+    """Return the object whose own attribute a source is (`instance_attribute`), None for another source."""
+    own = source.base
+    return own.base if isinstance(own, Attr) and own.attribute == "__dict__" else None
+
+
+def value_at(source: Source, arguments: Mapping[str, object]) -> object:
+    """Return the value at a source for these arguments of the frame; raises what reading it raises."""
+    match source:
+        case Local(variable=variable):
+            return arguments[variable]
+        case Pinned(value=value):
+            return cast("weakref.ref[object]", value)() if isinstance(value, weakref.ref) else value
+        case Attr(base=base, attribute=name):
+            return getattr(value_at(base, arguments), name)
+        case Called(base=base, function=function):
+            return function(value_at(base, arguments), *source.arguments)
+        case _:
+            msg = f"{source}: a source of class {type(source).__name__}"
+            raise TypeError(msg)

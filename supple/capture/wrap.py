@@ -15,7 +15,6 @@ import torch
 from supple.base.marks import ORIGINAL
 from supple.base.rules import Rules
 from supple.capture import breaks
-from supple.capture.guards import emit_tensors
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.source import Source, attribute, instance_attribute, item, type_of
 from supple.capture.values.attributes import C_CALLABLES
@@ -35,9 +34,6 @@ from supple.shapes.symnode import Symbolic
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
-
-GUARD_RULES: Final = (emit_tensors,)
-"""What fills the table of guard checks for tensors."""
 
 #: Classes of tensors that a graph takes.
 PLAIN_TENSORS: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)

@@ -1,33 +1,19 @@
-"""Checks of tensors and of conditions on sizes: a part of the tables of `emit`."""
+"""When guards on tensors and on sizes fail."""
 
 import math
-from typing import cast
+from collections.abc import Mapping
+from typing import Final, cast
 
 import torch
 
-from supple.capture.guards.emit import Emitter, base_of, check_rules, load_rules
-from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
-from supple.capture.source import SizeAt, Source, StrideAt, attribute
-from supple.expr import Symbol, free_symbols, substitute
-from supple.expr import text as expression
-from supple.expr.real import NAMES, Comparison
+from supple.capture.guards.kinds import Guard, ShapeCondition, TensorExpectation
+from supple.capture.guards.writer import Emitter
+from supple.capture.source import Source, attribute, type_of
+from supple.expr.real import NAMES
 from supple.torch_private import dispatch_keys
 
 
-@load_rules.on(SizeAt)
-def _(emitter: Emitter, source: Source) -> str:
-    """The shape is read once per tensor."""
-    return f"{emitter.variable(attribute(base_of(source), 'shape'))}[{cast('SizeAt', source).dim}]"
-
-
-@load_rules.on(StrideAt)
-def _(emitter: Emitter, source: Source) -> str:
-    """`x.stride(dim)`."""
-    return f"{emitter.variable(base_of(source))}.stride({cast('StrideAt', source).dim})"
-
-
-@check_rules.on(Kind.TENSOR)
-def _(emitter: Emitter, guard: Guard) -> str:
+def tensor_fails(emitter: Emitter, guard: Guard) -> str:
     """All metadata, what differs most often first.
 
     Note [Keys of parameters]: the dispatch keys cost as much as all other parts together and are left out for
@@ -38,7 +24,7 @@ def _(emitter: Emitter, guard: Guard) -> str:
     expected = cast("TensorExpectation", guard.expected)
     value = emitter.variable(guard.source)
     parts = [
-        f"{emitter.type_of(guard.source)} is not {emitter.constant(expected.kind)}",
+        f"{emitter.inline(type_of(guard.source))} is not {emitter.constant(expected.kind)}",
         _sizes(emitter, guard.source, expected),
         f"{value}.dtype is not {emitter.constant(expected.dtype)}",
         f"{value}.requires_grad is not {expected.requires_grad}",
@@ -46,7 +32,7 @@ def _(emitter: Emitter, guard: Guard) -> str:
         _device(emitter, value, cast("torch.device", expected.device)),
     ]
     if expected.kind is not torch.nn.Parameter:
-        parts.append(f"{emitter.constant(dispatch_keys)}({value}) != {expected.keys}")
+        parts.append(f"{emitter.called(dispatch_keys, value)} != {expected.keys}")
     return " or ".join(part for part in parts if part)
 
 
@@ -55,7 +41,7 @@ def _sizes(emitter: Emitter, source: Source, expected: TensorExpectation) -> str
     if None not in expected.sizes:
         return f"{emitter.variable(source)}.shape != {expected.sizes!r}"
     shape = emitter.variable(attribute(source, "shape"))
-    parts = [f"{emitter.constant(len)}({shape}) != {len(expected.sizes)}"]
+    parts = [f"{emitter.called(len, shape)} != {len(expected.sizes)}"]
     parts += [f"{shape}[{dim}] != {size}" for dim, size in enumerate(expected.sizes) if size is not None]
     return " or ".join(parts)
 
@@ -79,21 +65,30 @@ def _strides(emitter: Emitter, source: Source, expected: TensorExpectation) -> s
     )
 
 
-@check_rules.on(Kind.SHAPE)
-def _(emitter: Emitter, guard: Guard) -> str:
-    """The condition as Python text over the numbers that it is about."""
-    expected = cast("ShapeCondition", guard.expected)
-    emitter.namespace.update(min=min, max=max)
-    variables = dict(zip(expected.names, map(emitter.variable, guard.others), strict=True))
-    if isinstance(expected.condition, Comparison):
-        emitter.namespace.update(NAMES, abs=abs, float=float, round=round)
-        return f"not ({expected.condition.renamed(variables)})"
-    named = {s: Symbol(variables[s.name], s.minimum, s.maximum) for s in free_symbols(expected.condition)}
-    return f"not ({expression(substitute(expected.condition, named), ranges=False)})"
-
-
 def _device(emitter: Emitter, value: str, device: torch.device) -> str:
     """There is one cpu device, and its flag is three times as fast to read as the device."""
     if device.type == "cpu":
         return f"not {value}.is_cpu"
     return f"{value}.device != {emitter.constant(device)}"
+
+
+def shape_fails(emitter: Emitter, guard: Guard) -> str:
+    """The condition as Python text over the numbers that it is about."""
+    expected = cast("ShapeCondition", guard.expected)
+    words = dict(zip(expected.names, map(emitter.variable, guard.others), strict=True))
+
+    def written(word: str) -> str:
+        return emitter.constant(_NAMES[word]) if word in _NAMES else words.get(word, word)
+
+    return f"not ({expected.text(written)})"
+
+
+_NAMES: Final[Mapping[str, object]] = {
+    **NAMES,
+    "min": min,
+    "max": max,
+    "abs": abs,
+    "float": float,
+    "round": round,
+}
+"""What the text of a condition calls."""

@@ -1,55 +1,30 @@
 """Which guard failed, in the user's words: source, what was expected, what is found, the user's line."""
 
 import inspect
-import operator
 import re
 import types
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, cast
 
 import torch
 
 from supple.base.events import FailedGuard
 from supple.base.rules import Rules
-from supple.capture.guards.kinds import Guard, Identity, Kind, ShapeCondition, TensorExpectation
+from supple.capture.guards.emit import failing
+from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
 from supple.capture.guards.overlap import share_memory
-from supple.capture.guards.state import READERS, State, StatePart, compared
-from supple.capture.source import (
-    Attr,
-    Cell,
-    ContextValue,
-    InstanceAttr,
-    Item,
-    KeyAt,
-    Local,
-    Pinned,
-    SizeAt,
-    Source,
-    StrideAt,
-    TypeOf,
-)
-from supple.expr import Symbol, free_symbols, substitute
-from supple.expr import text as expression
-from supple.expr.real import Comparison
+from supple.capture.guards.state import READERS, State
+from supple.capture.guards.writer import FAILURES
+from supple.capture.source import Source, value_at
 from supple.torch_private import dispatch_keys
 
-Read = Callable[["Reader", Source], object]
-read_rules: Final[Rules[Read]] = Rules("guard read")
-Explain = Callable[["Reader", Guard], str]
+Explain = Callable[["Arguments", Guard], str]
 explain_rules: Final[Rules[Explain]] = Rules("guard explain")
-
-
-class Reader:
-    """Evaluates sources one by one on the arguments of a call; for explanations, where time is no matter."""
-
-    def __init__(self, arguments: Mapping[str, object]) -> None:
-        self.arguments = arguments
-
-    def value(self, source: Source) -> object:
-        """Return the value at a source; raises what reading it raises."""
-        return read_rules[type(source)](self, source)
+Arguments = Mapping[str, object]
+"""The values of the parameters in a call."""
 
 
 def arguments(
@@ -68,10 +43,15 @@ def arguments(
 def why(guard: Guard, values: Mapping[str, object]) -> str:
     """Return why a guard fails for these argument values, in one line, with the line that asked for it."""
     try:
-        text = explain_rules[guard.kind](Reader(values), guard)
-    except (AttributeError, LookupError, TypeError, ValueError, RuntimeError) as error:
+        text = _sentence(guard, values)
+    except FAILURES as error:
         text = f"{guard.source}: cannot be read any more ({type(error).__name__}: {error})"
     return f"{text}{line_of(guard)}"
+
+
+def _sentence(guard: Guard, values: Arguments) -> str:
+    sentence = SENTENCES.get(guard.kind)
+    return sentence.about(values, guard) if sentence else explain_rules[guard.kind](values, guard)
 
 
 def failure(entry: str, guard: Guard, values: Mapping[str, object]) -> FailedGuard:
@@ -131,292 +111,114 @@ def line_of(guard: Guard) -> str:
     return f"  # {where.text}  ({where.filename}:{where.line} in {where.function})"
 
 
-def _base(reader: Reader, source: Source) -> object:
-    assert source.base is not None, source
-    return reader.value(source.base)
-
-
-# read: Source class -> its value.
-
-
-@read_rules.on(Local)
-def _(reader: Reader, source: Source) -> object:
-    """An argument."""
-    return reader.arguments[cast("Local", source).variable]
-
-
-@read_rules.on(Pinned)
-def _(_: Reader, source: Source) -> object:
-    """The object itself, or what its weak reference leads to."""
-    value = cast("Pinned", source).value
-    return cast("weakref.ref[object]", value)() if isinstance(value, weakref.ref) else value
-
-
-@read_rules.on(Attr)
-def _(reader: Reader, source: Source) -> object:
-    """Ordinary attribute access."""
-    return getattr(_base(reader, source), cast("Attr", source).attribute)
-
-
-@read_rules.on(InstanceAttr)
-def _(reader: Reader, source: Source) -> object:
-    """Through the instance's dict."""
-    return vars(_base(reader, source))[cast("InstanceAttr", source).attribute]
-
-
-@read_rules.on(Item)
-def _(reader: Reader, source: Source) -> object:
-    """As the builtin type reads it."""
-    found = cast("Item", source)
-    base = _base(reader, source)
-    for kind, getter in _GETTERS.items():
-        if issubclass(found.of, kind):
-            return getter(base, found.key)
-    return operator.getitem(cast("list[object]", base), cast("int", found.key))
-
-
-_GETTERS: Final[dict[type, Callable[[object, object], object]]] = {
-    kind: cast("Callable[[object, object], object]", vars(kind)["__getitem__"])
-    for kind in (list, tuple, dict)
-}
-
-
-@read_rules.on(KeyAt)
-def _(reader: Reader, source: Source) -> object:
-    """The n-th key."""
-    return list(cast("dict[object, object]", _base(reader, source)))[cast("KeyAt", source).position]
-
-
-@read_rules.on(Cell)
-def _(reader: Reader, source: Source) -> object:
-    """The contents of a closure cell."""
-    closure = cast("types.FunctionType", _base(reader, source)).__closure__ or ()
-    return closure[cast("Cell", source).index].cell_contents
-
-
-@read_rules.on(ContextValue)
-def _(reader: Reader, source: Source) -> object:
-    """The value of a context variable."""
-    return cast("ContextVar[object]", _base(reader, source)).get()
-
-
-@read_rules.on(SizeAt)
-def _(reader: Reader, source: Source) -> object:
-    """A size of a tensor."""
-    return cast("torch.Tensor", _base(reader, source)).shape[cast("SizeAt", source).dim]
-
-
-@read_rules.on(StrideAt)
-def _(reader: Reader, source: Source) -> object:
-    """A stride of a tensor."""
-    return cast("torch.Tensor", _base(reader, source)).stride(cast("StrideAt", source).dim)
-
-
-@read_rules.on(TypeOf)
-def _(reader: Reader, source: Source) -> object:
-    """The class."""
-    return type(_base(reader, source))
-
-
-# explain: Kind -> a sentence.
-
-
-def _named(kind: object) -> str:
+def _class(kind: object) -> str:
     return kind.__qualname__ if isinstance(kind, type) else repr(kind)
 
 
 def _short(value: object) -> str:
-    text = (
-        repr(value) if not isinstance(value, torch.Tensor | torch.nn.Module) else f"a {type(value).__name__}"
-    )
+    is_long = isinstance(value, torch.Tensor | torch.nn.Module)
+    text = f"a {type(value).__name__}" if is_long else repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 _LONGEST: Final = 100
 
 
-@explain_rules.on(Kind.TYPE)
-def _(reader: Reader, guard: Guard) -> str:
-    """The two classes."""
-    found = type(reader.value(guard.source))
-    return f"type({guard.source}) was {_named(guard.expected)}, is {_named(found)}"
+def _keys(value: object) -> str:
+    return _short(list(cast("dict[object, object]", value)))
 
 
-@explain_rules.on(Kind.EQUALS)
-def _(reader: Reader, guard: Guard) -> str:
-    """The two values, with the type where that differs."""
-    found = reader.value(guard.source)
-    return f"{guard.source} was {_short(guard.expected)}, is {_short(found)} ({type(found).__name__})"
+def _code(value: object) -> str:
+    code = getattr(value, "__code__", value)
+    return code.co_qualname if isinstance(code, types.CodeType) else _short(value)
 
 
-@explain_rules.on(Kind.IS)
-def _(reader: Reader, guard: Guard) -> str:
-    """The two objects."""
-    found = reader.value(guard.source)
-    return f"{guard.source} was {_short(guard.expected)}, is {_short(found)}"
+def _unset(found: object) -> str:
+    variable = cast("ContextVar[object]", found)
+    return f"{variable.name} had no value, has {_short(variable.get(None))}"
 
 
-@explain_rules.on(Kind.ID)
-def _(reader: Reader, guard: Guard) -> str:
-    """A different object; its id says nothing to people."""
-    found = reader.value(guard.source)
-    return (
-        f"{guard.source} was the object {cast('Identity', guard.expected).label}, is another: {_short(found)}"
-    )
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What a failed guard is explained by.
+
+    Attributes:
+        text: in it stand {source}, {others}, {was} for what is expected, {now} for what is found, {again} for
+            a remark where the two read alike.
+        now, was: the text of what is found at the source, and of what is expected.
+    """
+
+    text: str
+    now: Callable[[object], str] = _short
+    was: Callable[[object], str] = _short
+
+    def about(self, values: Arguments, guard: Guard) -> str:
+        """Return the sentence for a guard."""
+        now = self.now(value_at(guard.source, values)) if "{now}" in self.text else ""
+        was = self.was(guard.expected) if "{was}" in self.text else ""
+        again = " (another function of this name)" if was == now else ""
+        others = ", ".join(map(str, guard.others))
+        return self.text.format(source=guard.source, others=others, was=was, now=now, again=again)
 
 
-@explain_rules.on(Kind.CODE)
-def _(reader: Reader, guard: Guard) -> str:
-    """The two functions."""
-    found = reader.value(guard.source)
-    was = cast("types.CodeType", guard.expected).co_qualname
-    code = getattr(found, "__code__", None)
-    now = code.co_qualname if isinstance(code, types.CodeType) else _short(found)
-    detail = " (another function of this name)" if was == now else ""
-    return f"the code of {guard.source} was {was}, is {now}{detail}"
-
-
-@explain_rules.on(Kind.EMPTY)
-def _(reader: Reader, guard: Guard) -> str:
-    """What is there now."""
-    return f"{guard.source} was empty, is {_short(reader.value(guard.source))}"
+_NO_ATTRIBUTE: Final = Sentence("{source} had no attribute {was}, has it now")
+SENTENCES: Final[Mapping[Kind, Sentence]] = {
+    Kind.TYPE: Sentence("type({source}) was {was}, is {now}", lambda found: _class(type(found)), _class),
+    Kind.EQUALS: Sentence("{source} was {was}, is {now}", lambda x: f"{_short(x)} ({type(x).__name__})"),
+    Kind.IS: Sentence("{source} was {was}, is {now}"),
+    Kind.ID: Sentence("{source} was the object {was}, is another: {now}", was=attrgetter("label")),
+    Kind.CODE: Sentence("the code of {source} was {was}, is {now}{again}", _code, _code),
+    Kind.EMPTY: Sentence("{source} was empty, is {now}"),
+    Kind.LENGTH: Sentence("len({source}) was {was}, is {now}", lambda x: str(len(cast("list[object]", x)))),
+    Kind.KEYS: Sentence("the keys of {source} were {was}, are {now}", _keys, _keys),
+    Kind.HAS_KEY: Sentence("{source} had {was}, has it no more"),
+    Kind.LACKS_KEY: Sentence("{source} had no {was}, has it now"),
+    Kind.LACKS_ATTRIBUTE: _NO_ATTRIBUTE,
+    Kind.LACKS_SLOT: _NO_ATTRIBUTE,
+    Kind.LACKS_CLASS_ATTRIBUTE: _NO_ATTRIBUTE,
+    Kind.NO_GRADIENT: Sentence("{source}.grad was None, is a tensor"),
+    Kind.CONTEXT_UNSET: Sentence("the context variable {now}", _unset),
+    Kind.SAME: Sentence("{source} and {others} were one object, are different ones"),
+}
+"""Explanations that need no more than the value at the source; `explain_rules` has the others."""
 
 
 @explain_rules.on(Kind.ALL)
-def _(reader: Reader, guard: Guard) -> str:
+def _(values: Arguments, guard: Guard) -> str:
     """The first condition that fails."""
     parts = cast("tuple[Guard, ...]", guard.expected)
-    failed = next((part for part in parts if not _holds(reader, part)), parts[-1])
-    return explain_rules[failed.kind](reader, failed)
-
-
-def _holds(reader: Reader, part: Guard) -> bool:
-    return hold_rules[part.kind](reader.value(part.source), part.expected)
-
-
-Holds = Callable[[object, object], bool]
-hold_rules: Final[Rules[Holds]] = Rules("guard holds")
-"""Whether a part of an ALL guard holds for (the value at its source, what it expects)."""
-
-
-@hold_rules.on(Kind.EMPTY)
-def _(value: object, _: object) -> bool:
-    """False."""
-    return not value
-
-
-@hold_rules.on(Kind.HAS_KEY)
-def _(value: object, expected: object) -> bool:
-    """The key is there."""
-    return expected in cast("dict[object, object]", value)
-
-
-@hold_rules.on(Kind.LACKS_KEY)
-def _(value: object, expected: object) -> bool:
-    """The key is not there."""
-    return expected not in cast("dict[object, object]", value)
-
-
-@hold_rules.on(Kind.LACKS_ATTRIBUTE)
-def _(value: object, expected: object) -> bool:
-    """The object's own dict has no such name."""
-    return expected not in vars(value)
-
-
-@hold_rules.on(Kind.LACKS_CLASS_ATTRIBUTE)
-def _(value: object, expected: object) -> bool:
-    """No class of the MRO has the name."""
-    return all(expected not in vars(cls) for cls in cast("type", value).__mro__)
-
-
-@explain_rules.on(Kind.LENGTH)
-def _(reader: Reader, guard: Guard) -> str:
-    """The two lengths."""
-    found = len(cast("list[object]", reader.value(guard.source)))
-    return f"len({guard.source}) was {guard.expected}, is {found}"
-
-
-@explain_rules.on(Kind.KEYS)
-def _(reader: Reader, guard: Guard) -> str:
-    """The two key lists."""
-    found = list(cast("dict[object, object]", reader.value(guard.source)))
-    expected = list(cast("tuple[object, ...]", guard.expected))
-    return f"the keys of {guard.source} were {_short(expected)}, are {_short(found)}"
-
-
-@explain_rules.on(Kind.HAS_KEY)
-def _(_: Reader, guard: Guard) -> str:
-    """A key went."""
-    return f"{guard.source} had {guard.expected!r}, has it no more"
-
-
-@explain_rules.on(Kind.LACKS_KEY)
-def _(_: Reader, guard: Guard) -> str:
-    """A key came."""
-    return f"{guard.source} had no {guard.expected!r}, has it now"
-
-
-@explain_rules.on(Kind.LACKS_ATTRIBUTE, Kind.LACKS_SLOT, Kind.LACKS_CLASS_ATTRIBUTE)
-def _(_: Reader, guard: Guard) -> str:
-    """An attribute came."""
-    return f"{guard.source} had no attribute {guard.expected!r}, has it now"
-
-
-@explain_rules.on(Kind.NO_GRADIENT)
-def _(_: Reader, guard: Guard) -> str:
-    """A gradient came."""
-    return f"{guard.source}.grad was None, is a tensor"
-
-
-@explain_rules.on(Kind.CONTEXT_UNSET)
-def _(reader: Reader, guard: Guard) -> str:
-    """A context variable was set."""
-    variable = cast("ContextVar[object]", reader.value(guard.source))
-    return f"the context variable {variable.name} had no value, has {_short(variable.get(None))}"
-
-
-@explain_rules.on(Kind.SAME)
-def _(_: Reader, guard: Guard) -> str:
-    """Objects were one."""
-    names = ", ".join(str(source) for source in guard.others)
-    return f"{guard.source} and {names} were one object, are different ones"
+    index = failing(parts, values)
+    return _sentence(parts[-1 if index is None else index], values)
 
 
 @explain_rules.on(Kind.DISTINCT)
-def _(reader: Reader, guard: Guard) -> str:
+def _(values: Arguments, guard: Guard) -> str:
     """The pair that came together."""
     sources = (guard.source, *guard.others)
-    values = [reader.value(source) for source in sources]
-    for later, value in enumerate(values):
-        for earlier in range(later):
-            if values[earlier] is value:
-                return f"{sources[earlier]} and {sources[later]} were different objects, are one"
-            if guard.expected is True and _share(values[earlier], value):
-                return f"{sources[earlier]} and {sources[later]} shared no memory, do now"
+    found = [value_at(source, values) for source in sources]
+    for later, earlier in ((b, a) for b in range(len(found)) for a in range(b)):
+        if found[earlier] is found[later]:
+            return f"{sources[earlier]} and {sources[later]} were different objects, are one"
+        pair = cast("list[torch.Tensor]", [found[earlier], found[later]])
+        if guard.expected is True and share_memory(*pair):
+            return f"{sources[earlier]} and {sources[later]} shared no memory, do now"
     return f"{', '.join(map(str, sources))} are different objects"
 
 
-def _share(left: object, right: object) -> bool:
-    return share_memory(cast("torch.Tensor", left), cast("torch.Tensor", right))
-
-
 @explain_rules.on(Kind.SHAPE)
-def _(reader: Reader, guard: Guard) -> str:
+def _(values: Arguments, guard: Guard) -> str:
     """The condition over sources, and the numbers that were found."""
     expected = cast("ShapeCondition", guard.expected)
-    sources = dict(zip(expected.names, guard.others, strict=True))
-    found = ", ".join(f"{source} = {reader.value(source)}" for source in guard.others)
-    if isinstance(expected.condition, Comparison):
-        return f"{expected.condition.renamed({name: sources[name].name for name in sources})}, but {found}"
-    full = {s: Symbol(sources[s.name].name, None, None) for s in free_symbols(expected.condition)}
-    return f"{expression(substitute(expected.condition, full))}, but {found}"
+    words = dict(zip(expected.names, map(str, guard.others), strict=True))
+    found = ", ".join(f"{source} = {value_at(source, values)}" for source in guard.others)
+    return f"{expected.text(lambda word: words.get(word, word))}, but {found}"
 
 
 @explain_rules.on(Kind.TENSOR)
-def _(reader: Reader, guard: Guard) -> str:
+def _(values: Arguments, guard: Guard) -> str:
     """The first property that differs."""
     was = cast("TensorExpectation", guard.expected)
-    found = reader.value(guard.source)
+    found = value_at(guard.source, values)
     if not isinstance(found, torch.Tensor):
         return f"{guard.source} was a {was.kind.__name__}, is {_short(found)}"
     return f"tensor '{named(guard.source)}' {_difference(was, found)}"
@@ -455,8 +257,8 @@ def _at_index(
 
 
 @explain_rules.on(Kind.STATE)
-def _(_: Reader, guard: Guard) -> str:
+def _(_: Arguments, guard: Guard) -> str:
     """The parts of the state that differ."""
-    parts = compared(cast("State | StatePart", guard.expected))
+    parts = cast("State", guard.expected).parts
     changed = [(name, was, READERS[name]()) for name, was in parts if READERS[name]() != was]
     return "; ".join(f"{name.replace('_', ' ')} was {was}, is {now}" for name, was, now in changed)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from enum import Enum
 from typing import cast
 
-from supple.capture.guards.explain import Reader
 from supple.capture.guards.kinds import Guard, Identity, Kind
-from supple.capture.source import Pinned, Source
+from supple.capture.source import Pinned, Source, value_at
 
 
 def is_weak(value: object) -> bool:
@@ -70,7 +69,6 @@ def watched(
     An entry must be dropped when one of the first dies, and holds the second: they take no weak reference,
     and their ids must not be used again.
     """
-    reader = Reader(values)
-    found = [reader.value(guard.source) for guard in guards if guard.kind is Kind.ID]
+    found = [value_at(guard.source, values) for guard in guards if guard.kind is Kind.ID]
     weak = tuple(value for value in found if type(value).__weakrefoffset__ != 0)
     return weak, tuple(value for value in found if type(value).__weakrefoffset__ == 0)

@@ -1,5 +1,7 @@
 """Guards as data: a source, a kind, what is expected, and the user's line that asked."""
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -68,6 +70,10 @@ class ShapeCondition:
 
     condition: Expr | Comparison
     names: tuple[str, ...]
+
+    def text(self, written: Callable[[str], str]) -> str:
+        """Return the condition as Python text; `written` says what stands for each word in it."""
+        return re.sub(r"\b[a-z]\w*\b", lambda found: written(found[0]), str(self.condition))
 
 
 @dataclass(frozen=True, slots=True)

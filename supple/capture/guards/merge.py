@@ -10,17 +10,12 @@ d: LACKS_KEY 'j'
 d: LENGTH 1
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
-from supple.base.rules import Rules
 from supple.capture.guards.kinds import Guard, Kind
-from supple.capture.source import InstanceAttr, Source
-
-Group = Callable[[Guard], tuple[str, Source] | None]
-group_rules: Final[Rules[Group]] = Rules("guard group")
-"""The name of the group that a guard joins, and the source of the merged guard; None to stay alone."""
+from supple.capture.source import Source, owner_of
 
 
 def merged(guards: Sequence[Guard]) -> tuple[Guard, ...]:
@@ -55,66 +50,41 @@ def _is_implied(guard: Guard, keys: tuple[object, ...] | None) -> bool:
 
 def _one_object(guards: Sequence[Guard]) -> list[Guard]:
     """Merge the SAME guards with one object, where the last of them stood."""
-    paths: dict[str, list[Source]] = {}
-    last: dict[str, int] = {}
-    for index, guard in enumerate(guards):
-        if guard.kind is Kind.SAME and len(guard.others) == 1:
-            name = guard.others[0].name
-            paths.setdefault(name, []).append(guard.source)
-            last[name] = index
+    paths: dict[Source, list[Source]] = {}
+    for guard in filter(_is_pair, guards):
+        paths.setdefault(guard.others[0], []).append(guard.source)
     kept: list[Guard] = []
-    for index, guard in enumerate(guards):
-        if guard.kind is not Kind.SAME or len(guard.others) != 1:
+    for guard in reversed(guards):
+        if not _is_pair(guard):
             kept.append(guard)
-        elif last[guard.others[0].name] == index:
-            first = guard.others[0]
-            kept.append(replace(guard, source=first, others=tuple(paths[first.name])))
-    return kept
+        elif others := paths.pop(guard.others[0], None):
+            kept.append(replace(guard, source=guard.others[0], others=tuple(others)))
+    return kept[::-1]
+
+
+def _is_pair(guard: Guard) -> bool:
+    return guard.kind is Kind.SAME and len(guard.others) == 1
 
 
 def _together(guards: Sequence[Guard]) -> tuple[Guard, ...]:
     """Merge conditions on one object, where the first of them stood."""
-    places: dict[str, int] = {}
-    parts: list[tuple[Source, list[Guard]]] = []
+    groups: dict[object, tuple[Source, list[Guard]]] = {}
     for guard in guards:
-        rule = group_rules.find(guard.kind)
-        found = rule(guard) if rule else None
-        name, source = found or (str(len(parts)), guard.source)
-        if name in places:
-            parts[places[name]][1].append(guard)
-            continue
-        places[name] = len(parts)
-        parts.append((source, [guard]))
-    return tuple(_all_of(source, group) for source, group in parts)
+        group = _GROUPS.get(guard.kind)
+        source = owner_of(guard.source) if guard.kind is Kind.EMPTY else guard.source
+        key = (group, source) if group and source else len(groups)
+        groups.setdefault(key, (source or guard.source, []))[1].append(guard)
+    return tuple(
+        group[0] if len(group) == 1 else Guard(source, Kind.ALL, tuple(group), group[0].where)
+        for source, group in groups.values()
+    )
 
 
-def _all_of(source: Source, group: list[Guard]) -> Guard:
-    if len(group) == 1:
-        return group[0]
-    return Guard(source, Kind.ALL, tuple(group), group[0].where)
-
-
-@group_rules.on(Kind.LACKS_ATTRIBUTE)
-def _(guard: Guard) -> tuple[str, Source] | None:
-    """What an object has not, and what of it is empty."""
-    return f"own {guard.source.name}", guard.source
-
-
-@group_rules.on(Kind.EMPTY)
-def _(guard: Guard) -> tuple[str, Source] | None:
-    """An empty attribute goes with its object."""
-    if isinstance(guard.source, InstanceAttr) and guard.source.base is not None:
-        return f"own {guard.source.base.name}", guard.source.base
-    return None
-
-
-@group_rules.on(Kind.LACKS_KEY, Kind.HAS_KEY)
-def _(guard: Guard) -> tuple[str, Source] | None:
-    """Single keys of one dict."""
-    return f"keys {guard.source.name}", guard.source
-
-
-@group_rules.on(Kind.LACKS_CLASS_ATTRIBUTE)
-def _(guard: Guard) -> tuple[str, Source] | None:
-    """What one class has not."""
-    return f"class {guard.source.name}", guard.source
+_GROUPS: Final[Mapping[Kind, str]] = {
+    Kind.LACKS_ATTRIBUTE: "own",
+    Kind.EMPTY: "own",
+    Kind.LACKS_KEY: "keys",
+    Kind.HAS_KEY: "keys",
+    Kind.LACKS_CLASS_ATTRIBUTE: "class",
+}
+"""Kinds that are merged for one object: what it has not and what of it is empty; what keys a dict has."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import torch
 
@@ -20,21 +20,11 @@ from supple.torch_private import (
 SOURCE: Final[Source] = pinned("state", None)
 
 
-class State(NamedTuple):
-    """The parts that are always compared, then those compared only where code depends on them (else None)."""
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a STATE guard compares: names of `READERS` with what they read."""
 
-    grad_mode: bool
-    inference_mode: bool
-    autocast: tuple[object, ...] | None
-    default_dtype: torch.dtype
-    default_device: torch.device | None
-    deterministic: tuple[bool, bool] | None
-    function_modes: int
-    dispatch_modes: int
-    functorch: bool
-    forward_mode: int
-    threads: int | None = None
-    matmul_precision: str | None = None
+    parts: tuple[tuple[str, object], ...]
 
 
 def autocast_state() -> tuple[object, ...] | None:
@@ -79,41 +69,15 @@ READERS: Final[dict[str, Callable[[], object]]] = {
 }
 
 
-def state_now(*, threads: bool = False, matmul_precision: bool = False) -> State:
-    """Return the state of the process and this thread; the flags add parts that few programs depend on."""
-    return State(
-        torch.is_grad_enabled(),
-        torch.is_inference_mode_enabled(),
-        autocast_state(),
-        torch.get_default_dtype(),
-        default_device(),
-        deterministic_state(),
-        function_mode_count(),
-        dispatch_mode_count(),
-        functorch_active(),
-        forward_mode_level(),
-        torch.get_num_threads() if threads else None,
-        torch.get_float32_matmul_precision() if matmul_precision else None,
-    )
+ON_REQUEST: Final = ("threads", "matmul_precision")
+"""Parts on which few programs depend: each is compared where a program asks for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class StatePart:
-    """One part alone, for code that depends on it: "threads", say."""
-
-    name: str
-    value: object
+def state_now() -> State:
+    """Return the state of the process and this thread, without what is compared on request."""
+    return State(tuple((name, read()) for name, read in READERS.items() if name not in ON_REQUEST))
 
 
 def state_guard(state: State) -> Guard:
     """Return the guard that the state is what it was."""
     return Guard(SOURCE, Kind.STATE, state)
-
-
-def compared(state: State | StatePart) -> tuple[tuple[str, object], ...]:
-    """Return the (name, expected) parts that a guard on `state` compares."""
-    if isinstance(state, StatePart):
-        return ((state.name, state.value),)
-    optional = ("threads", "matmul_precision")
-    parts = zip(State._fields, state, strict=True)
-    return tuple((name, value) for name, value in parts if not (name in optional and value is None))

@@ -1,46 +1,37 @@
 """Guards as a readable tree: grouped by the path to the value, in the order in which they were recorded."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from supple.capture.guards.explain import line_of
 from supple.capture.guards.kinds import Guard, Identity, Kind, ShapeCondition, TensorExpectation
-from supple.capture.guards.state import State, StatePart, compared
-from supple.capture.source import Source
-
-
-@dataclass(slots=True)
-class Branch:
-    """A source with its guards and the sources that are read from it."""
-
-    title: str
-    guards: list[Guard] = field(default_factory=list[Guard])
-    branches: "dict[str, Branch]" = field(default_factory=dict[str, "Branch"])
+from supple.capture.guards.state import State
+from supple.capture.source import Source, root_of
 
 
 def text(guards: Sequence[Guard]) -> str:
-    """Return the guard tree as text: `| ` for each level, `+- ` before each line."""
-    root = Branch("guards")
+    """Return the guard tree as text: `| ` for each level, `+- ` before each line.
+
+    A source stands below the nearest source on its path that has guards too, or the one it begins with.
+    """
+    below: dict[Source | None, list[Source]] = {}
+    of: dict[Source, list[Guard]] = {}
     for guard in guards:
-        _branch(root, guard.source).guards.append(guard)
-    lines = [f"GUARDS ({len(guards)})"]
-    for branch in root.branches.values():
-        _write(branch, 0, lines)
-    return "\n".join(lines)
+        of.setdefault(guard.source, []).append(guard)
+        of.setdefault(root_of(guard.source), [])
+    for source in of:
+        above = source.base
+        while above is not None and above not in of:
+            above = above.base
+        below.setdefault(above, []).append(source)
 
+    def lines(above: Source | None, indent: str) -> Iterator[str]:
+        for source in below.get(above, ()):
+            yield f"{indent}+- {source}"
+            yield from (f"{indent}| +- {describe(guard)}{line_of(guard)}" for guard in of[source])
+            yield from lines(source, f"{indent}| ")
 
-def _branch(root: Branch, source: Source) -> Branch:
-    parent = root if source.base is None else _branch(root, source.base)
-    return parent.branches.setdefault(source.name, Branch(source.name))
-
-
-def _write(branch: Branch, depth: int, lines: list[str]) -> None:
-    lines.append(f"{'| ' * depth}+- {branch.title}")
-    inner = "| " * (depth + 1)
-    lines.extend(f"{inner}+- {describe(guard)}{line_of(guard)}" for guard in branch.guards)
-    for below in branch.branches.values():
-        _write(below, depth + 1, lines)
+    return "\n".join((f"GUARDS ({len(guards)})", *lines(None, "")))
 
 
 def describe(guard: Guard) -> str:
@@ -57,8 +48,8 @@ def describe(guard: Guard) -> str:
             named = zip(expected.names, guard.others, strict=True)
             where = ", ".join(f"{name} = {source}" for name, source in named)
             return f"{guard.kind.value} {expected.condition} where {where}"
-        case State() | StatePart():
-            detail = ", ".join(f"{name}={value}" for name, value in compared(expected))
+        case State(parts=parts):
+            detail = ", ".join(f"{name}={value}" for name, value in parts)
         case Identity():
             detail = expected.label
         case tuple() if guard.kind is Kind.ALL:

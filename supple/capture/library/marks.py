@@ -7,7 +7,7 @@ from supple.base.errors import UserError
 from supple.base.stance import set_stance
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
-from supple.capture.guards.state import READERS, SOURCE, StatePart
+from supple.capture.guards.state import READERS, SOURCE, State
 from supple.capture.library.table import Call, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
@@ -41,7 +41,7 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
 def _asked(name: str) -> Call:
     def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         value = READERS[name]()
-        machine.guard(SOURCE, Kind.STATE, StatePart(name, value))
+        machine.guard(SOURCE, Kind.STATE, State(((name, value),)))
         return machine.wrap(value, None)
 
     return rule
