@@ -82,46 +82,21 @@ class Real:
         object.__setattr__(self, "args", args)
 
     def __str__(self) -> str:
-        if self.op == "input":
-            return str(self.args[0])
-        if self.op in OPERATORS:
-            return f" {self.op} ".join(_part(arg, TIGHT) for arg in self.args)
-        return f"{self.op}({', '.join(_part(arg, LOOSE) for arg in self.args)})"
+        return number_text(self, ranges=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A condition on numbers of which one at least is a Real: `op` is Python's, and `holds` its truth.
-
-    The opposite of `<` is not `>=`: NaN is neither.
-    """
-
-    op: str
-    left: object
-    right: object
-    holds: bool = True
-
-    def __str__(self) -> str:
-        shown = f"{_part(self.left, TIGHT)} {self.op} {_part(self.right, TIGHT)}"
-        return shown if self.holds else f"not ({shown})"
-
-    @property
-    def names(self) -> frozenset[str]:
-        """The symbols and float inputs in it."""
-        return names_of(self.left) | names_of(self.right)
-
-    def renamed(self, names: Mapping[str, str]) -> str:
-        """Return it as Python text with other words for symbols and float inputs."""
-        return re.sub(r"\bu?[sf]\d+\b|\bu\d+\b", lambda found: names[found[0]], str(self))
-
-
-def _part(part: object, binding: int) -> str:
-    """Return the text of an operand."""
-    if isinstance(part, Expr):
-        return Print(ranges=False)(part, binding)
-    shown = str(part)
-    is_loose = shown.startswith("-") or (isinstance(part, Real) and part.op in OPERATORS)
-    return f"({shown})" if binding == TIGHT and is_loose else shown
+def number_text(number: object, *, ranges: bool = True, binding: int = LOOSE) -> str:
+    """Return a Real, Expr or float as Python text for a place that needs an operator this tight."""
+    if isinstance(number, Expr):
+        return Print(ranges=ranges)(number, binding)
+    if not isinstance(number, Real):
+        return f"({number})" if binding == TIGHT and str(number).startswith("-") else str(number)
+    if number.op == "input":
+        return str(number.args[0])
+    if number.op not in OPERATORS:
+        return f"{number.op}({', '.join(number_text(arg, ranges=ranges) for arg in number.args)})"
+    line = f" {number.op} ".join(number_text(arg, ranges=ranges, binding=TIGHT) for arg in number.args)
+    return f"({line})" if binding == TIGHT else line
 
 
 def parse_number(line: str) -> object:

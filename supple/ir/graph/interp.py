@@ -6,7 +6,7 @@ State-changing ops (grad mode, autocast) run where they stand. Values are droppe
 
 import math
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 import torch
 
@@ -21,12 +21,12 @@ from supple.ir.graph.nodes import (
     Var,
     definitions,
     map_arg,
-    slice_parts,
     symbols_in,
     uses_of,
     vars_of,
 )
 from supple.ir.graph.numbers import callable_of
+from supple.ir.literals import shown
 
 Results = tuple[object, ...]
 
@@ -137,17 +137,15 @@ class _Printer:
 
     def arg(self, arg: Arg) -> str:
         """Return an argument as a Python expression."""
-        match arg:
-            case Var():
-                return "v_" + str(arg)
-            case None | bool() | int() | str():
-                return repr(arg) if type(arg) in (type(None), bool, int, str) else self.name(arg, "k")
-            case float():
-                return repr(arg) if math.isfinite(arg) and type(arg) is float else self.name(arg, "k")
-            case Expr() | Real():
-                return self._number(arg)
-            case _:
-                return self._container(arg)
+        return shown(arg, self._special)
+
+    def _special(self, part: object) -> str | None:
+        if isinstance(part, Var):
+            return f"v_{part}"
+        if isinstance(part, Expr | Real):
+            return self._number(part)
+        is_plain = type(part) in _PLAIN and (type(part) is not float or math.isfinite(part))
+        return None if is_plain else self.name(part, "k")
 
     def _number(self, e: Number) -> str:
         """Return the name of a number, computed once, above the line that needs it first."""
@@ -159,18 +157,8 @@ class _Printer:
             self.line(f"{self._numbers[e]} = {shown}")
         return self._numbers[e]
 
-    def _container(self, arg: Arg) -> str:
-        if isinstance(arg, slice):
-            return f"slice({', '.join(map(self.arg, slice_parts(arg)))})"  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
-        if type(arg) is list:
-            return f"[{', '.join(map(self.arg, cast('list[object]', arg)))}]"
-        if type(arg) is tuple:
-            items = cast("tuple[object, ...]", arg)
-            return f"({', '.join(map(self.arg, items))}{',' if len(items) == 1 else ''})"
-        if type(arg) is dict:
-            pairs = cast("dict[object, object]", arg).items()
-            return "{" + ", ".join(f"{self.arg(key)}: {self.arg(item)}" for key, item in pairs) + "}"
-        return self.name(arg, "k")
+
+_PLAIN: Final = frozenset((bool, int, float, str, type(None), list, tuple, dict, slice))
 
 
 def compile_python(graph: Graph) -> Callable[..., Results]:

@@ -9,7 +9,6 @@ A quoted text is what is known of a value; the first that names a symbol has its
 """
 
 import ast
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
@@ -21,7 +20,8 @@ from supple.expr import parse as parse_expr
 from supple.expr import text as expr_text
 from supple.expr.real import Real, parse_number, replaced, symbols_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, numbers_in, slice_parts
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, numbers_in
+from supple.ir.literals import read, shown
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
@@ -80,37 +80,24 @@ def meta_text(meta: Meta, opaque: list[object]) -> str:
 
 def arg_text(arg: Arg, opaque: list[object]) -> str:
     """Return an argument as a Python expression; an object without literal is appended to `opaque`."""
-    if type(arg) in (bool, int, str, type(None), type(Ellipsis)):
-        return "..." if arg is Ellipsis else repr(arg)
-    if isinstance(arg, Var):
-        return str(arg)
-    if isinstance(arg, Expr | Real):
-        return f"size({str(arg)!r})"
-    if type(arg) is float:
-        return repr(arg) if math.isfinite(arg) else f"float({str(arg)!r})"
-    if type(arg) is complex:
-        return f"complex({arg_text(arg.real, opaque)}, {arg_text(arg.imag, opaque)})"
-    if isinstance(arg, torch.dtype | torch.memory_format | torch.layout):
-        return str(arg)
-    if isinstance(arg, torch.device):
-        return f"torch.device({str(arg)!r})"
-    return _container_text(arg, opaque)
+
+    def special(part: object) -> str | None:
+        if isinstance(part, Var):
+            return str(part)
+        if isinstance(part, Expr | Real):
+            return f"size({str(part)!r})"
+        if type(part) in _PLAIN or isinstance(part, _TORCH):
+            return None
+        opaque.append(part)
+        return f"opaque({len(opaque) - 1})"
+
+    return shown(arg, special)
 
 
-def _container_text(arg: Arg, opaque: list[object]) -> str:
-    if type(arg) is list:
-        return f"[{', '.join(arg_text(item, opaque) for item in cast('list[Arg]', arg))}]"
-    if type(arg) is tuple:
-        items = cast("tuple[Arg, ...]", arg)
-        return f"({', '.join(arg_text(item, opaque) for item in items)}{',' if len(items) == 1 else ''})"
-    if type(arg) is dict:
-        pairs = cast("dict[Arg, Arg]", arg).items()
-        return "{" + ", ".join(f"{arg_text(k, opaque)}: {arg_text(v, opaque)}" for k, v in pairs) + "}"
-    if isinstance(arg, slice):
-        parts = [arg_text(part, opaque) for part in slice_parts(arg)]  # pyright: ignore[reportUnknownArgumentType]  # slices and dicts are of anything
-        return f"slice({', '.join(parts)})"
-    opaque.append(arg)
-    return f"opaque({len(opaque) - 1})"
+_PLAIN: Final = frozenset(
+    (bool, int, float, complex, str, list, tuple, dict, slice, type(None), type(Ellipsis))
+)
+_TORCH: Final = (torch.dtype, torch.device, torch.memory_format, torch.layout)
 
 
 def parse(source: str, opaque: Sequence[object] = ()) -> Graph:
@@ -139,14 +126,7 @@ class _Reader:
 
     def __init__(self, opaque: Sequence[object]) -> None:
         self._symbols: dict[str, Symbol] = {}
-        self._calls: dict[str, Callable[..., object]] = {
-            "size": self.number,
-            "float": float,
-            "complex": complex,
-            "slice": slice,
-            "opaque": opaque.__getitem__,
-            "torch.device": torch.device,
-        }
+        self._calls: dict[str, Callable[..., object]] = {"size": self.number, "opaque": opaque.__getitem__}
 
     def input(self, item: ast.arg) -> Input:
         """Return an input from a parameter and its annotation."""
@@ -181,36 +161,7 @@ class _Reader:
 
     def arg(self, tree: ast.expr) -> Arg:
         """Return an argument from an expression."""
-        match tree:
-            case ast.Constant():
-                return tree.value
-            case ast.Name():
-                return Var(tree.id)
-            case ast.Subscript():
-                base, index = self.arg(tree.value), self.arg(tree.slice)
-                assert isinstance(base, Var), f"{base} has no items"
-                return Var(base.name, (*base.path, cast("int", index)))
-            case ast.List():
-                return [self.arg(item) for item in tree.elts]
-            case ast.Tuple():
-                return tuple(self.arg(item) for item in tree.elts)
-            case _:
-                return self._rest(tree)
-
-    def _rest(self, tree: ast.expr) -> Arg:
-        match tree:
-            case ast.Dict():
-                keys = (key for key in tree.keys if key is not None)
-                return {self.arg(k): self.arg(v) for k, v in zip(keys, tree.values, strict=True)}
-            case ast.UnaryOp(op=ast.USub()):
-                return -cast("int", self.arg(tree.operand))
-            case ast.Attribute():
-                return cast("object", getattr(torch, tree.attr))
-            case ast.Call():
-                return self._calls[ast.unparse(tree.func)](*(self.arg(item) for item in tree.args))
-            case _:
-                msg = f"not an argument: {ast.unparse(tree)}"
-                raise ValueError(msg)
+        return read(tree, _var, self._calls)
 
     def meta(self, content: str) -> Meta:
         """Return metadata from its text."""
@@ -238,6 +189,17 @@ class _Reader:
         found = self.number(content)
         assert isinstance(found, Expr), f"{content} is a float"
         return found
+
+
+def _var(tree: ast.expr) -> Var | None:
+    """Return the use of a value that a name or an item of one denotes."""
+    match tree:
+        case ast.Name(id=name):
+            return Var(name)
+        case ast.Subscript(value=value, slice=ast.Constant(value=int() as index)) if base := _var(value):
+            return Var(base.name, (*base.path, index))
+        case _:
+            return None
 
 
 def tensor_meta(content: str, read: Callable[[str], Expr] = parse_expr) -> TensorMeta:

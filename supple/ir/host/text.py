@@ -16,20 +16,18 @@ Arguments are Python: Values are names, Exprs that are not constant are `size('s
 """
 
 import ast
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
-
-import torch
 
 from supple.base.rules import Rules
 from supple.expr import Expr, as_expr
 from supple.expr import parse as parse_expr
 from supple.expr import text as expr_text
-from supple.expr.real import OPERATORS, Real, parse_number
+from supple.expr.real import Real, number_text, parse_number
 from supple.ir.dtypes import DType
 from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.literals import read, shown
 from supple.ir.meta import TensorMeta
 
 printers: Final[Rules[Callable[[Step], str]]] = Rules("host text")
@@ -49,21 +47,6 @@ def step_text(step: Step) -> str:
     return printers[type(step)](step)
 
 
-def _number(number: object) -> str:
-    """Return a Real, Expr or float as text, symbols with their ranges."""
-    match number:
-        case Expr():
-            return expr_text(number)
-        case Real(op="input"):
-            return str(number)
-        case Real(op=op, args=args) if op in OPERATORS:
-            return f" {op} ".join(f"({_number(arg)})" for arg in args)
-        case Real():
-            return f"{number.op}({', '.join(map(_number, number.args))})"
-        case _:
-            return str(number)
-
-
 def _exprs(values: Sequence[Expr | Real]) -> str:
     return ", ".join(expr_text(e) if isinstance(e, Expr) else _quoted(e) for e in values)
 
@@ -76,42 +59,24 @@ def meta_text(meta: TensorMeta) -> str:
 
 
 def argument_text(arg: object, size: Callable[[Expr | Real], str] | None = None) -> str:
-    """Return an argument as Python text; `size` prints expressions that are not constant."""
-    match arg:
-        case list():
-            return f"[{_joined(cast('list[object]', arg), size)}]"
-        case tuple():
-            items = cast("tuple[object, ...]", arg)
-            return f"({_joined(items, size)}{',' if len(items) == 1 else ''})"
-        case slice():
-            ends = cast("slice[object, object, object]", arg)
-            return f"slice({_joined((ends.start, ends.stop, ends.step), size)})"
-        case Expr() if arg.is_const:
-            return str(arg.value)
-        case Expr() | Real():
-            return (size or _quoted)(arg)
-        case _:
-            return _leaf_text(arg)
+    """Return an argument as Python text; `size` prints numbers that are not constant."""
+
+    def special(part: object) -> str | None:
+        match part:
+            case Value():
+                return part.name
+            case Expr() if part.is_const:
+                return str(part.value)
+            case Expr() | Real():
+                return (size or _quoted)(part)
+            case _:
+                return None
+
+    return shown(arg, special)
 
 
-def _joined(items: Sequence[object], size: Callable[[Expr | Real], str] | None) -> str:
-    return ", ".join(argument_text(item, size) for item in items)
-
-
-def _quoted(e: Expr | Real) -> str:
-    return f"{'size' if isinstance(e, Expr) else 'real'}({_number(e)!r})"
-
-
-def _leaf_text(leaf: object) -> str:
-    match leaf:
-        case Value():
-            return leaf.name
-        case torch.device():
-            return f"torch.device({str(leaf)!r})"
-        case float() if not math.isfinite(leaf):
-            return f"float('{leaf}')"
-        case _:
-            return repr(leaf)
+def _quoted(number: Expr | Real) -> str:
+    return f"{'size' if isinstance(number, Expr) else 'real'}({number_text(number)!r})"
 
 
 @printers.on(Bind)
@@ -273,35 +238,10 @@ def _parse_values(source: str) -> tuple[object, ...]:
     return cast("tuple[object, ...]", values)
 
 
-def _argument(node: ast.expr) -> object:
-    """Return the argument that a syntax node denotes."""
-    match node:
-        case ast.Name():
-            return Value(node.id)
-        case ast.List():
-            return [_argument(item) for item in node.elts]
-        case ast.Tuple():
-            return tuple(_argument(item) for item in node.elts)
-        case ast.Attribute(value=ast.Name(id="torch")):
-            return getattr(torch, node.attr)
-        case ast.Call():
-            return _called(node)
-        case _:
-            return ast.literal_eval(node)
-
-
-_CALLS: Final[dict[str, Callable[..., object]]] = {
-    "size": parse_expr,
-    "real": parse_number,
-    "float": float,
-    "slice": slice,
-    "torch.device": torch.device,
-}
-
-
-def _called(node: ast.Call) -> object:
-    make = _CALLS.get(ast.unparse(node.func))
-    if make is None:
-        msg = f"{ast.unparse(node)!r} has no meaning in a host program"
-        raise ValueError(msg)
-    return make(*(_argument(arg) for arg in node.args))
+def _argument(tree: ast.expr) -> object:
+    """Return the argument that a syntax tree denotes."""
+    return read(
+        tree,
+        lambda part: Value(part.id) if isinstance(part, ast.Name) else None,
+        {"size": parse_expr, "real": parse_number},
+    )
