@@ -99,6 +99,33 @@ def number_text(number: object, *, ranges: bool = True, binding: int = LOOSE) ->
     return f"({line})" if binding == TIGHT else line
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A condition on numbers of which one at least is a Real: `op` is Python's, and `holds` its truth.
+
+    The opposite of `<` is not `>=`: NaN is neither.
+    """
+
+    op: str
+    left: object
+    right: object
+    holds: bool = True
+
+    def __str__(self) -> str:
+        parts = (number_text(part, ranges=False, binding=TIGHT) for part in (self.left, self.right))
+        shown = f" {self.op} ".join(parts)
+        return shown if self.holds else f"not ({shown})"
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The symbols and float inputs in it."""
+        return names_of(self.left) | names_of(self.right)
+
+    def renamed(self, names: Mapping[str, str]) -> str:
+        """Return it as Python text with other words for symbols and float inputs."""
+        return re.sub(r"\bu?[sf]\d+\b|\bu\d+\b", lambda found: names[found[0]], str(self))
+
+
 def parse_number(line: str) -> object:
     """Return the Real, Expr or float that `line` denotes; the inverse of `str`.
 
