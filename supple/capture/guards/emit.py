@@ -191,9 +191,9 @@ def _state_part(emitter: Emitter, name: str, value: object) -> str:
 
 
 FAILS: Final[Mapping[Kind, Callable[[Emitter, Guard], str]]] = {
-    Kind.TYPE: lambda e, g: f"{e.inline(type_of(g.source))} is not {e.constant(g.expected)}",
+    Kind.TYPE: lambda e, g: f"{e.variable(type_of(g.source))} is not {e.constant(g.expected)}",
     Kind.EQUALS: _equals_fails,
-    Kind.IS: lambda e, g: f"{e.inline(g.source)} is not {e.constant(g.expected)}",
+    Kind.IS: lambda e, g: f"{e.variable(g.source)} is not {e.constant(g.expected)}",
     Kind.ID: lambda e, g: f"{e.called(id, e.variable(g.source))} != {cast('Identity', g.expected).key}",
     Kind.CODE: lambda e, g: f"{e.variable(g.source)}.__code__ is not {e.constant(g.expected)}",
     Kind.EMPTY: lambda e, g: e.inline(g.source),

@@ -24,7 +24,7 @@ def tensor_fails(emitter: Emitter, guard: Guard) -> str:
     expected = cast("TensorExpectation", guard.expected)
     value = emitter.variable(guard.source)
     parts = [
-        f"{emitter.inline(type_of(guard.source))} is not {emitter.constant(expected.kind)}",
+        f"{emitter.variable(type_of(guard.source))} is not {emitter.constant(expected.kind)}",
         _sizes(emitter, guard.source, expected),
         f"{value}.dtype is not {emitter.constant(expected.dtype)}",
         f"{value}.requires_grad is not {expected.requires_grad}",

@@ -73,7 +73,12 @@ class Emitter:
             self._classes[source.name] = guard.expected
 
     def variable(self, source: Source) -> str:
-        """Return the local variable that holds the value of a source, read before if need be."""
+        """Return the local variable that holds the value of a source, read before if need be.
+
+        A class is read again: `type(x)` is as quick as the assignment that would keep it.
+        """
+        if isinstance(source, Called) and source.function is type:
+            return self._load(source)
         known = self.variables.get(source.name)
         return known or self.store(source.name, self._load(source))
 
@@ -151,8 +156,9 @@ class Emitter:
             case Pinned(value=value):
                 held = self.constant(value)
                 return f"{held}()" if isinstance(value, weakref.ref) else held
-            case Attr():
-                return f"{self.variable(source.base)}.{source.attribute}"
+            case Attr(base=base, attribute=name):
+                # Nothing but its contents is read of a cell.
+                return f"{self.inline(base) if name == 'cell_contents' else self.variable(base)}.{name}"
             case Called(base=base, function=function):
                 arguments = [self.variable(base), *map(self.literal, source.arguments)]
                 if function is list:
