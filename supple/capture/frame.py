@@ -18,7 +18,7 @@ from supple.capture.guards.merge import merged
 from supple.capture.guards.state import SOURCE, State, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
-from supple.capture.interp.frame import NULL, Frame
+from supple.capture.interp.frame import Frame
 from supple.capture.rebuild import Builder, parts_of
 from supple.capture.residual import Writer, call_graph
 from supple.capture.resume import (
@@ -28,6 +28,7 @@ from supple.capture.resume import (
     Continuations,
     HandOver,
     Point,
+    can_take,
     cell_names,
     point_at,
     step,
@@ -168,8 +169,9 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
     states: list[Value] = []
     for frame in frames:
         code = frame.code_object
-        slots = tuple(value is not NULL for value in frame.stack)
-        point = point_at(code, frame.pc - 1, frame.locals, slots)
+        if not can_take(code, frame.pc - 1, frame.slots()):
+            engine.unsupported(breaks.REBUILD, name="handler")
+        point = point_at(code, frame.pc - 1, frame.locals, frame.slots())
         points.append(point)
         cells: list[Value] = []
         for name in cell_names(code):
@@ -177,9 +179,8 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
             if cell is None:
                 engine.unsupported(breaks.REBUILD, name="closure cell")
             cells.append(cell)
-        values = [frame.locals[name] for name in point.names]
-        values += [value for value in frame.stack if value is not NULL]
-        states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), SequenceValue(tuple, values)]))
+        values = SequenceValue(tuple, frame.state(point))
+        states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), values]))
     plan = _plan(engine, SequenceValue(tuple, states))
     names = [frame.function.global_names for frame in frames]
     return replace(plan, frames=tuple(zip(points, names, strict=True)))

@@ -2,7 +2,7 @@
 
 import functools
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from supple.base.rules import Rules
@@ -87,6 +87,13 @@ class Builder:
         """Emit the contents of containers made so far (they may refer to each other)."""
         while self._fills:
             self._fills.pop(0)()
+
+    def keys(self, values: Iterable[Value]) -> list[str]:
+        """Prepare values that are about to be hashed: what was made so far is complete then."""
+        names = [self.prepare(value) for value in values]
+        if not all(isinstance(value, ConstantValue) for value in values):
+            self.finish()
+        return names
 
     def push(self, value: Value) -> None:
         """Push a value, prepared when it is not a plain constant."""
@@ -244,7 +251,7 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """A set of its members."""
     assert isinstance(value, SetValue), value.describe()
-    names = [builder.prepare(item) for item in value.items.values()]
+    names = builder.keys(value.items.values())
     builder.writer.function(value.kind)
     for name in names:
         builder.writer.op("LOAD_FAST", name)
@@ -267,11 +274,13 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """An object of a Python class: made without `__init__`; contents and attributes follow."""
     assert isinstance(value, InstanceValue), value.describe()
+    if not runtime.can_be_bare(value.cls):
+        builder.engine.unsupported(breaks.REBUILD, name=value.describe())
     payload = value.payload
     arguments: Sequence[Value] = ()
     if isinstance(payload, SequenceValue) and not payload.is_mutable:
         arguments = payload.all(builder.engine)
-        if issubclass(payload.kind, tuple):
+        if issubclass(payload.kind, tuple) and not issubclass(value.cls, BaseException):
             arguments = [SequenceValue(tuple, list(arguments))]
     elif isinstance(payload, ConstantValue):
         arguments = [payload]
@@ -397,10 +406,13 @@ def _(builder: Builder, value: Value) -> None:
     writer.op("BUILD_TUPLE", len(cells))
     writer.call(5)
     made = writer.store()
-    writer.op("PUSH_NULL")
+    if held.is_started:
+        writer.function(runtime.make_generator)
+    else:
+        writer.op("PUSH_NULL")
     for name in (made, *values):
         writer.op("LOAD_FAST", name)
-    writer.call(len(values))
+    writer.call(len(values) + held.is_started)
 
 
 _FILLS: Final[Rules[Rebuild]] = Rules("fill")
@@ -504,7 +516,8 @@ def fill_sequence(builder: Builder, target: str, value: SequenceValue) -> None:
 
 def write_mapping(builder: Builder, function: object, target: str, value: DictValue) -> None:
     """Call `function(target, entries of value)`."""
-    pairs = [(builder.prepare(key), builder.prepare(part)) for key, part in value.items.values()]
+    parts = [builder.prepare(part) for _, part in value.items.values()]
+    pairs = list(zip(builder.keys([key for key, _ in value.items.values()]), parts, strict=True))
     builder.writer.function(function)
     builder.writer.op("LOAD_FAST", target)
     for key, part in pairs:

@@ -12,6 +12,7 @@ would, and what an exception finds on its way out are the original handlers.
         return y * x                  return continuation(x, value)       return y * x
 """
 
+import enum
 import functools
 import inspect
 import types
@@ -23,7 +24,7 @@ from typing import Final, NamedTuple, cast
 from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
 from supple.capture.bytecode.analysis import Liveness, handlers, liveness, successors
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
-from supple.runtime.rebuild import make_function
+from supple.runtime.rebuild import make_function, with_traceback
 
 Function = Callable[..., object]
 Compile = Callable[[types.FunctionType], Function]
@@ -35,7 +36,22 @@ REFUSED: Final = frozenset(
     ("SEND", "YIELD_VALUE", "RETURN_GENERATOR", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE")
 )
 """Instructions that a step does not run."""
+_LOOKS: Final = frozenset(("locals", "vars", "dir", "eval", "exec"))
+"""Functions that look at the variables of the frame that calls them."""
+_PEEKS: Final = frozenset(("COPY", "WITH_EXCEPT_START"))
+"""Instructions that leave the stack as it is and push one object."""
 STORES: Final = frozenset(("STORE_FAST",))
+
+
+class Slot(enum.Enum):
+    """What a value on the stack of a frame is: of what a handler keeps, the state has what it handles."""
+
+    OBJECT = enum.auto()
+    NULL = enum.auto()
+    HANDLED = enum.auto()
+
+
+_OBJECT: Final = (Slot.OBJECT,)
 
 
 _ORIGINS: Final[weakref.WeakKeyDictionary[types.CodeType, "_Origin"]] = weakref.WeakKeyDictionary()
@@ -56,18 +72,18 @@ class Point:
     Attributes:
         index: of the instruction in the normal form.
         names: fast locals that have values and are still read.
-        slots: for each value on the stack, deepest first, whether it is an object (not NULL).
+        slots: what each value on the stack is, deepest first.
     """
 
     code: types.CodeType
     index: int
     names: tuple[str, ...]
-    slots: tuple[bool, ...]
+    slots: tuple[Slot, ...]
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of what the code takes: locals, then the objects on the stack."""
-        return (*self.names, *(slot_name(place) for place, is_object in enumerate(self.slots) if is_object))
+        return (*self.names, *(slot_name(place) for place, slot in enumerate(self.slots) if slot is not Slot.NULL))
 
 
 def slot_name(place: int) -> str:
@@ -98,28 +114,59 @@ def cell_names(code: types.CodeType) -> tuple[str, ...]:
 
 
 def can_step(code: types.CodeType, index: int) -> bool:
-    """Tell whether a step can run an instruction."""
-    is_own = code not in _ORIGINS or _ORIGINS[code].indices[index] is not None
-    return is_own and _decoded(code).instructions[index].op not in REFUSED
-
-
-def point_at(code: types.CodeType, index: int, names: Iterable[str], slots: tuple[bool, ...]) -> Point:
-    """Return the point of a frame whose bound fast locals are `names`."""
-    live = tuple(sorted(live_names(code, index).intersection(names)))
+    """Tell whether a step can run an instruction, as far as the code tells."""
     origin = _ORIGINS.get(code)
-    if origin is None:
-        return Point(code, index, live, slots)
-    original = origin.indices[index]
-    assert original is not None, "no step begins where the state is loaded"
-    return Point(origin.code, original, live, slots)
+    is_own = origin is None or origin.indices[index] is not None
+    # The first parameter of a function in which super() is called cannot be in a cell.
+    knows_itself = _LOOKS.isdisjoint(code.co_names) and (not _calls_super(code) or _first(code) is not None)
+    return is_own and knows_itself and _decoded(code).instructions[index].op not in REFUSED
 
 
-def suspended(code: types.CodeType, pc: int, names: Iterable[str], depth: int, *, is_started: bool) -> Point:
+def can_take(code: types.CodeType, index: int, slots: tuple[Slot, ...]) -> bool:
+    """Tell whether a step can run an instruction with this stack."""
+    instruction = _decoded(code).instructions[index]
+    if instruction.op == "COPY":
+        return slots[-cast("int", instruction.arg)] is Slot.OBJECT
+    taken = effect(instruction.op, instruction.arg)[0]
+    return instruction.op in _PEEKS or Slot.HANDLED not in slots[len(slots) - taken :]
+
+
+def _calls_super(code: types.CodeType) -> bool:
+    return "__class__" in code.co_freevars
+
+
+def _first(code: types.CodeType) -> str | None:
+    name = code.co_varnames[0] if code.co_argcount else None
+    return None if name in code.co_cellvars else name
+
+
+def _names(code: types.CodeType, index: int, bound: Iterable[str]) -> tuple[str, ...]:
+    """Return the locals that a point needs; `super()` looks at the first."""
+    names = sorted(live_names(code, index).intersection(bound))
+    first = _first(code) if _calls_super(code) else None
+    if first is None or first not in bound:
+        return tuple(names)
+    return (first, *(name for name in names if name != first))
+
+
+def point_at(code: types.CodeType, index: int, names: Iterable[str], slots: tuple[Slot, ...]) -> Point:
+    """Return the point of a frame whose bound fast locals are `names`."""
+    origin = _ORIGINS.get(code)
+    if origin is not None:
+        code, found = origin.code, origin.indices[index]
+        assert found is not None, "no step begins where the state is loaded"
+        index = found
+    return Point(code, index, _names(code, index, names), slots)
+
+
+def suspended(
+    code: types.CodeType, pc: int, names: Iterable[str], slots: tuple[Slot, ...], *, is_started: bool
+) -> Point:
     """Return where a generator's frame goes on at the next `next()`."""
     if not is_started:
         ops = [instruction.op for instruction in _decoded(code).instructions]
         pc = ops.index("RETURN_GENERATOR") + 2
-    return point_at(code, pc, names, (True,) * depth)
+    return point_at(code, pc, names, slots)
 
 
 class Continuations:
@@ -253,15 +300,26 @@ def continued(point: Point, patch: "_Patch | None" = None) -> types.CodeType:
     normal = _decoded(point.code)
     reached = _reachable(normal, point.index)
     labels = [Label() for _ in range(len(normal.instructions) + 1)]
-    taken = 0 if patch is None else _operands(normal.instructions[point.index], patch)
+    position = normal.instructions[point.index].position
     cells = len(cell_names(point.code))
     items: list[Instruction | Jump | Label] = [Instruction("COPY_FREE_VARS", cells)] if cells else []
     is_generator = bool(normal.flags & inspect.CO_GENERATOR)
     if is_generator:
         items += [Instruction("RETURN_GENERATOR"), Instruction("POP_TOP")]
-    items += _prologue(point, None if patch is None else taken)
-    if is_generator and normal.instructions[point.index - 1].op != "POP_TOP":
-        items.append(Instruction("LOAD_CONST", None))
+    if patch is not None:
+        items += _prologue(point, _operands(normal.instructions[point.index], patch))
+    else:
+        items += _prologue(point, len(point.slots) if is_generator else None)
+    before = normal.instructions[point.index - 1]
+    regions: list[Protected] = []
+    if is_generator and before.op == "YIELD_VALUE":
+        # It is suspended here, under the handlers of the original `yield`.
+        start, end, region = Label(), Label(), normal.handler_at(point.index - 1)
+        items += [start, Instruction("LOAD_CONST", None), Instruction("YIELD_VALUE", before.arg), end]
+        if region is not None:
+            handler = labels[region.handler]
+            regions.append(Protected(start, end, handler, region.depth, region.lasti))
+            reached |= _reachable(normal, region.handler)
     items.append(Jump("JUMP", labels[point.index]))
     tails: list[Instruction | Jump | Label] = []
     for index, instruction in enumerate(normal.instructions):
@@ -274,10 +332,16 @@ def continued(point: Point, patch: "_Patch | None" = None) -> types.CodeType:
             items.append(_relabelled(instruction, labels))
     items.append(labels[-1])
     items += tails
-    regions = [
+    regions += [
         Protected(labels[each.start], labels[each.end], labels[each.handler], each.depth, each.lasti)
         for each in normal.regions
         if each.handler in reached
+    ]
+    items = [
+        Instruction(item.op, item.arg, None, item.position or position)
+        if isinstance(item, Instruction)
+        else item
+        for item in items
     ]
     made = assemble(items, like=_header(point, normal, items, patch), protected=regions)
     if patch is None:
@@ -316,11 +380,21 @@ def _operands(instruction: Instruction, patch: _Patch) -> int:
 
 
 def _prologue(point: Point, taken: int | None) -> Iterator[Instruction]:
-    """Yield what puts the stack back; in a step, a NULL that its instruction does not take is a None."""
+    """Yield what puts the stack back; in a step, a NULL that its instruction does not take is a None.
+
+    Python takes for granted that what it handles has a traceback; code that is captured has no need.
+    """
     above = len(point.slots) - (len(point.slots) if taken is None else taken)
-    for place, is_object in enumerate(point.slots):
-        if is_object:
+    for place, slot in enumerate(point.slots):
+        if slot is not Slot.NULL:
+            if slot is Slot.HANDLED and taken is not None:
+                yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", with_traceback))
             yield Instruction("LOAD_FAST", slot_name(place))
+            if slot is Slot.HANDLED:
+                if taken is not None:
+                    yield Instruction("CALL", (1, ()))
+                yield Instruction("PUSH_EXC_INFO")
+                yield Instruction("POP_TOP")
         elif place >= above:
             yield Instruction("PUSH_NULL")
         else:
@@ -343,7 +417,7 @@ def _patched(
     kept = point.slots[: len(point.slots) - _operands(instruction, patch)]
     through = Label()
     if patch.calls_next:
-        tails += [through, *_tail(point, point.index + 1, (kept, (True,)), patch)]
+        tails += [through, *_tail(point, point.index + 1, (kept, _OBJECT), patch)]
         position = instruction.position
         return [
             Instruction("PUSH_NULL", None, None, position),
@@ -352,20 +426,23 @@ def _patched(
             Jump("JUMP", through),
         ]
     made: list[Instruction | Jump | Label] = []
-    pushed: tuple[bool, ...] = (True,) * effect(instruction.op, instruction.arg)[1]
+    if instruction.op in _PEEKS:
+        tails += [through, *_tail(point, point.index + 1, (point.slots, _OBJECT), patch)]
+        return [instruction, Jump("JUMP", through)]
+    pushed = _OBJECT * effect(instruction.op, instruction.arg)[1]
     if instruction.op == "LOAD_METHOD":
         # The attribute may be no method: it is called as any object.
         instruction, pushed = (
             Instruction("LOAD_ATTR", instruction.arg, None, instruction.position),
-            (False, True),
+            (Slot.NULL, Slot.OBJECT),
         )
     elif instruction.op == "PUSH_NULL":
-        instruction, pushed = Instruction("NOP"), (False,)
+        instruction, pushed = Instruction("NOP"), (Slot.NULL,)
     if instruction.target is not None:
         jumped = Label()
         pops, pushes = TAKEN.get(instruction.op, effect(instruction.op, instruction.arg))
         left = point.slots[: len(point.slots) - pops]
-        tails += [jumped, *_tail(point, instruction.target, (left, (True,) * pushes), patch)]
+        tails += [jumped, *_tail(point, instruction.target, (left, _OBJECT * pushes), patch)]
         made.append(Jump(instruction.op, jumped, instruction.position))
     else:
         made.append(instruction)
@@ -379,22 +456,27 @@ def _patched(
 def _tail(
     point: Point,
     index: int,
-    stack: tuple[tuple[bool, ...], tuple[bool, ...]],
+    stack: tuple[tuple[Slot, ...], tuple[Slot, ...]],
     patch: _Patch,
     stored: tuple[str, ...] = (),
 ) -> Iterable[Instruction]:
     """Return what hands the step's locals and stack to the continuation at `index`, and returns.
 
-    `stack` is what was there before, which `_prologue` made all objects, and what the instruction pushed.
+    `stack` is what was there before, where `_prologue` left no NULL, and what the instruction pushed.
     """
     kept, pushed = stack
     slots = (*kept, *pushed)
-    live = live_names(point.code, index)
-    names = tuple(sorted(live & {*point.names, *stored}))
+    names = _names(point.code, index, (*point.names, *stored))
     onward = Point(point.code, index, names, slots)
-    objects = [place for place, is_object in enumerate(slots) if is_object]
-    present = [place for place in range(len(slots)) if slots[place] or place < len(kept)]
-    found = [Instruction("STORE_FAST", slot_name(place)) for place in reversed(present)]
+    objects = [place for place, slot in enumerate(slots) if slot is not Slot.NULL]
+    present = [place for place, slot in enumerate(slots) if slot is not Slot.NULL or place < len(kept)]
+    # What a handler handles is still in the parameter.
+    found = [
+        Instruction("POP_EXCEPT")
+        if slots[place] is Slot.HANDLED
+        else Instruction("STORE_FAST", slot_name(place))
+        for place in reversed(present)
+    ]
     found += [
         Instruction("PUSH_NULL"),
         Instruction("LOAD_CONST", patch.continuations.at(onward, patch.global_names).later),

@@ -1,5 +1,6 @@
 """What residual code calls to make objects and to replay changes on objects that existed before the call."""
 
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
 from typing import Final, cast
@@ -7,12 +8,18 @@ from typing import Final, cast
 Store = Callable[[object, object, object], None]
 New = Callable[..., object]
 
-_TAKES_CONTENTS: Final = (BaseException, tuple, str, int, float, frozenset)
+_SLOT: Final = type(BaseException.__init__)
+_TAKES_CONTENTS: Final = (tuple, str, int, float, frozenset)
 _STARTS_EMPTY: Final = (dict, list, set)
 
 
 def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
     """Return an instance of `cls` on which no `__init__` ran; a builtin base's `__new__` gets `arguments`."""
+    if issubclass(cls, BaseException):
+        made = cast("New", BaseException.__new__)(cls, *arguments)
+        maker = next(base for base in cls.__mro__ if isinstance(vars(base).get("__init__"), _SLOT))
+        cast("New", vars(maker)["__init__"])(made, *arguments)
+        return made
     for base in _TAKES_CONTENTS:
         if issubclass(cls, base):
             return cast("New", vars(base)["__new__"])(cls, *arguments)
@@ -20,6 +27,12 @@ def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
         if issubclass(cls, base):
             return cast("New", vars(base)["__new__"])(cls)
     return cast("object", object.__new__(cls))
+
+
+def can_be_bare(cls: type) -> bool:
+    """Tell whether `bare_instance` can make an instance: nothing else in C makes them."""
+    makers = (base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType))
+    return next(makers) is object or issubclass(cls, (BaseException, *_TAKES_CONTENTS, *_STARTS_EMPTY))
 
 
 def set_attributes(owner: object, names: tuple[str, ...], values: tuple[object, ...]) -> None:
@@ -45,6 +58,21 @@ def make_function(
     made = types.FunctionType(code, names, code.co_name, defaults, closure)
     made.__kwdefaults__ = kwdefaults
     made.__qualname__ = code.co_qualname
+    return made
+
+
+def with_traceback(error: BaseException) -> BaseException:
+    """Return an exception that is being handled; one that capture raised gets a traceback."""
+    if error.__traceback__ is None:
+        frame = sys._getframe(1)  # the function that has the handler
+        error.__traceback__ = types.TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
+    return error
+
+
+def make_generator(function: Callable[..., object], *state: object) -> object:
+    """Return a generator suspended at its first `yield`."""
+    made = function(*state)
+    next(cast("Iterator[object]", made))
     return made
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import supple
 from supple.base import events
+from supple.base.config import config
 from tests.semantics import harness
 from tests.semantics.harness import Case, Comparison
 
@@ -33,14 +34,15 @@ def difference(case: Case, position: int) -> tuple[bool, str | None]:
         if isinstance(event, events.GraphBroken) and event.code == FORCED:
             forced.append(event)
 
-    want = case.outcome(case.function, case.args)
     compiled: Any = supple.compile(case.function, backend="eager", options={"break_at": position})
     stop = events.listen(listener, reads_texts=False)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), config.patch(suppress_errors=False):
         try:
-            found = [case.outcome(compiled, case.args) for _ in range(2)]
+            pairs = [
+                (case.outcome(case.function, case.args), case.outcome(compiled, case.args)) for _ in range(2)
+            ]
         finally:
             stop()
             supple.reset()
-    differences = (Comparison().difference(want, got, "") for got in found)
+    differences = (Comparison().difference(want, got, "") for want, got in pairs)
     return bool(forced), next((one for one in differences if one is not None), None)

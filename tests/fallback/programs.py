@@ -13,11 +13,18 @@ import supple
 
 @dataclass(frozen=True)
 class Program:
-    """A function, and words that its message must have: what happened, and the line where."""
+    """A function, and words that its first message must have: what happened, and the line where.
+
+    Attributes:
+        graphs: how many are compiled for an input and its negative.
+        places: how many places there are of which a message tells.
+    """
 
     run: Callable[[torch.Tensor], object]
     what: str
     line: str
+    graphs: int = 1
+    places: int = 1
 
 
 def prints_a_tensor(x: torch.Tensor) -> torch.Tensor:
@@ -47,11 +54,6 @@ def saves_a_tensor(x: torch.Tensor) -> torch.Tensor:
     y = x * 3
     torch.save(y, io.BytesIO())
     return y
-
-
-def reads_an_item(x: torch.Tensor) -> torch.Tensor:
-    n = x.sum().item()
-    return x * n
 
 
 def converts_to_a_list(x: torch.Tensor) -> object:
@@ -89,10 +91,6 @@ def asks_for_a_break(x: torch.Tensor) -> torch.Tensor:
     return y * 2
 
 
-def selects_by_a_mask(x: torch.Tensor) -> torch.Tensor:
-    return x[x > 0] + 1
-
-
 def yields(x: torch.Tensor) -> object:
     def numbers() -> object:
         yield x
@@ -101,22 +99,30 @@ def yields(x: torch.Tensor) -> object:
     return list(numbers())[1] + (1 if bool(x.any()) else 0)
 
 
+def breaks_in_a_function_that_it_calls(x: torch.Tensor) -> torch.Tensor:
+    def inner(y: torch.Tensor) -> torch.Tensor:
+        z = y * 2
+        supple.graph_break()
+        return z + 1
+
+    return inner(x + 1) * inner(x + 2)
+
+
 PROGRAMS = {
     program.run.__name__: program
     for program in (
-        Program(prints_a_tensor, "tensor", "print(y.sum())"),
-        Program(branches_on_a_tensor, "branch on the value of a tensor", "if x.sum() > 0:"),
-        Program(loops_while_a_tensor, "branch on the value of a tensor", "while x.max() < 10:"),
+        Program(prints_a_tensor, "tensor", "print(y.sum())", graphs=2),
+        Program(branches_on_a_tensor, "branch on the value of a tensor", "if x.sum() > 0:", graphs=3),
+        Program(loops_while_a_tensor, "branch on the value of a tensor", "while x.max() < 10:", graphs=2),
         Program(calls_a_c_extension, "zlib.compress", "zlib.compress("),
         Program(saves_a_tensor, "", "torch.save("),
-        Program(reads_an_item, "item", "x.sum().item()"),
         Program(converts_to_a_list, "tolist", "y.tolist()"),
-        Program(converts_to_numpy, "numpy", "y.numpy()"),
+        Program(converts_to_numpy, "numpy", "y.numpy()", places=2),
         Program(formats_a_tensor, "tensor", "y.sum():.2f"),
-        Program(writes_json, "item", "x.sum().item()"),
+        Program(writes_json, "Encoder", "_iterencode(o, 0)"),
         Program(calls_a_disabled_function, "disabled", "left_alone(x)"),
-        Program(asks_for_a_break, "graph_break", "supple.graph_break()"),
-        Program(selects_by_a_mask, "", "x[x > 0]"),
-        Program(yields, "", "bool(x.any())"),
+        Program(asks_for_a_break, "graph_break", "supple.graph_break()", graphs=2),
+        Program(yields, "", "bool(x.any())", graphs=2),
+        Program(breaks_in_a_function_that_it_calls, "graph_break", "supple.graph_break()", graphs=4),
     )
 }

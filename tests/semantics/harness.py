@@ -238,6 +238,8 @@ class Comparison:
                 return self.difference(contents(want), contents(got), path + ".cell")
             case BaseException():
                 found = self.difference(want.args, got.args, path + ".args")
+            case types.GeneratorType():
+                found = self.items(list(want), list(got), path + ".yielded")
             case _ if isinstance(want, Sequence) or hasattr(want, "popleft"):
                 found = self.items(list(want), list(got), path)
             case _ if hasattr(want, "func") and hasattr(want, "keywords"):

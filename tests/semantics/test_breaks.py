@@ -41,11 +41,6 @@ def disabled(x):
     return x + 1
 
 
-def squares(x):
-    for i in range(2):
-        yield x * i
-
-
 @case(X, breaks="B106", line="print(x)")
 def print_of_a_tensor(x):
     print(x)
@@ -88,19 +83,9 @@ def saves_to_a_file(x):
     return x
 
 
-@case(X, breaks="B105", line=".item()")
-def item_of_a_tensor(x):
-    return x * x.sum().item()
-
-
 @case(X, breaks="B105", line=".tolist()")
 def list_of_a_tensor(x):
     return x.tolist()
-
-
-@case(X, breaks="B105", line="float(x.sum())")
-def float_of_a_tensor(x):
-    return float(x.sum())
 
 
 @case(X, breaks="B105", line=".numpy()")
@@ -111,11 +96,6 @@ def numpy_of_a_tensor(x):
 @case(X, breaks="B119", line="[1, 2][")
 def tensor_as_index_of_a_list(x):
     return [1, 2][x[1]]
-
-
-@case(X, breaks="B105", line="nonzero")
-def shape_that_depends_on_data(x):
-    return x.nonzero()
 
 
 @case(X, breaks="B124", line="np.sqrt")
@@ -172,11 +152,6 @@ def takes_a_lock(x):
 def thread_local_storage(x):
     LOCAL.value = 1
     return x * LOCAL.value
-
-
-@case(X, breaks="B110", line="")
-def generator_is_returned(x):
-    return squares(x)
 
 
 @case(X, breaks="B121", line="class Inner")

@@ -648,6 +648,22 @@ def try_inside_loop_with_continue(x):
     return total, x
 
 
+def squares(x):
+    for i in range(2):
+        yield x * i
+
+
+@case(X)
+def generator_is_returned(x):
+    return squares(x)
+
+
+@case(X)
+def started_generator_is_returned(x):
+    made = squares(x)
+    return next(made), made
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()

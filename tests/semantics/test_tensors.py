@@ -70,8 +70,8 @@ def indexing_with_tensors(m, i, mask):
     return m[i], m[i, i], m[:, i], m[[0, 2]], m[i, 1:3], torch.where(mask[:, None], m, 0)
 
 
-@case(M, breaks="B105", line="m > 3")
-def indexing_with_a_mask_has_no_static_shape(m):
+@case(M)
+def indexing_with_a_mask(m):
     return m[m > 3]
 
 
@@ -480,6 +480,21 @@ def one_tensor_for_two_parameters(x, y):
 def overlapping_arguments(items):
     items[0].add_(1)
     return items[1] + 0
+
+
+@case(X)
+def item_of_a_tensor(x):
+    return x * x.sum().item()
+
+
+@case(X)
+def float_of_a_tensor(x):
+    return float(x.sum())
+
+
+@case(X)
+def shape_that_depends_on_data(x):
+    return x.nonzero()
 
 
 @pytest.mark.parametrize("one", case.cases, ids=str)

@@ -101,16 +101,14 @@ def _(frame: Frame, instruction: Instruction) -> None:
     item = frame.pop()
     target = frame.stack[-_count(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
-    frame.engine.heap.append(target.items, item)
+    extend(frame, target, [item])
 
 
 @opcode.on("SET_ADD")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Add to the set of a comprehension."""
     item = frame.pop()
-    target = frame.stack[-_count(instruction)]
-    assert isinstance(target, SetValue), target.describe()
-    target.items.setdefault(item.key(frame.engine), item)
+    frame.engine.call(frame.stack[-_count(instruction)].get_attr(frame.engine, "add"), [item])
 
 
 @opcode.on("MAP_ADD")
@@ -126,17 +124,24 @@ def _(frame: Frame, instruction: Instruction) -> None:
     items = take_all(frame.engine, frame.pop())
     target = frame.stack[-_count(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
-    target.items.extend(items)
+    extend(frame, target, items)
+
+
+def extend(frame: Frame, target: SequenceValue, items: list[Value]) -> None:
+    """Append to a list that the frame makes; after a graph break it may have begun before the call."""
+    if target.source is None:
+        frame.engine.heap.replace(target.items, [*target.items, *items])
+    else:
+        target.rewrite(frame.engine, [*target.items, *items])
 
 
 @opcode.on("SET_UPDATE")
 def _(frame: Frame, instruction: Instruction) -> None:
     """{*a, ...}."""
     items = take_all(frame.engine, frame.pop())
-    target = frame.stack[-_count(instruction)]
-    assert isinstance(target, SetValue), target.describe()
+    add = frame.stack[-_count(instruction)].get_attr(frame.engine, "add")
     for item in items:
-        target.items.setdefault(item.key(frame.engine), item)
+        frame.engine.call(add, [item])
 
 
 @opcode.on("DICT_UPDATE", "DICT_MERGE")

@@ -4,17 +4,22 @@ import importlib
 import importlib.util
 import sys
 import types
+from collections.abc import Sequence
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.build import pairs_of
 from supple.capture.interp.frame import NULL, Frame, opcode
-from supple.capture.values.base import Value, take_all
+from supple.capture.library.table import transparent
+from supple.capture.values.attributes import lookup
+from supple.capture.values.base import LazyValue, Value, take_all
+from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.function import CellValue, FunctionValue
-from supple.capture.values.instance import container
+from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
+from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
+from supple.torch_private import module_call
 
 
 @opcode.on("CALL")
@@ -26,10 +31,41 @@ def _(frame: Frame, instruction: Instruction) -> None:
     first, second = frame.pop_many(2)
     args = values[: int(positional)]  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
     kwargs = dict(zip((str(name) for name in names), values[len(args) :], strict=True))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # see the assertion
-    if first is NULL:
-        frame.push(frame.engine.call(second, args, kwargs))
-    else:
-        frame.push(frame.engine.call(first, [second, *args], kwargs))
+    _call(frame, first, second, args, kwargs)
+
+
+def _call(frame: Frame, first: Value, second: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+    callee = second if first is NULL else first
+    if isinstance(callee, LazyValue):
+        callee = callee.force(frame.engine)
+    given = args if first is NULL else [second, *args]
+    frame.callees = _codes(callee, given)
+    try:
+        frame.push(frame.engine.call(callee, given, kwargs))
+    finally:
+        frame.callees = ()
+
+
+def _codes(callee: Value, args: Sequence[Value]) -> tuple[types.CodeType, ...]:
+    """Return the code of the Python functions of which the first to run gives the result of a call."""
+    if isinstance(callee, BoundMethodValue):
+        return _codes(callee.function, [callee.owner, *args])
+    if isinstance(callee, PartialValue):
+        return _codes(callee.function, [*callee.args, *args])
+    if isinstance(callee, InstanceValue):
+        found = lookup(callee.cls, "__call__")
+        return _codes_of(found, callee) if isinstance(found, types.FunctionType) else ()
+    if not isinstance(callee, FunctionValue):
+        return ()
+    return (callee.code,) if callee.fn is None else _codes_of(callee.fn, *args[:1])
+
+
+def _codes_of(function: types.FunctionType, *owner: Value) -> tuple[types.CodeType, ...]:
+    if function in transparent and owner and isinstance(owner[0], InstanceValue):
+        forward = lookup(owner[0].cls, "forward")
+        codes = (forward.__code__,) if isinstance(forward, types.FunctionType) else ()
+        return (*codes, module_call.__code__)
+    return (function.__code__,)
 
 
 @opcode.on("CALL_FUNCTION_EX")
@@ -41,10 +77,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
             kwargs[str(key.as_python())] = value
     args = take_all(frame.engine, frame.pop())
     first, second = frame.pop_many(2)
-    if first is NULL:
-        frame.push(frame.engine.call(second, args, kwargs))
-    else:
-        frame.push(frame.engine.call(first, [second, *args], kwargs))
+    _call(frame, first, second, args, kwargs)
 
 
 @opcode.on("MAKE_FUNCTION")
@@ -61,7 +94,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     defaults = _take(frame, "defaults" in parts)
     cells: list[CellValue] = []
     if isinstance(closure, SequenceValue):
-        cells = [cell for cell in closure.items if isinstance(cell, CellValue)]
+        cells = [cell for cell in closure.all(engine) if isinstance(cell, CellValue)]
     made = FunctionValue(code, frame.function.global_names, cells)
     if isinstance(defaults, SequenceValue):
         made.defaults = defaults.all(engine)
@@ -81,7 +114,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     part = frame.pop()
     assert isinstance(function, FunctionValue), function.describe()
     if instruction.arg == "closure" and isinstance(part, SequenceValue):
-        function.closure = [cell for cell in part.items if isinstance(cell, CellValue)]
+        function.closure = [cell for cell in part.all(frame.engine) if isinstance(cell, CellValue)]
     elif instruction.arg == "defaults" and isinstance(part, SequenceValue):
         function.defaults = part.all(frame.engine)
     elif instruction.arg == "kwdefaults":

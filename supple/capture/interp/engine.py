@@ -190,7 +190,7 @@ class Engine:
         for place, frame in enumerate(self.frames):
             if place and not frame.is_direct:
                 break
-            if frame.exception is None and can_step(frame.code_object, frame.pc - 1):
+            if can_step(frame.code_object, frame.pc - 1):
                 found.append(frame.began)
         self.stops = tuple(reversed(found))
 
@@ -223,10 +223,12 @@ class Engine:
         if len(self.frames) >= self.options.inline_depth:
             self.unsupported(breaks.DEPTH, limit=self.options.inline_depth)
         frame = Frame(self, function, bind(self, function, args, kwargs))
-        frame.is_direct = not self._opaque and bool(self.frames) and self.frames[-1].is_calling()
         if function.code.co_flags & inspect.CO_GENERATOR:
             self.generators.append(frame)
             return GeneratorValue(frame)
+        if not self._opaque and self.frames and function.code in self.frames[-1].callees:
+            frame.is_direct = True
+            self.frames[-1].callees = ()
         if function.code.co_flags & _COROUTINES:
             self.unsupported(breaks.GENERATOR, name="coroutine")
         return frame.run().value

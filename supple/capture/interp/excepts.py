@@ -43,6 +43,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """Begin a handler: the exception on top becomes the one being handled."""
     error = frame.pop()
+    frame.handled.append(len(frame.stack))
     frame.push(frame.exception or _NONE)
     frame.push(error)
     frame.exception = error
@@ -51,6 +52,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("POP_EXCEPT")
 def _(frame: Frame, instruction: Instruction) -> None:
     """End a handler: the outer exception is handled again."""
+    frame.handled.pop()
     outer = frame.pop()
     frame.exception = None if outer.identity() is None else outer
 

@@ -9,7 +9,7 @@ from supple.base.errors import SuppleError, Where
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
-from supple.capture.resume import cell_names, continued, suspended
+from supple.capture.resume import Point, Slot, cell_names, continued, suspended
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
@@ -32,7 +32,6 @@ class Signal:
 Handler = Callable[["Frame", Instruction], Signal | None]
 opcode: Final[Rules[Handler]] = Rules("opcode")
 
-CALLS: Final = frozenset(("CALL", "CALL_FUNCTION_EX"))
 NULL: Final = Value()
 """What PUSH_NULL pushes."""
 
@@ -53,16 +52,20 @@ class Frame:
         cells: of cell and free variables, by name.
         exception: the one being handled, None outside of handlers.
         began: the number of the instruction that is being interpreted.
+        callees: while a call is interpreted, the code of which the first to run gives its result.
         is_direct: its result is what the instruction of the calling frame gives.
+        handled: where on the stack handlers keep the exception that was handled before theirs.
     """
 
     __slots__ = (
         "began",
+        "callees",
         "cells",
         "code",
         "engine",
         "exception",
         "function",
+        "handled",
         "handlers",
         "is_direct",
         "is_finished",
@@ -84,16 +87,30 @@ class Frame:
         self.is_started = False
         self.is_finished = False
         self.began = 0
+        self.callees: tuple[types.CodeType, ...] = ()
         self.is_direct = False
+        self.handled: list[int] = []
 
     @property
     def code_object(self) -> types.CodeType:
         """The code being interpreted."""
         return self.function.code
 
-    def is_calling(self) -> bool:
-        """Tell whether the instruction being interpreted is a call, whose result is the called function's."""
-        return self.code.instructions[self.pc - 1].op in CALLS
+    def slots(self) -> tuple[Slot, ...]:
+        """Return what each value on the stack is."""
+        kinds = [Slot.NULL if value is NULL else Slot.OBJECT for value in self.stack]
+        for place in self.handled:
+            kinds[place] = Slot.HANDLED
+        return tuple(kinds)
+
+    def state(self, point: Point) -> list[Value]:
+        """Return the values for the parameters of a point."""
+        stack = list(self.stack)
+        handled = self.exception
+        for place in reversed(self.handled):
+            assert handled is not None, "a handler handles an exception"
+            stack[place], handled = handled, stack[place]
+        return [*(self.locals[name] for name in point.names), *(v for v in stack if v is not NULL)]
 
     @property
     def name(self) -> str:
@@ -231,14 +248,14 @@ class Frame:
         code = self.code_object
         names = cell_names(code)
         is_ready = (
-            not self.is_finished and self.exception is None and all(name in self.cells for name in names)
+            not self.is_finished and all(name in self.cells for name in names)
         )
-        if not is_ready or NULL in self.stack:
+        if not is_ready:
             return None
-        point = suspended(code, self.pc, self.locals, len(self.stack), is_started=self.is_started)
-        values = (*(self.locals[name] for name in point.names), *self.stack)
+        point = suspended(code, self.pc, self.locals, self.slots(), is_started=self.is_started)
+        values = tuple(self.state(point))
         cells = tuple(self.cells[name] for name in names)
-        return Held(continued(point), self.function.global_names, cells, values)
+        return Held(continued(point), self.function.global_names, cells, values, self.is_started)
 
     def is_inside_a_block(self) -> bool:
         """Tell whether a suspended frame would run handlers if it were closed now."""

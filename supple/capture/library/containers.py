@@ -7,6 +7,7 @@ import collections
 import types
 from collections.abc import Mapping, Sequence
 
+from supple.capture import breaks
 from supple.capture.library import polyfills
 from supple.capture.library.builtins import fill_dict
 from supple.capture.library.table import call, make, polyfill
@@ -276,35 +277,42 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return made
 
 
+def _generator(machine: Machine, args: Args) -> GeneratorValue:
+    """Return a generator that was made in the call; others go on as Python."""
+    if not isinstance(args[0], GeneratorValue):
+        machine.unsupported(breaks.CALL, name=args[0].describe())
+    return args[0]
+
+
 @call.on(types.GeneratorType.send)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """generator.send."""
-    assert isinstance(args[0], GeneratorValue), args[0].describe()
-    return args[0].send(machine, args[1])
+    generator = _generator(machine, args)
+    return generator.send(machine, args[1])
 
 
 @call.on(types.GeneratorType.__next__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """next(generator)."""
-    assert isinstance(args[0], GeneratorValue), args[0].describe()
-    return args[0].send(machine, _NONE)
+    generator = _generator(machine, args)
+    return generator.send(machine, _NONE)
 
 
 @call.on(types.GeneratorType.throw)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """generator.throw(error) and its old form (type, value, traceback)."""
-    assert isinstance(args[0], GeneratorValue), args[0].describe()
+    generator = _generator(machine, args)
     error = args[2] if len(args) > 2 and args[2].identity() is not None else args[1]
     if isinstance(error, ClassValue):
         error = machine.call(error)
-    return args[0].throw(machine, error)
+    return generator.throw(machine, error)
 
 
 @call.on(types.GeneratorType.close)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """generator.close."""
-    assert isinstance(args[0], GeneratorValue), args[0].describe()
-    args[0].close(machine)
+    generator = _generator(machine, args)
+    generator.close(machine)
     return _NONE
 
 

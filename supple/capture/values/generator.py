@@ -12,12 +12,16 @@ from supple.capture.values.constant import ConstantValue
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a suspended frame holds, and code that takes it: (over cells) (*values) -> a generator."""
+    """What a suspended frame holds, and code that takes it: (over cells) (*values) -> a generator.
+
+    One that had started is suspended there only after its first `next`.
+    """
 
     code: types.CodeType
     global_names: dict[str, object]
     cells: tuple[Value, ...]
     values: tuple[Value, ...]
+    is_started: bool
 
 
 class Suspended(Protocol):

@@ -64,7 +64,7 @@ class SymbolicValue(Value):
         return self.as_python()
 
     def truth(self, machine: Machine) -> bool:
-        return bool(self.number)
+        return bool(self.number != 0 if isinstance(self.number, torch.SymFloat) else self.number)
 
     def length(self, machine: Machine) -> Value:
         machine.throw(TypeError, f"object of type {self.python_type().__name__!r} has no len()")
