@@ -413,6 +413,9 @@ def _different(engine: Engine, written: Value) -> list[Source]:
     """Return where a written object was found, then where the other objects of its class were."""
     if written.source is None:
         return []
+    if isinstance(written, CellValue):
+        found = [written, *(cell for cell in engine.cells() if cell is not written)]
+        return [cell.source.base for cell in found if cell.source is not None and cell.source.base is not None]
     kind = written.python_type()
     existing = (
         value

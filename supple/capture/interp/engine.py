@@ -330,7 +330,16 @@ class Engine:
         """Return the one value of an existing cell, however it is reached."""
         if cell.obj is None:
             return cell
-        return self._cells.setdefault(id(cell.obj), cell)
+        known = self._cells.setdefault(id(cell.obj), cell)
+        if cell.source is not None and known.source is not None and cell.source != known.source:
+            here, there = cell.source.base, known.source.base
+            assert here is not None and there is not None, "contents are read from a cell"
+            self.guard_same(here, there)
+        return known
+
+    def cells(self) -> list[CellValue]:
+        """Return the existing cells that were met."""
+        return list(self._cells.values())
 
     def handling(self) -> Value | None:
         """Return the exception that is being handled."""
