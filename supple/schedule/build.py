@@ -412,7 +412,7 @@ def _planned(builder: Builder, scratch_bytes: int) -> list[Scratch]:
     left = scratch_bytes
     for key in builder.repeated:
         dtype = builder.definitions[key[0]].meta.dtype
-        needed = estimate(points) * dtype.size
+        needed = max(estimate(points), 1) * dtype.size
         if needed <= left:
             planned.append(Scratch(f"scratch{len(planned)}", key, position, dtype))
             left -= needed

@@ -52,6 +52,14 @@ def test_a_graph_that_needs_gradients_runs_as_captured() -> None:
     assert "requires grad" in why
 
 
+def test_code_made_at_size_0_serves_others() -> None:
+    compiled = supple.compile(lambda x: x.softmax(0), dynamic=True, fullgraph=True)
+    for n in (0, 3):
+        x = torch.randn(n, 4)
+        torch.testing.assert_close(compiled(x), x.softmax(0))
+    assert supple.stats()["graphs"] == 1
+
+
 def test_a_graph_that_asks_for_a_number_of_the_run_runs_as_captured(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(made: Graph, options: Options) -> NoReturn:
         condition = "2 <= u0"
