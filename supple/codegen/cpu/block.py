@@ -1,7 +1,7 @@
 """Block: what is known while the statements of a block are written: names, lanes, the kernel around them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from supple.base.errors import SuppleError
@@ -45,6 +45,7 @@ class Block:
         buffers: the nest's buffers and the address of each one's first element.
         names: axis symbols, sizes and scalars that are visible here; statements add to it.
         lanes: the vector axis, if the block runs over one.
+        starts: of scalars that grow by 1 from lane to lane, their value in lane 0; statements add to it.
     """
 
     code: Code
@@ -52,6 +53,7 @@ class Block:
     buffers: Mapping[str, tuple[Buffer, Reg]]
     names: dict[str, Reg]
     lanes: Lanes | None = None
+    starts: dict[str, Reg] = field(default_factory=dict[str, Reg])
 
     def inside(self, names: Mapping[str, Reg], lanes: Lanes | None) -> "Block":
         """Return the block of a loop's body: it sees all names here, and adds its own to a copy."""

@@ -5,13 +5,16 @@ from typing import Final
 
 from supple.base.rules import Rules
 from supple.codegen.cpu import division, math, memory
-from supple.codegen.cpu.block import Block
+from supple.codegen.cpu.block import Block, iota
 from supple.codegen.cpu.convert import cast
+from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.scalars import Scalars, scalars
+from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Compute, IndexValue, Load, Statement, Store
 from supple.ir.loops.types import operand_dtypes
 
 write_rules: Final[Rules[Callable[[Block, Statement], None]]] = Rules("LLVM statement")
+LINE_COMPARISONS: Final = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
 SCALAR_RULES: Final = (math, division)
 """Modules that fill the table of scalar operators."""
 
@@ -40,6 +43,8 @@ def _(block: Block, statement: Statement) -> None:
 def _(block: Block, statement: Statement) -> None:
     """An index expression is computed in 64 bits."""
     assert isinstance(statement, IndexValue)
+    if block.stride(statement.value) == 1:
+        block.starts[statement.name] = block.index_at_lane_0(statement.value)
     block.names[statement.name] = cast(block.code, block.index(statement.value), statement.dtype)
 
 
@@ -52,7 +57,25 @@ def _(block: Block, statement: Statement) -> None:
         block.operand(arg, dtype)
         for arg, dtype in zip(statement.args, operand_dtypes(statement, named), strict=True)
     ]
+    is_line = len(operands) == 2 and statement.op in LINE_COMPARISONS and statement.args[0] in block.starts
+    if is_line and operands[1].lanes == 1:
+        block.names[statement.name] = _compared_line(block, statement, operands[1])
+        return
     lanes = max(reg.lanes for reg in operands)
     operands = [block.code.splat(reg, lanes) for reg in operands]
     emit = scalars[statement.op]
     block.names[statement.name] = emit(Scalars(block.code, block.features), statement.dtype, tuple(operands))
+
+
+def _compared_line(block: Block, statement: Compute, bound: Reg) -> Reg:
+    """Return a comparison of an integer that grows by 1 per lane with one that is the same in all.
+
+    Lanes are numbered in 32 bits; a bound before the first or beyond the last is moved there.
+    """
+    code, lanes = block.code, block.width
+    place = code.op("sub", cast(code, bound, DType.I64), block.starts[str(statement.args[0])])
+    place = code.intrinsic("smax", place, constant(DType.I64, -1))
+    place = code.convert("trunc", code.intrinsic("smin", place, constant(DType.I64, lanes)), DType.I32)
+    return code.compare(
+        f"icmp {LINE_COMPARISONS[statement.op]}", iota(lanes, DType.I32), code.splat(place, lanes)
+    )
