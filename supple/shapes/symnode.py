@@ -243,7 +243,10 @@ class SymNode:
         """self ** other for integers; the exponent is specialised."""
         return self._int(self._integer() ** self.env.specialize(other._integer()))
 
-    pow = pow_by_natural
+    def pow(self, other: "SymNode") -> "SymNode":
+        """Return a power; torch's C++ code takes square roots with it."""
+        is_float = self.pytype is float or other.pytype is float
+        return self.float_pow(other) if is_float else self.pow_by_natural(other)
 
     def neg(self) -> "SymNode":
         """-self."""
