@@ -12,7 +12,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
-from supple.capture.library.table import Call, call, make, polyfill
+from supple.capture.library.table import Call, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
@@ -39,10 +39,22 @@ polyfill.update(
 )
 
 
-@call.on(len)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """len(x)."""
-    return args[0].length(machine)
+call.on(len)(lambda machine, args, _: args[0].length(machine))
+call.on(callable)(lambda _m, args, _: ConstantValue(lookup(args[0].python_type(), "__call__") is not MISSING))
+call.on(sum)(lambda machine, args, kwargs: machine.call_python(polyfills.sum_, *args, *kwargs.values()))
+call.on(setattr)(effect(lambda machine, args, _: args[0].set_attr(machine, _text(args[1]), args[2])))
+call.on(delattr)(effect(lambda machine, args, _: args[0].delete_attr(machine, _text(args[1]))))
+call.on(object.__init__, object.__init_subclass__)(effect(lambda machine, args, kwargs: None))
+make.on(list)(lambda machine, args, _: new_list(take_all(machine, args[0]) if args else []))
+make.on(tuple)(lambda machine, args, _: new_tuple(take_all(machine, args[0]) if args else []))
+make.on(bool)(lambda machine, args, _: ConstantValue(args[0].truth(machine) if args else False))
+make.on(int)(lambda machine, args, kwargs: _number(machine, int, args, kwargs))
+make.on(float)(lambda machine, args, kwargs: _number(machine, float, args, kwargs))
+make.on(types.MethodType)(lambda machine, args, _: BoundMethodValue(args[1], args[0]))
+
+
+def _text(name: Value) -> str:
+    return str(name.as_python())
 
 
 @call.on(isinstance)
@@ -104,18 +116,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return machine.wrap(value.python_type(), None)
 
 
-@call.on(callable)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """callable(x)."""
-    return ConstantValue(lookup(args[0].python_type(), "__call__") is not MISSING)
-
-
-@call.on(id)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """id(x): a number known by whose it is alone."""
-    return AddressValue(args[0])
-
-
 class AddressValue(Value):
     """`id(x)`: can be compared and be a dict key only, for the number differs from run to run."""
 
@@ -138,16 +138,15 @@ class AddressValue(Value):
         return self.identity()
 
 
-@call.on(threading.get_ident)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """threading.get_ident(): one number for the whole call."""
-    return AddressValue(LeafValue(threading.get_ident))
+call.on(id)(lambda _m, args, _: AddressValue(args[0]))
+# One number for the whole call.
+call.on(threading.get_ident)(lambda _m, _a, _: AddressValue(LeafValue(threading.get_ident)))
 
 
 @call.on(getattr)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """getattr(x, name[, default])."""
-    name = str(args[1].as_python())
+    name = _text(args[1])
     if len(args) == 2:
         return args[0].get_attr(machine, name)
     try:
@@ -161,31 +160,17 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """hasattr(x, name)."""
     try:
-        args[0].get_attr(machine, str(args[1].as_python()))
+        args[0].get_attr(machine, _text(args[1]))
     except Raised as raised:
         operators.reraise_unless(raised, AttributeError)
         return ConstantValue(False)
     return ConstantValue(True)
 
 
-@call.on(setattr)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """setattr(x, name, value)."""
-    args[0].set_attr(machine, str(args[1].as_python()), args[2])
-    return ConstantValue(None)
-
-
-@call.on(delattr)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """delattr(x, name)."""
-    args[0].delete_attr(machine, str(args[1].as_python()))
-    return ConstantValue(None)
-
-
 @call.on(object.__getattribute__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """object.__getattribute__(x, name)."""
-    name = str(args[1].as_python())
+    name = _text(args[1])
     return (
         args[0].generic_get(machine, name)
         if isinstance(args[0], InstanceValue)
@@ -196,7 +181,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @call.on(object.__setattr__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """object.__setattr__(x, name, value)."""
-    name = str(args[1].as_python())
+    name = _text(args[1])
     if isinstance(args[0], InstanceValue):
         args[0].generic_set(machine, name, args[2])
     else:
@@ -208,17 +193,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """object.__delattr__(x, name)."""
     owner = args[0]
-    name = str(args[1].as_python())
+    name = _text(args[1])
     if isinstance(owner, InstanceValue):
         owner.generic_delete(machine, name)
     else:
         owner.delete_attr(machine, name)
-    return ConstantValue(None)
-
-
-@call.on(object.__init__, object.__init_subclass__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """object.__init__(x)."""
     return ConstantValue(None)
 
 
@@ -263,13 +242,6 @@ def _order_free(function: Callable[..., object]) -> Call:
 call.on(any)(_order_free(polyfills.any_))
 call.on(all)(_order_free(polyfills.all_))
 call.on(sorted)(_order_free(polyfills.sorted_))
-
-
-@call.on(sum)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """sum(items, start=0)."""
-    start = args[1] if len(args) > 1 else kwargs.get("start", ConstantValue(0))
-    return machine.call_python(polyfills.sum_, args[0], start)
 
 
 def _extreme(polyfilled: Callable[..., object]) -> Call:
@@ -318,18 +290,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return SuperValue(cls, owner)
 
 
-@make.on(list)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list(items)."""
-    return new_list(take_all(machine, args[0]) if args else [])
-
-
-@make.on(tuple)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """tuple(items)."""
-    return new_tuple(take_all(machine, args[0]) if args else [])
-
-
 @make.on(dict)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """dict(mapping or pairs, **more)."""
@@ -371,24 +331,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return SliceValue((parts[0], parts[1], parts[2]))
 
 
-@make.on(bool)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """bool(x)."""
-    return ConstantValue(args[0].truth(machine) if args else False)
-
-
-@make.on(int)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """int(x)."""
-    return _number(machine, int, args, kwargs)
-
-
-@make.on(float)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """float(x)."""
-    return _number(machine, float, args, kwargs)
-
-
 def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     if args and isinstance(args[0], TensorValue):
         return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
@@ -428,9 +370,3 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not isinstance(plain, int | float | str | bytes | tuple | None):
         machine.unsupported(breaks.CALL, name=f"hash() of {value.describe()}")
     return fold(machine, hash, plain)  # pyright: ignore[reportUnknownArgumentType]  # an open tuple
-
-
-@make.on(types.MethodType)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """types.MethodType(function, owner)."""
-    return BoundMethodValue(args[1], args[0])

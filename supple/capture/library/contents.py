@@ -1,12 +1,12 @@
 """Numbers read out of tensors: integers become symbols that the run gives, so that capture goes on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.library.numbers import TO_FLOAT, TO_INT
-from supple.capture.library.table import call
+from supple.capture.library.table import Call, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue, fold
@@ -24,28 +24,21 @@ def item_of(machine: Machine, value: Value) -> Value:
     return emit(machine, method_op("item"), [value], {})
 
 
-@call.on(torch.Tensor.item)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """x.item()."""
-    return item_of(machine, args[0])
+call.on(torch.Tensor.item)(lambda machine, args, _: item_of(machine, args[0]))
 
 
-@call.on(torch.Tensor.__int__, torch.Tensor.__index__)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """int(x)."""
-    found = item_of(machine, args[0])
-    if isinstance(found, SymbolicValue):
-        return fold(machine, TO_INT, found.number)
-    return fold(machine, int, found.as_python())
+def _converted(kind: Callable[..., object], on_symbols: Callable[..., object]) -> Call:
+    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        found = item_of(machine, args[0])
+        if isinstance(found, SymbolicValue):
+            return fold(machine, on_symbols, found.number)
+        return fold(machine, kind, found.as_python())
+
+    return rule
 
 
-@call.on(torch.Tensor.__float__)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """float(x)."""
-    found = item_of(machine, args[0])
-    if isinstance(found, SymbolicValue):
-        return fold(machine, TO_FLOAT, found.number)
-    return fold(machine, float, found.as_python())
+call.on(torch.Tensor.__int__, torch.Tensor.__index__)(_converted(int, TO_INT))
+call.on(torch.Tensor.__float__)(_converted(float, TO_FLOAT))
 
 
 @call.on(torch.Tensor.tolist)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # untyped

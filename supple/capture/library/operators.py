@@ -24,36 +24,19 @@ from supple.capture.values.symbolic import applied
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import function_op
 
+_NAMES: Final = dict(
+    zip(
+        "+ - * / // % ** @ & | ^ << >>".split(),
+        "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split(),
+        strict=True,
+    )
+)
 #: symbol -> (function, name of the special method)
 BINARY: Final[dict[str, tuple[Callable[..., object], str]]] = {
-    "+": (operator.add, "add"),
-    "-": (operator.sub, "sub"),
-    "*": (operator.mul, "mul"),
-    "/": (operator.truediv, "truediv"),
-    "//": (operator.floordiv, "floordiv"),
-    "%": (operator.mod, "mod"),
-    "**": (operator.pow, "pow"),
-    "@": (operator.matmul, "matmul"),
-    "&": (operator.and_, "and"),
-    "|": (operator.or_, "or"),
-    "^": (operator.xor, "xor"),
-    "<<": (operator.lshift, "lshift"),
-    ">>": (operator.rshift, "rshift"),
+    symbol: (getattr(operator, f"__{name}__"), name) for symbol, name in _NAMES.items()
 }
 IN_PLACE: Final[dict[str, Callable[..., object]]] = {
-    "+": operator.iadd,
-    "-": operator.isub,
-    "*": operator.imul,
-    "/": operator.itruediv,
-    "//": operator.ifloordiv,
-    "%": operator.imod,
-    "**": operator.ipow,
-    "@": operator.imatmul,
-    "&": operator.iand,
-    "|": operator.ior,
-    "^": operator.ixor,
-    "<<": operator.ilshift,
-    ">>": operator.irshift,
+    symbol: getattr(operator, f"i{name}") for symbol, name in _NAMES.items()
 }
 COMPARISONS: Final[dict[str, tuple[Callable[..., object], str, str]]] = {
     "==": (operator.eq, "__eq__", "__eq__"),
@@ -236,7 +219,7 @@ def _compare_structures(
         )
         return machine.call_python(polyfills.ordered_eq if both_ordered else polyfills.dict_eq, a, b)
     if sets.is_set_like(left) and sets.is_set_like(right):
-        return ConstantValue(sets.compare_sets(machine, symbol, left, right))
+        return ConstantValue(sets.compare_sets(machine, function, left, right))
     try:
         return fold(machine, function, left.as_python(), right.as_python())
     except NotConstant:

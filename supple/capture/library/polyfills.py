@@ -151,32 +151,26 @@ def reversed_(items: Sequence[object]) -> Iterator[object]:
 
 def min_of(items: Iterable[Any], key: Callable[[Any], Any] | None = None, default: Any = _MISSING) -> Any:
     """min(items, key=key, default=default)."""
-    best, best_key = _MISSING, None
-    for item in items:
-        rank = item if key is None else key(item)
-        if best is _MISSING or rank < best_key:
-            best, best_key = item, rank
-    if best is _MISSING:
-        if default is _MISSING:
-            msg = "min() arg is an empty sequence"
-            raise ValueError(msg)
-        return default
-    return best
+    return _extreme("min", items, key, default)
 
 
 def max_of(items: Iterable[Any], key: Callable[[Any], Any] | None = None, default: Any = _MISSING) -> Any:
     """max(items, key=key, default=default)."""
+    return _extreme("max", items, key, default)
+
+
+def _extreme(name: str, items: Iterable[Any], key: Callable[[Any], Any] | None, default: Any) -> Any:
     best, best_key = _MISSING, None
     for item in items:
         rank = item if key is None else key(item)
-        if best is _MISSING or rank > best_key:
+        if best is _MISSING or (rank < best_key if name == "min" else rank > best_key):
             best, best_key = item, rank
-    if best is _MISSING:
-        if default is _MISSING:
-            msg = "max() arg is an empty sequence"
-            raise ValueError(msg)
-        return default
-    return best
+    if best is not _MISSING:
+        return best
+    if default is _MISSING:
+        msg = f"{name}() arg is an empty sequence"
+        raise ValueError(msg)
+    return default
 
 
 def sorted_(

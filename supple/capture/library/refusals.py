@@ -20,22 +20,9 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 
 BY_MODULE: Final[dict[str, Reason]] = {
-    "numpy.random": breaks.RANDOM,
+    **dict.fromkeys("numpy.random random _random secrets uuid time datetime".split(), breaks.RANDOM),
+    **dict.fromkeys("os posix io _io _thread threading socket subprocess".split(), breaks.OUTSIDE),
     "numpy": breaks.NUMPY,
-    "random": breaks.RANDOM,
-    "_random": breaks.RANDOM,
-    "secrets": breaks.RANDOM,
-    "uuid": breaks.RANDOM,
-    "time": breaks.RANDOM,
-    "datetime": breaks.RANDOM,
-    "os": breaks.OUTSIDE,
-    "posix": breaks.OUTSIDE,
-    "io": breaks.OUTSIDE,
-    "_io": breaks.OUTSIDE,
-    "_thread": breaks.OUTSIDE,
-    "threading": breaks.OUTSIDE,
-    "socket": breaks.OUTSIDE,
-    "subprocess": breaks.OUTSIDE,
     "logging": breaks.LOGGING,
     "torch.jit": breaks.SCRIPTED,
 }
@@ -72,40 +59,25 @@ def _refuse(reason: Reason, name: str) -> Call:
     return rule
 
 
-_LOGGER_METHODS: Final = [
-    getattr(logging.Logger, name)
-    for name in ("debug", "info", "warning", "error", "critical", "exception", "log")
-]
-_LOGGING_FUNCTIONS: Final = [
-    getattr(logging, name)
-    for name in ("debug", "info", "warning", "error", "critical", "exception", "log", "basicConfig")
-]
-
-for _function in dict.fromkeys([*_LOGGER_METHODS, *_LOGGING_FUNCTIONS, warnings.warn]):
+_LOGGING: Final = ("debug", "info", "warning", "error", "critical", "exception", "log")
+for _function in dict.fromkeys(
+    [
+        *(getattr(logging.Logger, name) for name in _LOGGING),
+        *(getattr(logging, name) for name in (*_LOGGING, "basicConfig")),
+        warnings.warn,
+    ]
+):
     call.on(_function)(_refuse(breaks.LOGGING, getattr(_function, "__qualname__", str(_function))))
 for _function in (torch.save, torch.load, asyncio.run):
     call.on(_function)(_refuse(breaks.OUTSIDE, f"{_function.__module__}.{_function.__name__}"))
-for _method in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
-    call.on(getattr(torch.Tensor, _method))(_refuse(breaks.AUTOGRAD, f"Tensor.{_method}"))
+for _name in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
+    call.on(getattr(torch.Tensor, _name))(_refuse(breaks.AUTOGRAD, f"Tensor.{_name}"))
 call.on(torch.autograd.backward)(_refuse(breaks.AUTOGRAD, "torch.autograd.backward"))
 for _name in ("shuffle", "choice", "choices", "sample", "randint", "randrange", "uniform", "gauss"):
     call.on(getattr(random.Random, _name))(_refuse(breaks.RANDOM, f"random.{_name}"))
-for _class in (
-    threading.Thread,
-    threading.Timer,
-    threading.Event,
-    threading.Condition,
-    io.StringIO,
-    io.BytesIO,
-):
+_THREADING: Final = (threading.Thread, threading.Timer, threading.Event, threading.Condition)
+for _class in (*_THREADING, io.StringIO, io.BytesIO):
     make.on(_class)(_refuse(breaks.OUTSIDE, f"{_class.__module__}.{_class.__name__}"))
 make.on(warnings.catch_warnings)(_refuse(breaks.LOGGING, "warnings.catch_warnings"))
-for _clock in (
-    time.time,
-    time.perf_counter,
-    time.monotonic,
-    time.process_time,
-    time.time_ns,
-    time.perf_counter_ns,
-):
-    call.on(_clock)(_refuse(breaks.RANDOM, f"time.{_clock.__name__}"))
+for _name in ("time", "perf_counter", "monotonic", "process_time", "time_ns", "perf_counter_ns"):
+    call.on(getattr(time, _name))(_refuse(breaks.RANDOM, f"time.{_name}"))

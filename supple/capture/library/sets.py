@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Final
 
-from supple.capture.library.table import call, make
+from supple.capture.library.table import Call, call, effect, make
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.constant import ConstantValue
@@ -47,16 +47,8 @@ def _new_set(machine: Machine, kind: type, args: Args) -> Value:
     return made
 
 
-@make.on(set)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set(items)."""
-    return _new_set(machine, set, args)
-
-
-@make.on(frozenset)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """frozenset(items)."""
-    return _new_set(machine, frozenset, args)
+make.on(set)(lambda machine, args, _: _new_set(machine, set, args))
+make.on(frozenset)(lambda machine, args, _: _new_set(machine, frozenset, args))
 
 
 def _and(left: Members, right: Members) -> Members:
@@ -100,19 +92,12 @@ def combine_in_place(machine: Machine, name: str, left: SetValue, rights: Args) 
     machine.heap.set_field(left, "is_ordered", False)
 
 
-def _combining(name: str) -> Callable[[Machine, Args, Kwargs], Value]:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return combined(machine, name, args[0], args[1:])
-
-    return rule
+def _combining(name: str) -> Call:
+    return lambda machine, args, kwargs: combined(machine, name, args[0], args[1:])
 
 
-def _updating(name: str) -> Callable[[Machine, Args, Kwargs], Value]:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        combine_in_place(machine, name, as_set(args[0]), args[1:])
-        return _NONE
-
-    return rule
+def _updating(name: str) -> Call:
+    return effect(lambda machine, args, _: combine_in_place(machine, name, as_set(args[0]), args[1:]))
 
 
 call.on(set.intersection, frozenset.intersection)(_combining("and"))
@@ -181,44 +166,21 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return first
 
 
-@call.on(set.clear)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set.clear."""
-    as_set(args[0]).rewrite(machine, {})
-    return _NONE
+call.on(set.clear)(effect(lambda machine, args, _: as_set(args[0]).rewrite(machine, {})))
 
 
-def compare_sets(machine: Machine, symbol: str, left: Value, right: Value) -> bool:
-    """Return `left symbol right` for sets and views of dicts."""
-    a, b = members(machine, left).keys(), members(machine, right).keys()
-    return _ORDER[symbol](a, b)
+def compare_sets(machine: Machine, function: Callable[..., object], left: Value, right: Value) -> bool:
+    """Return a comparison of sets and views of dicts; `function` is of `operator`."""
+    return bool(function(members(machine, left).keys(), members(machine, right).keys()))
 
 
-_ORDER: Final[dict[str, Callable[[Set[object], Set[object]], bool]]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+def _comparing(function: Callable[..., object]) -> Call:
+    return lambda machine, args, kwargs: ConstantValue(compare_sets(machine, function, args[0], args[1]))
 
 
-def _comparing(symbol: str) -> Callable[[Machine, Args, Kwargs], Value]:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return ConstantValue(compare_sets(machine, symbol, args[0], args[1]))
-
-    return rule
-
-
-call.on(set.issubset, frozenset.issubset)(_comparing("<="))
-call.on(set.issuperset, frozenset.issuperset)(_comparing(">="))
-
-
-@call.on(set.isdisjoint, frozenset.isdisjoint)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set.isdisjoint."""
-    return ConstantValue(not _and(members(machine, args[0]), members(machine, args[1])))
+call.on(set.issubset, frozenset.issubset)(_comparing(operator.le))
+call.on(set.issuperset, frozenset.issuperset)(_comparing(operator.ge))
+call.on(set.isdisjoint, frozenset.isdisjoint)(_comparing(Set.isdisjoint))
 
 
 def is_set_like(value: Value) -> bool:

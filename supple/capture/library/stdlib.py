@@ -8,10 +8,10 @@ import functools
 import itertools
 import operator
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from supple.capture.library import operators, polyfills
-from supple.capture.library.table import call, make, polyfill
+from supple.capture.library.table import Call, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.callables import PartialValue
@@ -51,110 +51,36 @@ polyfill.update(
 )
 
 
-def _operator_rule(symbol: str) -> object:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return operators.binary(machine, symbol, args[0], args[1])
-
-    return rule
-
-
-def _compare_rule(symbol: str) -> object:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return operators.compare(machine, symbol, args[0], args[1])
-
-    return rule
-
-
-def _unary_rule(symbol: str) -> object:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return operators.unary(machine, symbol, args[0])
-
-    return rule
+def _applying(apply: Callable[..., Value], symbol: str) -> Call:
+    return lambda machine, args, kwargs: apply(machine, symbol, *args)
 
 
 for _symbol, _row in operators.BINARY.items():
-    call.on(_row[0])(_operator_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+    call.on(_row[0])(_applying(operators.binary, _symbol))
 for _symbol, _function in operators.IN_PLACE.items():
-    call.on(_function)(_operator_rule(_symbol + "="))  # pyright: ignore[reportArgumentType]  # a rule
+    call.on(_function)(_applying(operators.binary, _symbol + "="))
 for _symbol, _comparison in operators.COMPARISONS.items():
-    call.on(_comparison[0])(_compare_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+    call.on(_comparison[0])(_applying(operators.compare, _symbol))
 for _symbol, _function in operators.UNARY.items():
-    call.on(_function)(_unary_rule(_symbol))  # pyright: ignore[reportArgumentType]  # a rule
+    call.on(_function)(_applying(operators.unary, _symbol))
+
+call.on(operator.getitem)(lambda machine, args, _: args[0].get_item(machine, args[1]))
+call.on(operator.setitem)(effect(lambda machine, args, _: args[0].set_item(machine, args[1], args[2])))
+call.on(operator.delitem)(effect(lambda machine, args, _: args[0].delete_item(machine, args[1])))
+call.on(operator.contains)(lambda machine, args, _: args[0].contains(machine, args[1]))
+call.on(operator.is_)(lambda machine, args, _: ConstantValue(machine.is_same(args[0], args[1])))
+call.on(operator.is_not)(lambda machine, args, _: ConstantValue(not machine.is_same(args[0], args[1])))
+call.on(operator.truth)(lambda machine, args, _: ConstantValue(args[0].truth(machine)))
+call.on(operator.not_)(lambda machine, args, _: ConstantValue(not args[0].truth(machine)))
+
+# What is set during capture is noted, and replayed if it is not reset.
+_Variable = contextvars.ContextVar
+call.on(_Variable.get)(lambda machine, args, _: machine.read_context_variable(args[0], args[1:]))
+call.on(_Variable.set)(lambda machine, args, _: machine.write_context_variable(args[0], args[1]))
+call.on(_Variable.reset)(effect(lambda machine, args, _: machine.reset_context_variable(args[0], args[1])))
 
 
-@call.on(operator.getitem)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.getitem."""
-    return args[0].get_item(machine, args[1])
-
-
-@call.on(operator.is_)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.is_."""
-    return ConstantValue(machine.is_same(args[0], args[1]))
-
-
-@call.on(operator.is_not)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.is_not."""
-    return ConstantValue(not machine.is_same(args[0], args[1]))
-
-
-@call.on(operator.truth)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.truth."""
-    return ConstantValue(args[0].truth(machine))
-
-
-@call.on(operator.not_)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.not_."""
-    return ConstantValue(not args[0].truth(machine))
-
-
-@call.on(operator.contains)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.contains."""
-    return args[0].contains(machine, args[1])
-
-
-@call.on(operator.setitem)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.setitem."""
-    args[0].set_item(machine, args[1], args[2])
-    return _NONE
-
-
-@call.on(operator.delitem)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """operator.delitem."""
-    args[0].delete_item(machine, args[1])
-    return _NONE
-
-
-@call.on(contextvars.ContextVar.get)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """ContextVar.get: the value set during capture, else the one of this call, guarded."""
-    return machine.read_context_variable(args[0], args[1:])
-
-
-@call.on(contextvars.ContextVar.set)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """ContextVar.set: noted, and replayed if it is not reset; gives a token with the old value."""
-    return machine.write_context_variable(args[0], args[1])
-
-
-@call.on(contextvars.ContextVar.reset)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """ContextVar.reset(token)."""
-    machine.reset_context_variable(args[0], args[1])
-    return _NONE
-
-
-@make.on(functools.partial)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """functools.partial(...)."""
-    return PartialValue(args[0], args[1:], kwargs)
+make.on(functools.partial)(lambda machine, args, kwargs: PartialValue(args[0], args[1:], kwargs))
 
 
 @call.on(functools.partial.__call__)

@@ -6,6 +6,7 @@ from typing import Final
 from supple.base.rules import Rules
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
 
 Call = Callable[[Machine, Sequence[Value], Mapping[str, Value]], Value]
 
@@ -20,6 +21,16 @@ transparent: Final[set[object]] = set()
 
 polyfill: Final[dict[object, Callable[..., object]]] = {}
 """Callables replaced by plain Python functions."""
+
+
+def effect(act: Callable[[Machine, Sequence[Value], Mapping[str, Value]], object]) -> Call:
+    """Return the rule of a callable that does something and returns None."""
+
+    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        act(machine, args, kwargs)
+        return ConstantValue(None)
+
+    return rule
 
 
 def replace(*originals: object) -> Callable[[Callable[..., object]], Callable[..., object]]:

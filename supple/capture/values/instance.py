@@ -24,7 +24,7 @@ from supple.capture.values.attributes import (
     special,
     type_attr,
 )
-from supple.capture.values.base import LazyValue, NotConstant, Raised, Value
+from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_list
@@ -110,7 +110,7 @@ class InstanceValue(Value):
 
     def contains(self, machine: Machine, item: Value) -> Value:
         if lookup(self.cls, "__contains__") is MISSING:
-            return new_list(_items(machine, self)).contains(machine, item)
+            return new_list(take_all(machine, self)).contains(machine, item)
         return ConstantValue(self._special(machine, "__contains__", item).truth(machine))
 
     def iterate(self, machine: Machine) -> Value:
@@ -346,14 +346,6 @@ def instance_dict(obj: object) -> dict[str, object]:
     """Return the object's own dict, empty for one without."""
     found = getattr(obj, "__dict__", None)
     return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]  # names to objects
-
-
-def _items(machine: Machine, value: Value) -> list[Value]:
-    found: list[Value] = []
-    iterator = value.iterate(machine)
-    while (item := iterator.advance(machine)) is not None:
-        found.append(item)
-    return found
 
 
 def _iterate_by_index(sequence: Sequence[object]) -> object:
