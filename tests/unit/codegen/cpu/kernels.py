@@ -11,7 +11,7 @@ from supple.ir.dtypes import DType
 from supple.ir.loops import interp
 from supple.ir.loops.nodes import Access, Axis, Buffer, Compute, Load, Nest, Role, Store
 from supple.ir.program import Target
-from supple.runtime.load import kernels
+from supple.runtime.load import float_bits, kernels
 
 FLOATS = (DType.F32, DType.F64)
 LOW = (DType.BF16, DType.F16)
@@ -44,15 +44,17 @@ def pointwise(op: str, inputs: Sequence[DType], result: DType, length: int) -> N
 
 
 def run_compiled(
-    nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, int], target: Target | None = None
+    nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, float], target: Target | None = None
 ) -> None:
     """Compile the nest and run it on tensors."""
     artifact = kernel_artifact([nest], target or host_target())
     addresses = [buffers[b.name].data_ptr() for b in nest.buffers if b.access is not Access.SCRATCH]
-    kernels(artifact)[nest.name](*addresses, *[sizes[size.name] for size in nest.sizes])
+    numbers = [sizes[size.name] for size in nest.sizes]
+    integers = [float_bits(number) if isinstance(number, float) else number for number in numbers]
+    kernels(artifact)[nest.name](*addresses, *integers)
 
 
-def run_interpreted(nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, int]) -> None:
+def run_interpreted(nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, float]) -> None:
     interp.run(nest, buffers, sizes)
 
 
