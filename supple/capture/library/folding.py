@@ -4,6 +4,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 
 import builtins
+import importlib.metadata
+import importlib.util
 import inspect
 import math
 import operator
@@ -30,6 +32,7 @@ _FUNCTIONS: Final = (
     string.capwords, torch.finfo, torch.iinfo, torch.promote_types, torch.can_cast, torch.get_default_dtype,
     torch.are_deterministic_algorithms_enabled, torch.device, torch.Size, torch.broadcast_shapes,
     torch.get_num_threads, torch.cuda.is_available, type(None), property, object.__reduce_ex__,
+    importlib.util.find_spec, importlib.metadata.version, importlib.metadata.packages_distributions,
 )  # fmt: skip
 
 

@@ -8,16 +8,17 @@ import threading
 import time
 import types
 import warnings
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 import torch
 
 from supple.base.errors import Reason
 from supple.capture import breaks
-from supple.capture.library.table import Call, call, make
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
 
 BY_MODULE: Final[dict[str, Reason]] = {
     **dict.fromkeys("numpy.random random _random secrets uuid time datetime".split(), breaks.RANDOM),
@@ -53,16 +54,36 @@ def _module_of(function: object) -> str:
 
 
 def _refuse(reason: Reason, name: str) -> Call:
-    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.unsupported(reason, name=name)
 
     return rule
 
 
-_LOGGING: Final = ("debug", "info", "warning", "error", "critical", "exception", "log")
+def _logged(level: int, name: str) -> Call:
+    """Return the rule of a logger's method: nothing happens below the logger's level, which is guarded."""
+
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        logger = args[0]
+        known = logger.obj if isinstance(logger, InstanceValue) else None
+        # Asking makes the logger remember its answer, in a dict that capture can read.
+        if isinstance(known, logging.Logger) and not known.isEnabledFor(level):
+            ask = logger.get_attr(machine, "isEnabledFor")
+            if not machine.call(ask, [ConstantValue(level)]).truth(machine):
+                return NONE
+        machine.unsupported(breaks.LOGGING, name=name)
+
+    return rule
+
+
+LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+_LOGGING: Final = (*LEVELS, "exception", "log")
+for _name in LEVELS:
+    _level = logging.getLevelNamesMapping()[_name.upper()]
+    call.on(getattr(logging.Logger, _name))(_logged(_level, f"Logger.{_name}"))
 for _function in dict.fromkeys(
     [
-        *(getattr(logging.Logger, name) for name in _LOGGING),
+        *(getattr(logging.Logger, name) for name in _LOGGING[len(LEVELS) :]),
         *(getattr(logging, name) for name in (*_LOGGING, "basicConfig")),
         warnings.warn,
     ]

@@ -53,9 +53,9 @@ class MemoizedValue(LeafValue):
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         inner = getattr(self.obj, "__wrapped__", None)
         source = attribute(self.source, "__wrapped__") if self.source else None
-        before = machine.heap.mark(), len(machine.heap.effects)
+        before = len(machine.heap.dirty), len(machine.heap.effects)
         result = machine.call(machine.wrap(inner, source), args, kwargs)
-        if (machine.heap.mark(), len(machine.heap.effects)) != before:
+        if (len(machine.heap.dirty), len(machine.heap.effects)) != before:
             machine.unsupported(breaks.CALL, name=f"{self.describe()}, which is cached and has side effects")
         try:
             result.as_python()
