@@ -63,6 +63,14 @@ def counted(n: int) -> list[object]:
     return [torch.randn(3, 4), n]
 
 
+def numbered(n: int) -> list[object]:
+    return [torch.arange(12).view(3, 4), n]
+
+
+def cube(n: int) -> Tensor:
+    return torch.randn(2, n, 8)
+
+
 def scaled(n: int) -> list[object]:
     return [torch.randn(n, 4), n / 4 + 0.3]
 
@@ -287,6 +295,15 @@ def rotary(x: Tensor) -> Tensor:
     return torch.cat([first * angles.cos() - second * angles.sin(), first * angles.sin() + second], -1)
 
 
+def scattered(x: Tensor) -> Tensor:
+    return torch.zeros_like(x).scatter(1, torch.zeros(x.shape[0], 1, dtype=torch.int64), 1.0)
+
+
+def distances(x: Tensor) -> Tensor:
+    places = torch.arange(x.shape[0])
+    return places[None] - places[:, None]
+
+
 def rms_norm(x: Tensor) -> Tensor:
     return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
 
@@ -402,6 +419,39 @@ PROGRAMS: dict[str, tuple[Program, Make]] = {
     "celu_float": (lambda x, f: F.celu(x, f), scaled),
     "add_alpha_float": (lambda x, f: torch.add(x, x, alpha=f), scaled),
     "clamp_float": (lambda x, f: x.clamp(-f, f), scaled),
+    "baddbmm_floats": (lambda x, f: torch.baddbmm(x[:, None], x[:, :1, None], x[:, None], beta=f), scaled),
+    "addcmul_int": (lambda x, n: torch.addcmul(x, x, x, value=n), counted),
+    "clamp_size": (lambda x, n: x.clamp(max=n / 8), counted),
+    "power_of_int": (lambda x, n: n**x, counted),
+    "floor_division": (lambda i, n: i // (n + 1), numbered),
+    "truncated_division": (lambda i, n: torch.div(i, n + 1, rounding_mode="trunc"), numbered),
+    "shift": (lambda i, n: torch.bitwise_left_shift(i, n), numbered),
+    "int_plus_float": (lambda i, n: i + n / 2, numbered),
+    "compare_int": (lambda i, n: i == n, numbered),
+    "bool_times_int": (lambda x, n: (x > 0) * n, counted),
+    "where_int": (lambda x, n: torch.where(x > 0, n, x), counted),
+    "arange_float": (lambda x, n: torch.arange(n, dtype=torch.float32) / (n + 1), counted),
+    "arange_odd": (lambda x, n: torch.arange(1, 2 * n + 1, 2), counted),
+    "new_full": (lambda x, n: x.new_full((n, 2), n), counted),
+    "repeat_int": (lambda x, n: x[:2].repeat(n, 1), counted),
+    "roll_int": (lambda x, n: x.roll(n, 0), counted),
+    "tril_int": (lambda x, n: x.tril(n - 3), counted),
+    "pad_front": (lambda x, n: F.pad(x, (n, 1)), counted),
+    "halves": (lambda x: x[: x.shape[0] // 2] + x[x.shape[0] - x.shape[0] // 2 :], rows),
+    "pairs": (lambda x: x[: x.shape[0] // 2 * 2].view(-1, 2, 4).sum(1), rows),
+    "split_at": (lambda x, n: [part.sum() for part in x.split([n, 10 - n])], lambda n: [torch.randn(10), n]),
+    "swap": (lambda x: torch.cat([x[1:], x[:1]]), rows),
+    "scatter": (scattered, rows),
+    "relative": (distances, rows),
+    "cache": (lambda k, q: (q @ torch.cat([k, q], 1).mT).softmax(-1), lambda n: [cube(n), cube(1)]),
+    "pairwise": (lambda x, y: x[:, None] + y[None], lambda n: [torch.randn(n, 4), torch.randn(n + 1, 4)]),
+    "normalize": (lambda x: F.normalize(x, dim=0), rows),
+    "standardized": (lambda x: (x - x.mean(0)) / (x.std(0, correction=0) + 1e-5), rows),
+    "repeat_interleave_fixed": (lambda x: x.repeat_interleave(3, 0), rows),
+    "permuted_view": (lambda x: x.permute(1, 0, 2).reshape(x.shape[1], x.shape[0] * 8) + 1, blocks),
+    "half_mean": (lambda x: x.bfloat16().mean(0).float(), rows),
+    "instance_norm": (lambda x: F.instance_norm(x), signal),
+    "lstm_gates": (lambda x: [g.tanh() for g in torch.unsafe_split(x, 2, 1)], rows),
     "mse": (lambda x, y: F.mse_loss(x, y), pair),
     "cross_entropy": (lambda x: F.cross_entropy(x, torch.zeros(x.shape[0], dtype=torch.int64)), rows),
 }
