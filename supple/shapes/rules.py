@@ -159,6 +159,9 @@ def _is_one(size: Expr, other: Expr) -> bool:
         return False
     if env.is_backed(equal(size, other)) and not env.hint(size) == 1 != env.hint(other):
         return False
+    # What a program states of such sizes is more often that they are equal.
+    if not env.is_backed(size) and env.decide(equal(size, other)):
+        return False
     return decide(one)
 
 
