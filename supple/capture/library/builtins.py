@@ -5,14 +5,14 @@ import contextlib
 import functools
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
-from supple.capture.library.table import Call, call, effect, make, polyfill
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
@@ -25,9 +25,6 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.capture.values.tensor import TensorValue
-
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
 
 polyfill.update(
     {
@@ -186,7 +183,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         args[0].generic_set(machine, name, args[2])
     else:
         args[0].set_attr(machine, name, args[2])
-    return ConstantValue(None)
+    return NONE
 
 
 @call.on(object.__delattr__)
@@ -198,7 +195,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         owner.generic_delete(machine, name)
     else:
         owner.delete_attr(machine, name)
-    return ConstantValue(None)
+    return NONE
 
 
 @call.on(iter)

@@ -13,7 +13,7 @@ from supple.capture import breaks
 from supple.capture.library.factories import FACTORIES
 from supple.capture.library.folding import is_foldable
 from supple.capture.library.refusals import reason_for
-from supple.capture.library.table import Call, call, make, polyfill
+from supple.capture.library.table import Args, Call, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import NotConstant, Value, take_all
@@ -66,14 +66,12 @@ def is_leaf_function(function: types.FunctionType) -> bool:
     return function.__module__ in LEAF_MODULES
 
 
-def takes_tensors(args: Sequence[Value], kwargs: Mapping[str, Value]) -> bool:
+def takes_tensors(args: Args, kwargs: Kwargs) -> bool:
     """Tell whether an argument is or holds a tensor."""
     return any(has_tensor(value) for value in (*args, *kwargs.values()))
 
 
-def call_leaf(
-    machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
-) -> Value:
+def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> Value:
     """Return the result of calling something that is not interpreted."""
     rule = call_rule(function)
     if rule is not None:
@@ -173,7 +171,7 @@ def name_of(function: object) -> str:
     return f"{module}.{name}" if module and module != "builtins" else str(name)
 
 
-def construct(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def construct(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     """Return a new instance: by the class's rule, its metaclass, or `__new__` and `__init__`."""
     rule = make.find(kind) or call_rule(kind)
     if rule is not None:
@@ -186,9 +184,7 @@ def construct(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mappi
     return _by_new_and_init(machine, kind, args, kwargs)
 
 
-def _by_new_and_init(
-    machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[str, Value]
-) -> Value:
+def _by_new_and_init(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     made = _new(machine, kind, args, kwargs)
     init = lookup(kind, "__init__")
     if issubclass(made.python_type(), kind):
@@ -219,7 +215,7 @@ def _construct_by_metaclass(
     return machine.call(machine.wrap(meta_call, None), [machine.wrap(kind, None), *args], kwargs)
 
 
-def _new(machine: Machine, kind: type, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     new = lookup(kind, "__new__")
     if isinstance(new, staticmethod):
         function: object = new.__func__
@@ -264,7 +260,7 @@ def _refuse_finalizer(machine: Machine, kind: type) -> None:
 
 
 @call.on(type.__call__)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """type.__call__(cls, ...): `__new__` and `__init__`, past the metaclass."""
     kind = args[0].as_python()
     assert isinstance(kind, type), args[0].describe()
@@ -277,16 +273,14 @@ def is_interpreted(value: Value) -> bool:
 
 
 @call.on(object.__new__, dict.__new__, list.__new__, tuple.__new__, set.__new__, BaseException.__new__)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """cls.__new__(cls, ...) of a builtin base."""
     kind = args[0].as_python()
     assert isinstance(kind, type), args[0].describe()
     return bare_instance(machine, kind, args[1:])
 
 
-def folded(
-    machine: Machine, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]
-) -> Value | None:
+def folded(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> Value | None:
     """Return the folded result of a pure function on constants, None when an argument is not constant."""
     if not is_foldable(function):
         return None

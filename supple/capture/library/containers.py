@@ -1,30 +1,25 @@
-"""Methods of list, tuple, dict, set, str and generators."""
+"""Methods of list, tuple, dict, set, generators, and those that deque shares with list."""
 
 # The methods of generic builtin classes, as keys of tables, have open element types.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import collections
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 
 from supple.capture import breaks
 from supple.capture.library import polyfills
 from supple.capture.library.builtins import fill_dict
-from supple.capture.library.table import call, make, polyfill
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, type_attr
 from supple.capture.values.base import Value, take_all
-from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceValue, new_list
-
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
-_NONE = ConstantValue(None)
 
 polyfill.update(
     {
@@ -43,9 +38,17 @@ polyfill.update(
 )
 
 
-def _sequence(value: Value) -> SequenceValue:
+def sequence(value: Value) -> SequenceValue:
+    """Return the list, tuple or deque that a value is or carries."""
     found = container(value)
     assert isinstance(found, SequenceValue), value.describe()
+    return found
+
+
+def contents(value: Value) -> SequenceValue | DictValue | SetValue | InstanceDict:
+    """Return the builtin container that a value is or carries."""
+    found = container(value)
+    assert found is not None, value.describe()
     return found
 
 
@@ -57,73 +60,74 @@ def _dict(machine: Machine, value: Value) -> DictValue:
     return found
 
 
-@call.on(list.append)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list.append."""
-    target = _sequence(args[0])
-    target.rewrite(machine, [*target.items, args[1]])
-    return _NONE
-
-
-@call.on(list.extend)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list.extend."""
-    target = _sequence(args[0])
-    target.rewrite(machine, [*target.items, *take_all(machine, args[1])])
-    return _NONE
-
-
-@call.on(list.insert)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list.insert."""
-    target = _sequence(args[0])
-    items = list(target.items)
-    index = args[1].as_python()
-    assert isinstance(index, int), args[1].describe()
-    items.insert(index, args[2])
+def put(machine: Machine, target: SequenceValue, items: list[Value], *, is_left: bool = False) -> None:
+    """Give a sequence new items; a deque with a bound drops those at the other end."""
+    limit = target.maxlen
+    if limit is not None and len(items) > limit:
+        items = items[:limit] if is_left else items[len(items) - limit :]
     target.rewrite(machine, items)
-    return _NONE
 
 
-@call.on(list.clear)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list.clear."""
-    _sequence(args[0]).rewrite(machine, [])
-    return _NONE
+def changing(change: Callable[[Machine, list[Value], Args], list[Value]], *, is_left: bool = False) -> Call:
+    """Return the rule of a method that changes a sequence: `change` gives its new items."""
+
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+        target = sequence(args[0])
+        put(machine, target, change(machine, list(target.items), args[1:]), is_left=is_left)
+
+    return effect(rule)
 
 
-@call.on(list.reverse)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list.reverse."""
-    target = _sequence(args[0])
-    target.rewrite(machine, target.items[::-1])
-    return _NONE
+def _inserted(_: Machine, items: list[Value], args: Args) -> list[Value]:
+    index = args[0].as_python()
+    assert isinstance(index, int), args[0].describe()
+    return [*items[:index], args[1], *items[index:]]
 
 
-@call.on(list.copy)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list.copy."""
-    return new_list(_sequence(args[0]).all(machine))
+_Deque = collections.deque
+call.on(list.append, _Deque.append)(changing(lambda _m, items, args: [*items, args[0]]))
+call.on(list.extend, _Deque.extend, _Deque.__iadd__)(
+    changing(lambda machine, items, args: [*items, *take_all(machine, args[0])])
+)
+call.on(list.insert)(changing(_inserted))
+call.on(list.clear, _Deque.clear)(changing(lambda _m, _i, _a: []))
+call.on(list.reverse)(changing(lambda _m, items, _a: items[::-1]))
+
+
+call.on(list.copy)(lambda machine, args, _: new_list(sequence(args[0]).all(machine)))
 
 
 @call.on(list.sort)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """list.sort."""
-    target = _sequence(args[0])
+    target = sequence(args[0])
     result = machine.call(machine.wrap(polyfills.sorted_, None), [target], kwargs)
-    target.rewrite(machine, _sequence(result).items)
-    return _NONE
+    target.rewrite(machine, sequence(result).items)
+    return NONE
 
 
-@call.on(list.__getitem__, tuple.__getitem__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """x[key]."""
-    found = container(args[0])
-    assert found is not None, args[0].describe()
-    return found.get_item(machine, args[1])
+_Ordered = collections.OrderedDict
+call.on(list.__getitem__, tuple.__getitem__)(
+    lambda machine, args, _: contents(args[0]).get_item(machine, args[1])
+)
+call.on(list.__setitem__, dict.__setitem__, _Ordered.__setitem__)(
+    effect(lambda machine, args, _: contents(args[0]).set_item(machine, args[1], args[2]))
+)
+call.on(list.__delitem__, dict.__delitem__, _Ordered.__delitem__)(
+    effect(lambda machine, args, _: contents(args[0]).delete_item(machine, args[1]))
+)
+call.on(list.__len__, tuple.__len__, dict.__len__, set.__len__, frozenset.__len__)(
+    lambda machine, args, _: contents(args[0]).length(machine)
+)
+call.on(list.__iter__, tuple.__iter__, dict.__iter__, set.__iter__, frozenset.__iter__, _Ordered.__iter__)(
+    lambda machine, args, _: contents(args[0]).iterate(machine)
+)
+call.on(list.__contains__, tuple.__contains__, dict.__contains__, set.__contains__, frozenset.__contains__)(
+    lambda machine, args, _: contents(args[0]).contains(machine, args[1])
+)
 
 
-@call.on(dict.__getitem__, collections.OrderedDict.__getitem__)
+@call.on(dict.__getitem__, _Ordered.__getitem__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """x[key]; a subclass may say by `__missing__` what a missing key gives."""
     found = container(args[0])
@@ -135,58 +139,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return found.get_item(machine, args[1])
 
 
-@call.on(list.__setitem__, dict.__setitem__, collections.OrderedDict.__setitem__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """x[key] = value."""
-    found = container(args[0])
-    assert found is not None, args[0].describe()
-    found.set_item(machine, args[1], args[2])
-    return _NONE
-
-
-@call.on(list.__delitem__, dict.__delitem__, collections.OrderedDict.__delitem__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """Del x[key]."""
-    found = container(args[0])
-    assert found is not None, args[0].describe()
-    found.delete_item(machine, args[1])
-    return _NONE
-
-
-@call.on(
-    list.__len__, tuple.__len__, dict.__len__, set.__len__, frozenset.__len__,
-)  # fmt: skip
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """len(x)."""
-    found = container(args[0])
-    assert found is not None, args[0].describe()
-    return found.length(machine)
-
-
-@call.on(
-    list.__iter__,
-    tuple.__iter__,
-    dict.__iter__,
-    set.__iter__,
-    frozenset.__iter__,
-    collections.OrderedDict.__iter__,
-)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """iter(x)."""
-    found = container(args[0])
-    assert found is not None, args[0].describe()
-    return found.iterate(machine)
-
-
-@call.on(list.__contains__, tuple.__contains__, dict.__contains__, set.__contains__, frozenset.__contains__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """Item in x."""
-    found = container(args[0])
-    assert found is not None, args[0].describe()
-    return found.contains(machine, args[1])
-
-
-@call.on(list.__init__, dict.__init__, set.__init__, collections.OrderedDict.__init__)
+@call.on(list.__init__, dict.__init__, set.__init__, _Ordered.__init__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The contents of a new container."""
     found = container(args[0])
@@ -196,7 +149,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         found.rewrite(machine, take_all(machine, args[1]) if len(args) > 1 else [])
     elif isinstance(found, SetValue):
         found.rewrite(machine, {item.key(machine): item for item in take_all(machine, args[1])})
-    return _NONE
+    return NONE
 
 
 @call.on(dict.get)
@@ -207,56 +160,39 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     found = mapping.find(machine, args[1])
     if found is not None:
         return found
-    return args[2] if len(args) > 2 else _NONE
+    return args[2] if len(args) > 2 else NONE
 
 
-@call.on(dict.keys, collections.OrderedDict.keys)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """dict.keys."""
-    return DictView(_dict(machine, args[0]), "keys")
+def _view(part: str) -> Call:
+    return lambda machine, args, kwargs: DictView(_dict(machine, args[0]), part)
 
 
-@call.on(dict.values, collections.OrderedDict.values)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """dict.values."""
-    return DictView(_dict(machine, args[0]), "values")
+for _part in ("keys", "values", "items"):
+    call.on(getattr(dict, _part), getattr(_Ordered, _part))(_view(_part))
 
 
-@call.on(dict.items, collections.OrderedDict.items)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """dict.items."""
-    return DictView(_dict(machine, args[0]), "items")
-
-
-@call.on(dict.update, collections.OrderedDict.update)
+@call.on(dict.update, _Ordered.update)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """dict.update."""
     mapping = container(args[0])
     assert isinstance(mapping, DictValue | InstanceDict), args[0].describe()
     fill_dict(machine, mapping, args[1:], kwargs)
-    return _NONE
+    return NONE
 
 
-@call.on(dict.clear, collections.OrderedDict.clear)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """dict.clear."""
-    _dict(machine, args[0]).rewrite(machine, {})
-    return _NONE
+call.on(dict.clear, _Ordered.clear)(
+    effect(lambda machine, args, _: _dict(machine, args[0]).rewrite(machine, {}))
+)
+call.on(dict.fromkeys)(lambda machine, args, _: machine.call_python(polyfills.dict_fromkeys, *args))
 
 
-@call.on(dict.copy, collections.OrderedDict.copy)
+@call.on(dict.copy, _Ordered.copy)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """dict.copy."""
     old = _dict(machine, args[0])
     made = DictValue(old.kind)
     fill_dict(machine, made, [old], {})
     return made
-
-
-@call.on(dict.fromkeys)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """dict.fromkeys."""
-    return machine.call_python(polyfills.dict_fromkeys, *args)
 
 
 @make.on(collections.OrderedDict)
@@ -284,21 +220,13 @@ def _generator(machine: Machine, args: Args) -> GeneratorValue:
     return args[0]
 
 
-@call.on(types.GeneratorType.send)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """generator.send."""
-    generator = _generator(machine, args)
-    return generator.send(machine, args[1])
+_Generator = types.GeneratorType
+call.on(_Generator.send)(lambda machine, args, _: _generator(machine, args).send(machine, args[1]))
+call.on(_Generator.__next__)(lambda machine, args, _: _generator(machine, args).send(machine, NONE))
+call.on(_Generator.close)(effect(lambda machine, args, _: _generator(machine, args).close(machine)))
 
 
-@call.on(types.GeneratorType.__next__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """next(generator)."""
-    generator = _generator(machine, args)
-    return generator.send(machine, _NONE)
-
-
-@call.on(types.GeneratorType.throw)
+@call.on(_Generator.throw)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """generator.throw(error) and its old form (type, value, traceback)."""
     generator = _generator(machine, args)
@@ -306,14 +234,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(error, ClassValue):
         error = machine.call(error)
     return generator.throw(machine, error)
-
-
-@call.on(types.GeneratorType.close)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """generator.close."""
-    generator = _generator(machine, args)
-    generator.close(machine)
-    return _NONE
 
 
 @call.on(types.FunctionType.__get__)

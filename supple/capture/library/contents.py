@@ -1,12 +1,12 @@
 """Numbers read out of tensors: integers become symbols that the run gives, so that capture goes on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.library.numbers import TO_FLOAT, TO_INT
-from supple.capture.library.table import Call, call
+from supple.capture.library.table import Args, Call, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue, fold
@@ -28,7 +28,7 @@ call.on(torch.Tensor.item)(lambda machine, args, _: item_of(machine, args[0]))
 
 
 def _converted(kind: Callable[..., object], on_symbols: Callable[..., object]) -> Call:
-    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         found = item_of(machine, args[0])
         if isinstance(found, SymbolicValue):
             return fold(machine, on_symbols, found.number)
@@ -42,7 +42,7 @@ call.on(torch.Tensor.__float__)(_converted(float, TO_FLOAT))
 
 
 @call.on(torch.Tensor.tolist)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # untyped
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """x.tolist(), element by element; the number of elements is specialised."""
     value = args[0]
     assert isinstance(value, TensorValue), value.describe()

@@ -3,11 +3,10 @@
 import copy
 import enum
 import types
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from supple.capture import breaks
-from supple.capture.library.table import call
+from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, special
 from supple.capture.values.base import NotConstant, Value
@@ -18,8 +17,6 @@ from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
 _HOOKS: Final = (
     "__reduce_ex__",
     "__reduce__",

@@ -4,19 +4,15 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import builtins
-from collections.abc import Mapping, Sequence
 from typing import Final
 
-from supple.capture.library.table import call
+from supple.capture.library.table import NONE, Args, Kwargs, call
 from supple.capture.library.text import text_of
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
-
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
 
 _WITH_FIELDS: Final = (OSError, ImportError, SyntaxError, SystemExit, UnicodeError, BaseExceptionGroup)
 PLAIN: Final = tuple(
@@ -34,7 +30,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.throw(TypeError, f"{args[0].python_type().__name__}() takes no keyword arguments")
     assert isinstance(args[0], InstanceValue), args[0].describe()
     machine.heap.set_field(args[0], "payload", new_tuple(args[1:]))
-    return ConstantValue(None)
+    return NONE
 
 
 def _arguments(machine: Machine, error: Value) -> list[Value]:

@@ -1,45 +1,43 @@
 """Call rules of this package's own marks, and of process state that is guarded only where a program asks."""
 
-from collections.abc import Mapping, Sequence
-
 from supple.base import marks
 from supple.base.errors import UserError
 from supple.base.stance import set_stance
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.guards.state import READERS, SOURCE, State
-from supple.capture.library.table import Call, call
+from supple.capture.library.table import Args, Call, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 
 
 @call.on(marks.is_compiling)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Captured code is being compiled."""
     return ConstantValue(True)
 
 
 @call.on(marks.graph_break)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The program asks for a break."""
     machine.unsupported(breaks.USER_BREAK)
 
 
 @call.on(marks.skip_frame)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The program asks not to be captured."""
     machine.unsupported(breaks.SKIPPED)
 
 
 @call.on(set_stance)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Compiled code is what a stance decides about."""
     raise UserError(breaks.STANCE, machine.user_stack())
 
 
 def _asked(name: str) -> Call:
-    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         value = READERS[name]()
         machine.guard(SOURCE, Kind.STATE, State(((name, value),)))
         return machine.wrap(value, None)

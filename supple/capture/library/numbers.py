@@ -5,14 +5,14 @@
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.library.calls import folded, name_of
-from supple.capture.library.table import Call, call
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue, fold
@@ -58,7 +58,7 @@ def symbolic(machine: Machine, function: Function, args: Sequence[Value]) -> Val
 
 
 def _or_folded(function: Function, on_symbols: Function) -> Call:
-    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         found = symbolic(machine, on_symbols, args) or folded(machine, function, args, kwargs)
         if found is None:
             machine.unsupported(breaks.CALL, name=name_of(function))
@@ -83,14 +83,14 @@ def expected(machine: Machine, condition: Expr, message: str) -> None:
 
 
 def _check(error: type[Exception]) -> Call:
-    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         condition = args[0]
         text = args[1] if len(args) > 1 else kwargs.get("message")
         if isinstance(condition, SymbolicValue) and isinstance(condition.expr, Expr):
             expected(machine, condition.expr, _message(machine, text))
         elif not condition.truth(machine):
             machine.throw(error, _message(machine, text) or "Expected cond to be True, but got False")
-        return ConstantValue(None)
+        return NONE
 
     return rule
 
@@ -110,7 +110,7 @@ for _checker, _error in CHECKS.items():
 
 
 @call.on(check_is_size)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The number is a size: not negative, at most `max`."""
     number = args[0]
     highest = kwargs.get("max")
@@ -121,4 +121,4 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
             expected(machine, less_equal(number.expr, bound), "")
     elif machine.compare("<", number, ConstantValue(0)).truth(machine):
         machine.throw(RuntimeError, "Expected cond to be True, but got False")
-    return ConstantValue(None)
+    return NONE

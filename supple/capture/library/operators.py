@@ -5,12 +5,12 @@
 
 import collections
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Final
 
 from supple.capture import breaks
 from supple.capture.library import polyfills, sets
-from supple.capture.library.table import call
+from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.library.text import percent
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
@@ -272,7 +272,7 @@ def unary(machine: Machine, name: str, operand: Value) -> Value:
 
 
 @call.on(abs)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """abs(x)."""
     operand = args[0]
     if isinstance(operand, TensorValue):
@@ -285,7 +285,7 @@ def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> V
 
 
 @call.on(round)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """round(x[, digits])."""
     method = special(machine, args[0], "__round__")
     if method is not None:

@@ -1,13 +1,13 @@
 """`interpolate` of tensors with dynamic sizes: torch's C++ code for it asks for plain numbers."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch.nn import functional
 
-from supple.capture.library.table import call
+from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.tensor import TensorValue, emit
@@ -52,7 +52,7 @@ def resized(
 
 
 @call.on(functional.interpolate)
-def _(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """interpolate(x, ...)."""
     value = args[0] if args else kwargs["input"]
     named = {name: given for name, given in kwargs.items() if name != "input"}

@@ -4,20 +4,17 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import operator
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Set
 from typing import Final
 
-from supple.capture.library.table import Call, call, effect, make
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import container
 from supple.capture.values.mapping import DictView, SetValue
 
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
 Members = dict[object, Value]
-_NONE: Final = ConstantValue(None)
 
 
 def as_set(value: Value) -> SetValue:
@@ -118,7 +115,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         target.rewrite(machine, {**target.items, **_minus(members(machine, group), target.items)})
         if isinstance(container(group), SetValue):
             machine.heap.set_field(target, "is_ordered", False)
-    return _NONE
+    return NONE
 
 
 @call.on(set.add)
@@ -128,7 +125,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     key = args[1].key(machine)
     if key not in target.items:
         target.rewrite(machine, {**target.items, key: args[1]})
-    return _NONE
+    return NONE
 
 
 def _drop(machine: Machine, target: SetValue, key: object) -> None:
@@ -142,7 +139,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     key = args[1].key(machine)
     if key in as_set(args[0]).items:
         _drop(machine, as_set(args[0]), key)
-    return _NONE
+    return NONE
 
 
 @call.on(set.remove)
@@ -152,7 +149,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if key not in as_set(args[0]).items:
         machine.throw(KeyError, args[1].as_python())
     _drop(machine, as_set(args[0]), key)
-    return _NONE
+    return NONE
 
 
 @call.on(set.pop)

@@ -8,20 +8,16 @@ import functools
 import itertools
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 from supple.capture.library import operators, polyfills
-from supple.capture.library.table import Call, call, effect, make, polyfill
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import new_tuple
-
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
-_NONE = ConstantValue(None)
 
 polyfill.update(
     {
@@ -104,5 +100,5 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """sys.exc_info(): the exception being handled; capture keeps no tracebacks."""
     error = machine.handling()
     if error is None:
-        return new_tuple([_NONE, _NONE, _NONE])
-    return new_tuple([machine.wrap(error.python_type(), None), error, _NONE])
+        return new_tuple([NONE, NONE, NONE])
+    return new_tuple([machine.wrap(error.python_type(), None), error, NONE])

@@ -8,7 +8,10 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 
-Call = Callable[[Machine, Sequence[Value], Mapping[str, Value]], Value]
+Args = Sequence[Value]
+Kwargs = Mapping[str, Value]
+Call = Callable[[Machine, Args, Kwargs], Value]
+NONE: Final = ConstantValue(None)
 
 call: Final[Rules[Call]] = Rules("call")
 """Functions, builtins and method descriptors, by object."""
@@ -23,12 +26,12 @@ polyfill: Final[dict[object, Callable[..., object]]] = {}
 """Callables replaced by plain Python functions."""
 
 
-def effect(act: Callable[[Machine, Sequence[Value], Mapping[str, Value]], object]) -> Call:
+def effect(act: Callable[[Machine, Args, Kwargs], object]) -> Call:
     """Return the rule of a callable that does something and returns None."""
 
-    def rule(machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         act(machine, args, kwargs)
-        return ConstantValue(None)
+        return NONE
 
     return rule
 

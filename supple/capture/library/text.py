@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from supple.capture import breaks
-from supple.capture.library.table import call, make
+from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, type_attr
 from supple.capture.values.base import NotConstant, Value, take_all
@@ -17,9 +17,6 @@ from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue
-
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
 
 
 @make.on(str)
@@ -228,7 +225,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             machine.unsupported(breaks.PRINT_TENSOR, name="print")
     texts = [text_of(machine, "__str__", value) for value in args]
     machine.heap.defer(CallEffect(LeafValue(builtins.print), tuple(texts), dict(kwargs)))
-    return ConstantValue(None)
+    return NONE
 
 
 class CallEffect:

@@ -7,7 +7,6 @@ that repeats it at run time, and is undone when capture ends.
 # Some functions of torch are untyped.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 import torch
@@ -15,15 +14,12 @@ import torch
 from supple import torch_private
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
-from supple.capture.library.table import Call, call, transparent
+from supple.capture.library.table import Args, Call, Kwargs, call, transparent
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
 from supple.ir.ops import function_op
-
-Args = Sequence[Value]
-Kwargs = Mapping[str, Value]
 
 
 def _constant(result: object) -> Call:
