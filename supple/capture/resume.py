@@ -1,9 +1,9 @@
 """Code that goes on in the middle of a function, for graph breaks.
 
 At a break, each frame of the captured stack is at an instruction. Its *step* takes what the frame holds
-(locals that are still read, values on the stack), runs that one instruction in Python, under the handlers
-that enclose it, and hands over to a *continuation*: a function that begins behind the instruction and is
-compiled like any other. Where the instruction is the call of a frame that is captured too, the step calls
+(locals that are still read, values on the stack), runs that one instruction in Python, and hands over to a
+*continuation*: a function that begins behind the instruction, or at the handler that catches what it raised,
+and is compiled like any other. Where the instruction is the call of a frame that is captured too, the step calls
 that frame's step in its place. So the steps of a stack, called from the outermost inwards, do what Python
 would, and what an exception finds on its way out are the original handlers.
 
@@ -40,7 +40,6 @@ _LOOKS: Final = frozenset(("locals", "vars", "dir", "eval", "exec"))
 """Functions that look at the variables of the frame that calls them."""
 _PEEKS: Final = frozenset(("COPY", "WITH_EXCEPT_START"))
 """Instructions that leave the stack as it is and push one object."""
-STORES: Final = frozenset(("STORE_FAST",))
 
 
 class Slot(enum.Enum):
@@ -278,7 +277,7 @@ def step(
         calls_next: the step takes a further argument, which it calls in place of the instruction; what the
             instruction takes from the stack is not among the values.
     """
-    code = continued(point, _Patch(continuations, global_names, calls_next=calls_next))
+    code = _Step(point, global_names, continuations, calls_next).code()
 
     def made(cells: Sequence[object]) -> Function:
         return make_function(code, global_names, None, None, cast("tuple[types.CellType, ...]", cells))
@@ -286,30 +285,19 @@ def step(
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class _Patch:
-    """How the first instruction of a step is replaced."""
-
-    continuations: Continuations
-    global_names: dict[str, object]
-    calls_next: bool
+Item = Instruction | Jump | Label
 
 
-def continued(point: Point, patch: "_Patch | None" = None) -> types.CodeType:
+def continued(point: Point) -> types.CodeType:
     """Return code that takes a point's state and goes on there; that of a generator makes a generator."""
     normal = _decoded(point.code)
     reached = _reachable(normal, point.index)
     labels = [Label() for _ in range(len(normal.instructions) + 1)]
-    position = normal.instructions[point.index].position
-    cells = len(cell_names(point.code))
-    items: list[Instruction | Jump | Label] = [Instruction("COPY_FREE_VARS", cells)] if cells else []
     is_generator = bool(normal.flags & inspect.CO_GENERATOR)
+    items: list[Item] = [*_cells(point.code)]
     if is_generator:
         items += [Instruction("RETURN_GENERATOR"), Instruction("POP_TOP")]
-    if patch is not None:
-        items += _prologue(point, _operands(normal.instructions[point.index], patch))
-    else:
-        items += _prologue(point, len(point.slots) if is_generator else None)
+    items += _prologue(point, len(point.slots), in_python=is_generator)
     before = normal.instructions[point.index - 1]
     regions: list[Protected] = []
     if is_generator and before.op == "YIELD_VALUE":
@@ -321,38 +309,42 @@ def continued(point: Point, patch: "_Patch | None" = None) -> types.CodeType:
             regions.append(Protected(start, end, handler, region.depth, region.lasti))
             reached |= _reachable(normal, region.handler)
     items.append(Jump("JUMP", labels[point.index]))
-    tails: list[Instruction | Jump | Label] = []
     for index, instruction in enumerate(normal.instructions):
         items.append(labels[index])
-        if index not in reached:
-            continue
-        if patch is not None and index == point.index:
-            items += _patched(point, instruction, patch, tails)
-        else:
+        if index in reached:
             items.append(_relabelled(instruction, labels))
     items.append(labels[-1])
-    items += tails
     regions += [
         Protected(labels[each.start], labels[each.end], labels[each.handler], each.depth, each.lasti)
         for each in normal.regions
         if each.handler in reached
     ]
-    items = [
+    made = assemble(_placed(point, items), like=_header(point, items), protected=regions)
+    _note_origin(made, point.code, items, sorted(reached))
+    return made
+
+
+def _cells(code: types.CodeType) -> Iterator[Instruction]:
+    count = len(cell_names(code))
+    if count:
+        yield Instruction("COPY_FREE_VARS", count)
+
+
+def _placed(point: Point, items: Iterable[Item]) -> list[Item]:
+    """Return items of which each instruction has a line."""
+    position = _decoded(point.code).instructions[point.index].position
+    return [
         Instruction(item.op, item.arg, None, item.position or position)
         if isinstance(item, Instruction)
         else item
         for item in items
     ]
-    made = assemble(items, like=_header(point, normal, items, patch), protected=regions)
-    if patch is None:
-        _note_origin(made, point.code, items, sorted(reached))
-    return made
 
 
 def _note_origin(
     made: types.CodeType,
     code: types.CodeType,
-    items: Sequence[Instruction | Jump | Label],
+    items: Sequence[Item],
     reached: Sequence[int],
 ) -> None:
     bodies = [item.op for item in items if not isinstance(item, Label)]
@@ -375,30 +367,23 @@ def _reachable(normal: Decoded, start: int) -> frozenset[int]:
     return frozenset(seen)
 
 
-def _operands(instruction: Instruction, patch: _Patch) -> int:
-    return 0 if patch.calls_next else effect(instruction.op, instruction.arg)[0]
-
-
-def _prologue(point: Point, taken: int | None) -> Iterator[Instruction]:
-    """Yield what puts the stack back; in a step, a NULL that its instruction does not take is a None.
+def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruction]:
+    """Yield what puts the stack back, where a NULL below the `taken` topmost is a None.
 
     Python takes for granted that what it handles has a traceback; code that is captured has no need.
     """
-    above = len(point.slots) - (len(point.slots) if taken is None else taken)
     for place, slot in enumerate(point.slots):
-        if slot is not Slot.NULL:
-            if slot is Slot.HANDLED and taken is not None:
-                yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", with_traceback))
-            yield Instruction("LOAD_FAST", slot_name(place))
-            if slot is Slot.HANDLED:
-                if taken is not None:
-                    yield Instruction("CALL", (1, ()))
-                yield Instruction("PUSH_EXC_INFO")
-                yield Instruction("POP_TOP")
-        elif place >= above:
-            yield Instruction("PUSH_NULL")
-        else:
-            yield Instruction("LOAD_CONST", None)
+        if slot is Slot.NULL:
+            is_taken = place >= len(point.slots) - taken
+            yield Instruction("PUSH_NULL") if is_taken else Instruction("LOAD_CONST", None)
+            continue
+        if slot is Slot.HANDLED and in_python:
+            yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", with_traceback))
+        yield Instruction("LOAD_FAST", slot_name(place))
+        if slot is Slot.HANDLED:
+            if in_python:
+                yield Instruction("CALL", (1, ()))
+            yield from (Instruction("PUSH_EXC_INFO"), Instruction("POP_TOP"))
 
 
 def _relabelled(instruction: Instruction, labels: Sequence[Label]) -> Instruction | Jump:
@@ -407,99 +392,116 @@ def _relabelled(instruction: Instruction, labels: Sequence[Label]) -> Instructio
     return Jump(instruction.op, labels[instruction.target], instruction.position)
 
 
-def _patched(
-    point: Point,
-    instruction: Instruction,
-    patch: _Patch,
-    tails: list[Instruction | Jump | Label],
-) -> list[Instruction | Jump | Label]:
-    """Return what a step runs in place of an instruction; add what follows it to `tails`."""
-    kept = point.slots[: len(point.slots) - _operands(instruction, patch)]
-    through = Label()
-    if patch.calls_next:
-        tails += [through, *_tail(point, point.index + 1, (kept, _OBJECT), patch)]
-        position = instruction.position
-        return [
-            Instruction("PUSH_NULL", None, None, position),
-            Instruction("LOAD_FAST", NEXT, None, position),
-            Instruction("CALL", (0, ()), None, position),
-            Jump("JUMP", through),
-        ]
-    made: list[Instruction | Jump | Label] = []
-    if instruction.op in _PEEKS:
-        tails += [through, *_tail(point, point.index + 1, (point.slots, _OBJECT), patch)]
-        return [instruction, Jump("JUMP", through)]
-    pushed = _OBJECT * effect(instruction.op, instruction.arg)[1]
-    if instruction.op == "LOAD_METHOD":
-        # The attribute may be no method: it is called as any object.
-        instruction, pushed = (
-            Instruction("LOAD_ATTR", instruction.arg, None, instruction.position),
-            (Slot.NULL, Slot.OBJECT),
-        )
-    elif instruction.op == "PUSH_NULL":
-        instruction, pushed = Instruction("NOP"), (Slot.NULL,)
-    if instruction.target is not None:
-        jumped = Label()
-        pops, pushes = TAKEN.get(instruction.op, effect(instruction.op, instruction.arg))
-        left = point.slots[: len(point.slots) - pops]
-        tails += [jumped, *_tail(point, instruction.target, (left, _OBJECT * pushes), patch)]
-        made.append(Jump(instruction.op, jumped, instruction.position))
-    else:
-        made.append(instruction)
-    if instruction.op not in ENDS:
-        stored = (str(instruction.arg),) if instruction.op in STORES else ()
-        tails += [through, *_tail(point, point.index + 1, (kept, pushed), patch, stored)]
-        made.append(Jump("JUMP", through))
-    return made
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How the code of a step is made."""
+
+    point: Point
+    global_names: dict[str, object]
+    continuations: Continuations
+    calls_next: bool
+
+    def code(self) -> types.CodeType:
+        """Return code that runs the instruction, then hands over; also at a handler, when it raises."""
+        point = self.point
+        normal = _decoded(point.code)
+        instruction = normal.instructions[point.index]
+        taken = 0 if self.calls_next else effect(instruction.op, instruction.arg)[0]
+        start, end = Label(), Label()
+        items: list[Item] = [*_cells(point.code), *_prologue(point, taken, in_python=True), start]
+        if self.calls_next:
+            items += [
+                Instruction("PUSH_NULL"),
+                Instruction("LOAD_FAST", NEXT),
+                Instruction("CALL", (0, ())),
+                end,
+                *self._onward(point.index + 1, point.slots, _OBJECT),
+            ]
+        else:
+            items += self._run(instruction, end)
+        protected: list[Protected] = []
+        region = normal.handler_at(point.index)
+        if region is not None:
+            handler = Label()
+            pushed = _OBJECT * (1 + region.lasti)
+            items += [handler, *self._onward(region.handler, point.slots[: region.depth], pushed)]
+            protected.append(Protected(start, end, handler, region.depth, region.lasti))
+        return assemble(_placed(point, items), like=_header(point, items), protected=protected)
+
+    def _run(self, instruction: Instruction, end: Label) -> Iterator[Item]:
+        """Yield the instruction, the label of its end, and what hands over where control goes after it."""
+        index, slots = self.point.index + 1, self.point.slots
+        pops, pushes = effect(instruction.op, instruction.arg)
+        kept, pushed = slots[: len(slots) - pops], _OBJECT * pushes
+        if instruction.op in _PEEKS:
+            kept, pushed = slots, _OBJECT
+        elif instruction.op == "LOAD_METHOD":
+            # The attribute may be no method: it is called as any object.
+            instruction = Instruction("LOAD_ATTR", instruction.arg, None, instruction.position)
+            pushed = (Slot.NULL, Slot.OBJECT)
+        elif instruction.op == "PUSH_NULL":
+            instruction, pushed = Instruction("NOP"), (Slot.NULL,)
+        if instruction.target is None:
+            yield from (instruction, end)
+        else:
+            jumped = Label()
+            yield from (Jump(instruction.op, jumped, instruction.position), end)
+        if instruction.op not in ENDS:
+            yield from self._onward(index, kept, pushed, instruction)
+        if instruction.target is not None:
+            pops, pushes = TAKEN.get(instruction.op, (pops, pushes))
+            yield jumped
+            yield from self._onward(instruction.target, slots[: len(slots) - pops], _OBJECT * pushes)
+
+    def _onward(
+        self,
+        index: int,
+        kept: tuple[Slot, ...],
+        pushed: tuple[Slot, ...],
+        instruction: Instruction | None = None,
+    ) -> Iterator[Instruction]:
+        """Yield what hands the step's locals and stack to the continuation at `index`, and returns.
+
+        Args:
+            index: where the continuation begins.
+            kept: what was on the stack before; `_prologue` left no NULL there.
+            pushed: what the instruction pushed.
+            instruction: it may have bound or deleted a variable.
+        """
+        point, slots = self.point, (*kept, *pushed)
+        bound = set(point.names)
+        if instruction is not None and instruction.op == "STORE_FAST":
+            bound.add(str(instruction.arg))
+        elif instruction is not None and instruction.op == "DELETE_FAST":
+            bound.discard(str(instruction.arg))
+        names = _names(point.code, index, bound)
+        for place in reversed(range(len(slots))):
+            if slots[place] is Slot.HANDLED:
+                # What is handled is still in the parameter.
+                yield Instruction("POP_EXCEPT")
+            elif slots[place] is Slot.OBJECT or place < len(kept):
+                yield Instruction("STORE_FAST", slot_name(place))
+        onward = self.continuations.at(Point(point.code, index, names, slots), self.global_names)
+        yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", onward.later))
+        cells = cell_names(point.code)
+        if cells:
+            yield from (Instruction("LOAD_CLOSURE", name) for name in cells)
+            yield Instruction("BUILD_TUPLE", len(cells))
+        objects = [slot_name(place) for place, slot in enumerate(slots) if slot is not Slot.NULL]
+        for name in (*names, *objects):
+            yield Instruction("LOAD_FAST", name)
+        yield Instruction("CALL", (bool(cells) + len(names) + len(objects), ()))
+        yield Instruction("RETURN_VALUE")
 
 
-def _tail(
-    point: Point,
-    index: int,
-    stack: tuple[tuple[Slot, ...], tuple[Slot, ...]],
-    patch: _Patch,
-    stored: tuple[str, ...] = (),
-) -> Iterable[Instruction]:
-    """Return what hands the step's locals and stack to the continuation at `index`, and returns.
-
-    `stack` is what was there before, where `_prologue` left no NULL, and what the instruction pushed.
-    """
-    kept, pushed = stack
-    slots = (*kept, *pushed)
-    names = _names(point.code, index, (*point.names, *stored))
-    onward = Point(point.code, index, names, slots)
-    objects = [place for place, slot in enumerate(slots) if slot is not Slot.NULL]
-    present = [place for place, slot in enumerate(slots) if slot is not Slot.NULL or place < len(kept)]
-    # What a handler handles is still in the parameter.
-    found = [
-        Instruction("POP_EXCEPT")
-        if slots[place] is Slot.HANDLED
-        else Instruction("STORE_FAST", slot_name(place))
-        for place in reversed(present)
-    ]
-    found += [
-        Instruction("PUSH_NULL"),
-        Instruction("LOAD_CONST", patch.continuations.at(onward, patch.global_names).later),
-    ]
-    cells = cell_names(point.code)
-    if cells:
-        found += [
-            *(Instruction("LOAD_CLOSURE", name) for name in cells),
-            Instruction("BUILD_TUPLE", len(cells)),
-        ]
-    found += [Instruction("LOAD_FAST", name) for name in names]
-    found += [Instruction("LOAD_FAST", slot_name(place)) for place in objects]
-    count = bool(cells) + len(names) + len(objects)
-    return [*found, Instruction("CALL", (count, ())), Instruction("RETURN_VALUE")]
-
-
-def _header(point: Point, normal: Decoded, items: Sequence[object], patch: _Patch | None) -> Header:
-    parameters = [*point.parameters, *([NEXT] if patch is not None and patch.calls_next else [])]
-    used = (
+def _header(point: Point, items: Sequence[Item]) -> Header:
+    normal = _decoded(point.code)
+    used = [
         str(item.arg)
         for item in items
         if isinstance(item, Instruction) and item.op.endswith(("_FAST", "_FAST_AND_CLEAR")) and item.arg
-    )
+    ]
+    parameters = [*point.parameters, *(NEXT for name in used if name == NEXT)]
     return Header(
         name=normal.name,
         qualname=normal.qualname,

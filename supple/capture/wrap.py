@@ -21,7 +21,7 @@ from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
 from supple.capture.values.callables import wrap_memoized
 from supple.capture.values.constant import LITERALS, ConstantValue
-from supple.capture.values.function import BoundMethodValue, LeafValue, wrap_cell, wrap_function
+from supple.capture.values.function import BoundMethodValue, CellValue, LeafValue, wrap_cell, wrap_function
 from supple.capture.values.instance import EnumValue, InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
@@ -58,10 +58,12 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
     known = engine.objects.get(id(obj))
     if known is not None:
         value = known[1]
-        if source is None or source == value.source:
+        # The source of a cell names its contents.
+        there = value.source.base if isinstance(value, CellValue) and value.source else value.source
+        if source is None or source == there:
             return value
-        if value.source is not None:
-            engine.guard_same(source, value.source)
+        if there is not None:
+            engine.guard_same(source, there)
             return value
     value = _rule(kind)(engine, obj, source)
     if not (source is None and kind in (list, dict, tuple, set)):

@@ -92,20 +92,20 @@ class Engine:
         self.stop_at: int | None = None
         self.stops: tuple[int, ...] = ()
 
-    def step(self) -> int:
-        """Count an instruction; return its number.
+    def step(self, frame: Frame) -> None:
+        """Count an instruction of a frame.
 
         Raises:
             Stopped: this is where capture was told to stop.
         """
         self._steps += 1
+        frame.began = self._steps
         if self._steps == self.stop_at:
             raise Stopped(tuple(self.frames))
         if self._steps == self.options.break_at:
             self.unsupported(breaks.FORCED, number=self._steps)
         if self._steps > STEP_LIMIT:
             self.unsupported(breaks.STEPS, limit=STEP_LIMIT)
-        return self._steps
 
     # What values and library ask for (Machine).
 
@@ -133,6 +133,7 @@ class Engine:
                 isinstance(left, ConstantValue)
                 and isinstance(right, ConstantValue)
                 and left.value is not right.value
+                and not _is_ours(self.frames[-1])  # there, `==` follows
             ):
                 kinds = f"{left.describe()} and {right.describe()}"
                 self.unsupported(breaks.OPERATOR, name="is", kinds=kinds)

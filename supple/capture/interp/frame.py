@@ -157,7 +157,7 @@ class Frame:
                 pc = self.pc
                 instruction = instructions[pc]
                 self.pc = pc + 1
-                self.began = engine.step()
+                engine.step(self)
                 handler = handlers[pc]
                 if handler is None:
                     engine.unsupported(breaks.OPCODE, op=instruction.op)
