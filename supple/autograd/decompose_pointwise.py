@@ -82,14 +82,23 @@ _FLOAT_BINARY: Final = {
 }
 
 
+#: Ops of integers that not every number suits (a divisor of 0): where it is not known, eager's own operator
+#: runs, which takes tensors only.
+_CHECKED: Final = (
+    "remainder.Tensor",
+    "fmod.Tensor",
+    "bitwise_left_shift.Tensor",
+    "bitwise_right_shift.Tensor",
+)
+
+
 def _binary(core: str) -> Rule:
     def rule(b: Lowering, left: Operand, right: Operand) -> Var:
         """Both in the promoted type; a number is rounded to it, except as a factor."""
         dtype = b.common(left, right)
         if core == "mul.Tensor":
             return b.point(core, left, right, dtype=dtype)
-        if core in ("remainder.Tensor", "fmod.Tensor") and isinstance(right, Expr) and dtype.is_integer:
-            # A divisor that may be 0, which is an error: eager's own operators see it, and take tensors only.
+        if core in _CHECKED and isinstance(right, Expr) and dtype.is_integer:
             right = b.full((), right, dtype)
         return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
 
