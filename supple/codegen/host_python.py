@@ -15,7 +15,7 @@ from typing import Final
 from supple.base.rules import Rules
 from supple.expr import Expr, const
 from supple.expr import text as expr_text
-from supple.expr.real import Real
+from supple.expr.real import NAMES, Real
 from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, View, leaves
 from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
@@ -64,7 +64,7 @@ class Text:
     def number(self, number: Expr | Real) -> str:
         """Return a number as Python: arithmetic, or a name where several steps need it."""
         if isinstance(number, Real):
-            self.bound.update(inf="float('inf')", nan="float('nan')", sqrt="__import__('math').sqrt")
+            self.bound.update({name: f"math.{name}" for name in NAMES})
             return str(number)
         if not number.args or self.uses[number] == 1:
             return expr_text(number, ranges=False)
@@ -93,7 +93,15 @@ def host_source(host: Host) -> str:
         out.lines.append(f"{', '.join(host.inputs)}{',' if len(host.inputs) == 1 else ''} = inputs")
     for step in host.steps:
         lines[type(step)](out, step)
-    head = ["import torch", "", *(f"{name} = {value}" for name, value in out.bound.items()), "", ""]
+    head = [
+        "import math",
+        "",
+        "import torch",
+        "",
+        *(f"{name} = {value}" for name, value in out.bound.items()),
+        "",
+        "",
+    ]
     body = [f"    {line}" for line in out.lines]
     return "\n".join((*head, "def run(inputs):", *body)) + "\n"
 

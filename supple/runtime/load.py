@@ -2,7 +2,7 @@
 
 The convention between host text and kernels (the host text is what `codegen.host_python` prints):
 
-* The text defines `run(inputs)`: `inputs` is a sequence of tensors (integers where the graph takes one), the
+* The text defines `run(inputs)`: `inputs` is a sequence of tensors, integers and floats, the
   result a tuple. It is executed once, in a namespace that holds each kernel under its name, `float_bits`,
   and the functions of `empty`; the text imports torch itself.
 * A kernel is called with integers only and returns None: the buffers' `data_ptr()`s in the order of the
@@ -20,13 +20,11 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, cast
 
-import torch
-
 from supple.runtime.artifact import Artifact, Kernel
 from supple.runtime.empty import SAFE
 from supple.runtime.link import addresses
 
-Run = Callable[[Sequence[torch.Tensor]], tuple[object, ...]]
+Run = Callable[[Sequence[object]], tuple[object, ...]]
 
 
 def load(artifact: Artifact) -> Run:

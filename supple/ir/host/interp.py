@@ -124,8 +124,9 @@ def _(machine: Machine, step: Step) -> None:
     """One kernel on its tensors."""
     assert isinstance(step, Launch), f"{step}"
     tensors = [machine.tensor(name) for name in step.buffers]
-    numbers = [machine.argument(number) for number in step.sizes]
-    machine.run_kernel(step.kernel, tensors, cast("list[float]", numbers))
+    numbers = cast("list[float]", [machine.argument(number) for number in step.sizes])
+    kinds = [float if isinstance(size, Real) else int for size in step.sizes]
+    machine.run_kernel(step.kernel, tensors, [kind(n) for kind, n in zip(kinds, numbers, strict=True)])
 
 
 @runs.on(Extern)

@@ -84,3 +84,15 @@ def test_generated_python_does_what_the_interpreter_does(rows: int) -> None:
 def test_a_pointer_that_two_launches_need_is_asked_for_once() -> None:
     steps = (Launch("k", ("x",)), Launch("k", ("x",)), Return(()))
     assert host_source(Host(("x",), steps)).count("data_ptr") == 1
+
+
+def test_a_number_that_several_steps_need_is_computed_once() -> None:
+    steps = (
+        Bind("s0", "s0"),
+        Launch("k", ("x",), (S0 * 2,)),
+        Launch("k", ("x",), (S0 * 2,)),
+        Return((S0 + 1,)),
+    )
+    source = host_source(Host(("s0", "x"), steps))
+    assert source.count("2*s0") == 1
+    assert "return (s0 + 1,)" in source
