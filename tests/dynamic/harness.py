@@ -1,6 +1,7 @@
 """One program at several sizes, compiled and eager: equal results, and no more graphs than it needs."""
 
 import copy
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -129,8 +130,17 @@ def difference(want: Any, got: Any, tolerance: float) -> str | None:
     for index, (one, two) in enumerate(zip(mine, theirs, strict=True)):
         if type(one) is not type(two):
             return f"leaf {index}: {two!r} and eager {one!r}"
-        same = not isinstance(one, torch.Tensor | torch.nn.Module) and one != two
-        found = of_tensors(one, two, tolerance) if isinstance(one, torch.Tensor) else same
+        match one:
+            case torch.Tensor():
+                found = of_tensors(one, two, tolerance)
+            case float():
+                found = not (
+                    math.isclose(one, two, rel_tol=tolerance, abs_tol=tolerance) or one != one != two
+                )
+            case torch.nn.Module():
+                found = None
+            case _:
+                found = one != two
         if found:
             return f"leaf {index}: {found if isinstance(found, str) else f'{two!r} and eager {one!r}'}"
     return None

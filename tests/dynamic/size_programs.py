@@ -58,7 +58,7 @@ VECTORS: Final = (
     "torch.ones({t}.shape[0]) + {t}", "{t}.new_full(({t}.shape[0] + {c},), {a})", "{t}.flip(0)",
     "{t}.roll({a}, 0)", "{t}.repeat(2)", "F.pad({t}, ({c}, abs({a}) % 3))", "{t}.cumsum(0)",
     "torch.arange(abs({a}) % 7) * 0.5", "{t}.softmax(0)",
-    "{t}.view({t}.shape[0], 1).expand(-1, 2).reshape(-1)", "({t}[:, None] * {u}[None, :]).sum(1)",
+    "{t}.view({t}.shape[0], 1).expand(-1, 2).reshape(-1) * 2", "({t}[:, None] * {u}[None, :]).sum(1)",
     "({t}[:, None] + {u}).sum(0, keepdim=True).view(-1)", "{t}.narrow(0, 0, {t}.shape[0] // {d})",
     "torch.outer({t}, {u}).flatten()[:20]", "{t}.sum() + torch.zeros(max(min({a}, 5), 0))",
     "{t} - {t}[:1]", "torch.stack([{t}, {t}]).sum(0)", "torch.where({t} > 0, {t}, {c})",
@@ -66,9 +66,11 @@ VECTORS: Final = (
     "{t}.split([{t}.shape[0] // 2, {t}.shape[0] - {t}.shape[0] // 2])[1]",
 )  # fmt: skip
 CONDITIONS: Final = (
-    "{a} < {b}", "{a} <= {c}", "{a} > {c}", "{a} >= {b}", "{a} == {b}", "{a} != {c}", "{a} % 2 == 0", "{a}",
-    "{t}.shape == {u}.shape", "{t}.numel() > {c}", "{t}.shape[0] > {u}.shape[0] + {c}", "not {a} > {b}",
-    "{a} < {b} and {a} > {c}", "{a} == {c} or {b} == {d}", "{c} <= {a} < {b}",
+    "CHOICE({a} < {b})", "CHOICE({a} <= {c})", "CHOICE({a} > {c})", "CHOICE({a} >= {b})",
+    "CHOICE({a} == {b})", "CHOICE({a} != {c})", "CHOICE({a} % 2 == 0)", "CHOICE({a})",
+    "CHOICE({t}.shape == {u}.shape)", "CHOICE({t}.numel() > {c})", "not CHOICE({a} > {b})",
+    "CHOICE({t}.shape[0] > {u}.shape[0] + {c})", "CHOICE({a} < {b}) and CHOICE({a} > {c})",
+    "CHOICE({a} == {c}) or CHOICE({b} == {d})", "CHOICE({c} <= {a}) and CHOICE({a} < {b})",
 )  # fmt: skip
 
 

@@ -82,10 +82,15 @@ def test_a_training_step_of_a_batch_of_one_or_none_is_no_new_graph() -> None:
     assert supple.stats()["graphs"] == 1
 
 
+# Of two sizes that are 1 in the first call nobody knows whether they are equal or broadcast.
+AMBIGUOUS = {("rank_is_broadcast", 1): 2}
+
+
 @pytest.mark.parametrize("first", [1, 0])
 @pytest.mark.parametrize("program", ONE_GRAPH, ids=str)
 def test_a_program_that_meets_one_or_zero_first_needs_one_graph(program: Program, first: int) -> None:
-    check(replace(program, sizes=(first, 6, 1 - first, 3, 8)), "native", dynamic=True)
+    graphs = AMBIGUOUS.get((str(program), first), 1)
+    check(replace(program, sizes=(first, 6, 1 - first, 3, 8), graphs=graphs), "native", dynamic=True)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (0, 5), (5, 0), (0, 0)], ids=str)
@@ -114,6 +119,35 @@ def test_attention_of_any_batch_and_length_is_one_graph(shape: tuple[int, int]) 
         x = floats(batch, length, 8)
         assert not difference(function(x), made.run(x), 1e-5)
     assert made.graphs == 1
+
+
+def reshaped(x: Tensor) -> Tensor:
+    return x.t().reshape(-1)
+
+
+def contiguous(x: Tensor) -> Tensor:
+    return x.t().contiguous()
+
+
+def expanded_and_flattened(x: Tensor) -> Tensor:
+    return x[:, :1].expand(-1, 4).flatten()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("made_from", [reshaped, contiguous, expanded_and_flattened])
+def test_what_is_a_copy_of_many_rows_and_a_view_of_one_is_written_as_in_eager(
+    made_from: Callable[[Tensor], Tensor], backend: str
+) -> None:
+    def function(x: Tensor) -> Any:
+        y = made_from(x)
+        y[0] = 7.0
+        return x + 0, y * 2
+
+    made = compiled(function, backend, dynamic=True)
+    for n in (6, 1, 5, 1):
+        x, other = floats(n, 4), floats(n, 4)
+        assert not difference((function(x), x), (made.run(other), other), 1e-5), n
+    assert made.graphs <= 2
 
 
 # DYN09
