@@ -4,8 +4,6 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import torch
-
 from supple.base import events
 from supple.base.errors import InvalidBackendError
 from supple.base.options import Options
@@ -87,7 +85,7 @@ def native(options: Options) -> CompileGraph:
     return Native(options)
 
 
-def eager(graph: Graph, examples: Sequence[torch.Tensor]) -> Compiled:
+def eager(graph: Graph, examples: Sequence[object]) -> Compiled:
     """Return the captured graph run by eager torch, operator by operator."""
     return compile_python(graph)
 
@@ -96,7 +94,7 @@ def foreign(backend: Backend) -> CompileGraph:
     """Return what compiles graphs with a backend that takes torch.fx graphs."""
     from supple.interop.fx import compile_with  # noqa: PLC0415  # lazy: torch.fx is for foreign backends only
 
-    def compile_graph(graph: Graph, examples: Sequence[torch.Tensor]) -> Compiled:
+    def compile_graph(graph: Graph, examples: Sequence[object]) -> Compiled:
         start = time.perf_counter()
         compiled = compile_with(backend, graph, examples)
         events.emit(events.StageTimed("backend", time.perf_counter() - start))

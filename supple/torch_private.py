@@ -114,14 +114,17 @@ STATE_QUERIES: Final = (
 )
 
 # Checks that a program states itself, and what they raise.
-CHECKS: Final[dict[Callable[..., object], type[Exception]]] = {
-    torch._check: RuntimeError,
-    torch._check_index: IndexError,
-    torch._check_value: ValueError,
-    torch._check_type: TypeError,
-    torch._check_not_implemented: NotImplementedError,
+CHECKS: Final = {
+    cast("Callable[..., object]", vars(torch)[name]): error
+    for name, error in {
+        "_check": RuntimeError,
+        "_check_index": IndexError,
+        "_check_value": ValueError,
+        "_check_type": TypeError,
+        "_check_not_implemented": NotImplementedError,
+    }.items()
 }
-check_is_size = cast("Callable[..., object]", torch._check_is_size)
+check_is_size = cast("Callable[..., object]", vars(torch)["_check_is_size"])
 
 # The kernel of attention on the CPU.
 flash_attention = cast(

@@ -108,3 +108,17 @@ INTERNAL: Final = Reason(
     "This is a bug in supple, not in your program; the call ran without compilation.",
     "Please report it with the repro named above. `supple.disable` on the function avoids it meanwhile.",
 )
+
+
+def one_line(function: str, reason: Explained, is_what: str) -> str:
+    """Return a reason as one line: which function is what ("runs eager"), what, where, why, what to do."""
+    facts = reason.facts
+    where = "".join(
+        f" at {place.filename}:{place.line} in {place.function} (`{place.text}`)"
+        for place in reason.stack[-1:]
+    )
+    what, reason_why, do = (
+        text.format(**facts) for text in (reason.reason.what, reason.reason.why, reason.reason.do)
+    )
+    line = f"{function} {is_what}: {what} [{reason.reason.code}]{where}. Why: {reason_why} Do: {do}"
+    return " ".join(line.split())

@@ -25,6 +25,7 @@ from supple.base.errors import (
     RecompileError,
     Unsupported,
     UserError,
+    one_line,
 )
 from supple.base.marks import ORIGINAL
 from supple.base.stance import DEFAULT, STANCES, Backend, Stance
@@ -48,7 +49,7 @@ from supple.capture.library import marks as marks_rules
 from supple.capture.resume import Continuations
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
-from supple.shapes.profile import Seen, seen_for
+from supple.shapes.profile import note, seen_for
 from supple.torch_private import GLOBAL_MODULE_HOOKS, module_call
 
 LIBRARY_RULES = (marks_rules,)
@@ -235,7 +236,7 @@ class Versions:
         except TypeError:
             return
         for name, value in bound.items():
-            _note(seen_for(self.function.__code__), local(name).name, value)
+            note(seen_for(self.function.__code__), local(name).name, value)
 
     def _find_unsafely(self, args: Arguments, kwargs: Named) -> Entry | None:
         """Return an entry by those guards alone in which the entries differ."""
@@ -396,23 +397,6 @@ def _value_key(guard: Guard) -> tuple[object, ...]:
     return (*key[:3], guard.expected if isinstance(guard.expected, _BY_VALUE) else key[3], *map(str, key[4:]))
 
 
-def _note(seen: Seen, source: str, value: object) -> None:
-    """Note the sizes and numbers in an argument, as capture does where it reads them."""
-    match value:
-        case torch.Tensor() if value.layout is torch.strided:
-            seen.note_tensor(source, tuple(value.shape), tuple(value.stride()))
-        case bool():
-            pass
-        case int() | float():
-            seen.note_number(source, value)
-        case list() | tuple() | dict():
-            parts = cast("dict[object, object] | list[object]", value)
-            for key, part in parts.items() if isinstance(parts, dict) else enumerate(parts):
-                _note(seen, f"{source}[{key!r}]", part)
-        case _:
-            pass
-
-
 def must_raise(function: Function, reason: Unsupported) -> Function:
     """Return the function for a call in which capture saw an exception leave the program (`fullgraph=True`).
 
@@ -453,20 +437,6 @@ def reset() -> None:
 def entry_count() -> int:
     """Return how many entries there are in the process."""
     return sum(len(versions.entries.all) for versions in _alive())
-
-
-def one_line(function: str, reason: Explained, is_what: str) -> str:
-    """Return a reason as one line: which function is what ("runs eager"), what, where, why, what to do."""
-    facts = reason.facts
-    where = "".join(
-        f" at {place.filename}:{place.line} in {place.function} (`{place.text}`)"
-        for place in reason.stack[-1:]
-    )
-    what, reason_why, do = (
-        text.format(**facts) for text in (reason.reason.what, reason.reason.why, reason.reason.do)
-    )
-    line = f"{function} {is_what}: {what} [{reason.reason.code}]{where}. Why: {reason_why} Do: {do}"
-    return " ".join(line.split())
 
 
 def compile_function(

@@ -21,6 +21,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
 
+import torch
+
 from supple.base import events
 from supple.base.config import Settings, config
 from supple.base.stable import digest
@@ -254,6 +256,23 @@ class _Memory:
 
 
 _MEMORY: Final = _Memory()
+
+
+def note(seen: Seen, source: str, value: object) -> None:
+    """Note the sizes and numbers in an argument, as capture does where it reads them."""
+    match value:
+        case torch.Tensor() if value.layout is torch.strided:
+            seen.note_tensor(source, tuple(value.shape), tuple(value.stride()))
+        case bool():
+            pass
+        case int() | float():
+            seen.note_number(source, value)
+        case list() | tuple() | dict():
+            parts = cast("dict[object, object] | list[object]", value)
+            for key, part in parts.items() if isinstance(parts, dict) else enumerate(parts):
+                note(seen, f"{source}[{key!r}]", part)
+        case _:
+            pass
 
 
 def seen_for(code: types.CodeType) -> Seen:

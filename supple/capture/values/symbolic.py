@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 import torch
 
@@ -12,11 +12,12 @@ from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue, fold
 from supple.expr import Expr
 from supple.expr.real import Real
-from supple.shapes.symnode import Symbolic, plain
+from supple.shapes.symnode import Symbolic, SymNode, plain
 
 #: The Python type that each kind of symbolic number stands for.
 TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 #: Operators that stay symbolic; all others are on the number that it is in this call.
+POW: Final[object] = vars(operator)["pow"]
 SYMBOLIC: Final[frozenset[object]] = frozenset(
     (
         abs,
@@ -98,4 +99,15 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
     if function not in SYMBOLIC or not any(isinstance(value, SymbolicValue) for value in values):
         return None
     numbers = [numeric(value) for value in values]
-    return None if None in numbers else fold(machine, function, *numbers)
+    if None in numbers:
+        return None
+    base, *rest = numbers
+    if (
+        function is POW
+        and isinstance(rest[0], float)
+        and isinstance(base, torch.SymInt | torch.SymFloat)
+    ):
+        # torch's own `**` of a symbolic float loads its symbolic engine.
+        node = cast("SymNode", vars(base)["node"])
+        return machine.wrap(torch.SymFloat(node.float_pow(node.wrap_float(rest[0]))), None)
+    return fold(machine, function, *numbers)

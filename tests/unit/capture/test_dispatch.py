@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from supple.base.errors import one_line
 from supple.base.options import Options
 from supple.capture import compilation, dispatch
 from supple.capture.guards.kinds import Guard, Kind
@@ -47,7 +48,7 @@ def test_one_line_has_every_part() -> None:
     stack = (compilation.place_of(scaled),)
     facts = {"function": "f", "limit": "recompile_limit (3)", "last": "L['n'] was 1, is 2"}
     reason = dispatch.Unsupported(dispatch.LIMIT, stack, **facts)
-    line = dispatch.one_line("f", reason, "runs eager")
+    line = one_line("f", reason, "runs eager")
     assert line.startswith("f runs eager: f hit the recompile_limit (3)")
     assert "test_dispatch.py" in line
     assert "\n" not in line
