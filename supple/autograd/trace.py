@@ -25,13 +25,14 @@ from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read, write
 from supple.autograd.numbers import Numbers
 from supple.autograd.storage import Cell, Storage, Value, ViewStep, are_apart, overlaps
-from supple.expr import Expr
+from supple.expr import Expr, not_equal
 from supple.expr.real import Real
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg
 from supple.ir.graph.numbers import callable_of
 from supple.ir.graph.symbols import CHECK
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, aten_op
+from supple.shapes.decide import ONE, decide
 from supple.shapes.fake import FakeTensor, Faking, current, fake_from, meta_of
 from supple.shapes.layout import generally_all_equal
 from supple.shapes.symnode import plain
@@ -47,6 +48,21 @@ class Traced:
     convention: Convention
 
 
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A row-major copy of a tensor that is row-major itself where its dynamic sizes are 1.
+
+    Attributes:
+        version: of the source, when it was copied.
+        sizes: of the source.
+    """
+
+    source: Storage
+    version: int
+    made: Storage
+    sizes: tuple[Expr, ...]
+
+
 class Recorder(Faking):
     """Records the ATen operators that run while it is active, as a functional graph."""
 
@@ -55,6 +71,7 @@ class Recorder(Faking):
         self.numbers = Numbers(graph)
         self.builder = Builder(map(_current_input, graph.inputs))
         self.constants: list[torch.Tensor] = []
+        self.copies: list[Copy] = []
         self._cells: dict[int, tuple[torch.Tensor, Cell]] = {}
 
     def input_value(self, place: int, item: Input) -> object:
@@ -144,7 +161,20 @@ class Recorder(Faking):
             self._record_view(op, args, named, result)
         else:
             self._record_pure(op, args, named, result)
+        if op.name == "aten.clone.default" and named.get("memory_format") is torch.contiguous_format:
+            self._note_copy(cast("torch.Tensor", args[0]), cast("torch.Tensor", result))
+        elif op.name == "aten._unsafe_view.default":
+            before = self.cell(cast("torch.Tensor", args[0])).storage
+            made = self.cell(cast("torch.Tensor", result)).storage
+            self.copies += [replace(copy, made=made) for copy in self.copies if copy.made is before]
         return result
+
+    def _note_copy(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
+        """Remember a copy that eager does not make where a size is 1 (`x.t().reshape(-1)`)."""
+        meta = meta_of(tensor)
+        if not meta.is_static:
+            source, made = self.cell(tensor).storage, self.cell(result).storage
+            self.copies.append(Copy(source, source.version, made, meta.sizes))
 
     def _record_literal(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
         """Record what `torch.tensor` makes: a fresh tensor on each call, with the numbers that it has now."""
@@ -377,6 +407,7 @@ class _Ending:
             else:
                 seen[id(item)] = place
                 kinds.append(self._output(item, counts, bases, place))
+        self._require_copies()
         mutations = self._mutations()
         constants = tuple(self.recorder.constants)
         convention = Convention(self.inputs, constants, tuple(kinds), mutations, self.sizes)
@@ -422,6 +453,20 @@ class _Ending:
             if not number.is_const and number not in self.sizes:
                 self.sizes[number] = self._add(number)
         return TensorMeta(meta.sizes, meta.strides, meta.dtype, meta.device, offset)
+
+    def _require_copies(self) -> None:
+        """Guard that a copy is one in eager too, where a write afterwards would show the difference.
+
+        Raises:
+            NotFunctional: in this call it is none.
+        """
+        for copy in self.recorder.copies:
+            if copy.source.version == copy.version and not copy.made.version:
+                continue
+            for size in copy.sizes:
+                if not size.is_const and not decide(not_equal(size, ONE)):
+                    msg = "a view for this size, and a copy for others, is written"
+                    raise NotFunctional(msg)
 
     def _mutations(self) -> tuple[Mutation, ...]:
         """Add the final value of each written input to the results.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from supple.expr import Expr, less
 from supple.ir.dtypes import DType
@@ -10,11 +11,20 @@ from supple.shapes.decide import ZERO, exprs, must_equal, printed, requires
 from supple.shapes.rules import Size, aten, broadcast, fresh, require_float, require_number, shape_rules
 from supple.shapes.rules_library import Numbers, pooled, resized, windows
 
-RESAMPLING = (
-    "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "
-    "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d "
-    "upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa"
-).split()
+RESAMPLING: Final = (
+    "upsample_nearest1d",
+    "upsample_nearest2d",
+    "upsample_nearest3d",
+    "_upsample_nearest_exact1d",
+    "_upsample_nearest_exact2d",
+    "_upsample_nearest_exact3d",
+    "upsample_linear1d",
+    "upsample_bilinear2d",
+    "upsample_trilinear3d",
+    "upsample_bicubic2d",
+    "_upsample_bilinear2d_aa",
+    "_upsample_bicubic2d_aa",
+)
 
 
 @shape_rules.on(*aten(*RESAMPLING))

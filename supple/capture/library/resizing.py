@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch.nn import functional
@@ -22,7 +22,7 @@ NEAREST_EXACT = (
     aten._upsample_nearest_exact3d,
 )
 POOLING = (functional.adaptive_avg_pool1d, functional.adaptive_avg_pool2d, functional.adaptive_avg_pool3d)
-LINEAR = {
+LINEAR: Final = {
     "linear": aten.upsample_linear1d,
     "bilinear": aten.upsample_bilinear2d,
     "trilinear": aten.upsample_trilinear3d,
