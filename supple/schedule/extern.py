@@ -1,4 +1,5 @@
-"""Which core operators stay library calls, declared so that a test can tell a hole from a decision."""
+"""Which core operators stay library calls, declared so that a test can tell a hole from a decision; and the
+overloads that take a number where those of the core take a tensor."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -13,3 +14,16 @@ DECLARED_EXTERN: Final[Mapping[str, str]] = {
     "aten.embedding.default": "an index out of range raises IndexError in eager",
 }
 """Op name -> why it is a library call."""
+
+WITH_NUMBER: Final[Mapping[str, str]] = {
+    f"aten.{name}.{overload}": f"aten.{name}.{scalar}"
+    for name, overload, scalar in (
+        ("pow", "Tensor_Tensor", "Tensor_Scalar"),
+        ("div", "Tensor_mode", "Scalar_mode"),
+        ("remainder", "Tensor", "Scalar"),
+        ("fmod", "Tensor", "Scalar"),
+        ("bitwise_left_shift", "Tensor", "Tensor_Scalar"),
+        ("bitwise_right_shift", "Tensor", "Tensor_Scalar"),
+    )
+}
+"""Core op that a kernel does not compute in all cases -> the overload whose second operand is a number."""

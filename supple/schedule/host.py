@@ -2,15 +2,20 @@
 
 import re
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from supple.expr import Expr
 from supple.expr.real import Real
+from supple.ir.core_ops import Kind, kind_of
 from supple.ir.graph.nodes import Constant, Meta, Var, definitions, map_arg
 from supple.ir.host.nodes import Alloc, Bind, Extern, Launch, Return, Step, Value, View
 from supple.ir.loops.nodes import Access, Nest
 from supple.ir.meta import TensorMeta
 from supple.schedule.deps import base_of
+from supple.schedule.extern import WITH_NUMBER
 from supple.schedule.lower import Call, Lowered
+
+NUMBERS: Final = (bool, int, float, complex, Expr, Real)
 
 
 class Steps:
@@ -49,11 +54,32 @@ class Steps:
         """Add a library call; views among its operands are made first."""
         args = tuple(self.argument(arg) for arg in call.args)
         kwargs = {key: self.argument(arg) for key, arg in call.kwargs.items()}
-        self.steps.append(Extern(call.names, call.op.name, args, kwargs, call.is_tuple))
+        name = call.op.name
+        if kind_of(name) is Kind.POINTWISE and any(isinstance(arg, NUMBERS) for arg in args):
+            if name in WITH_NUMBER and not isinstance(args[0], NUMBERS):
+                name = WITH_NUMBER[name]
+            else:
+                args = self._as_tensors(call, args)
+        self.steps.append(Extern(call.names, name, args, kwargs, call.is_tuple))
         self.known.update(name for name in call.names if name is not None)
         for name in call.names:
             if name is not None:
                 self.bind(name, self.lowered.values[name])
+
+    def _as_tensors(self, call: Call, args: tuple[object, ...]) -> tuple[object, ...]:
+        """Return operands of a pointwise op with numbers made tensors of the dtype of the others."""
+        dtype = next(
+            meta.dtype for name in call.reads if isinstance(meta := self.lowered.values[name], TensorMeta)
+        )
+        made: list[object] = []
+        for place, arg in enumerate(args):
+            if isinstance(arg, NUMBERS):
+                name = f"{call.origin}.{place}"
+                make = Extern((name,), "aten.scalar_tensor.default", (arg,), {"dtype": dtype.torch})
+                self.steps.append(make)
+                arg = Value(name)
+            made.append(arg)
+        return tuple(made)
 
     def argument(self, arg: object) -> object:
         """Return a graph argument as a host argument, making the views that it needs."""

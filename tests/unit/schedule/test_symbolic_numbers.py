@@ -113,3 +113,19 @@ def test_what_only_a_size_of_a_dead_value_needs_is_kept() -> None:
     n = s.size()
     _, u = nonzero(s, s.input(n))
     checked(s, s.node("full.default", ([u, 2], 1.0), {}, contiguous([u, 2], DType.F32)))  # pyright: ignore[reportArgumentType]  # a symbol
+
+
+@pytest.mark.parametrize(
+    "op", ["div.Tensor_mode", "remainder.Tensor", "pow.Tensor_Tensor", "bitwise_left_shift.Tensor"]
+)
+@pytest.mark.parametrize("is_first", [False, True])
+def test_integer_arithmetic_with_a_size_that_a_kernel_does_not_do_is_a_library_call(
+    op: str, is_first: bool
+) -> None:
+    s = Sketch()
+    n = s.size(minimum=1)
+    x = s.input(n, 3, dtype=DType.I64)
+    options = {"rounding_mode": "floor"} if op == "div.Tensor_mode" else {}
+    y = s("add.Tensor", s("abs.default", x), 1)
+    made = s.node(op, (n, y) if is_first else (y, n), options, s.meta(y))
+    checked(s, s("mul.Tensor", made, 2), at=[(1,), (2,), (5,)], kernels=2)
