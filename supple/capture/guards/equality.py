@@ -1,7 +1,7 @@
 """Equality as guards mean it: same type and same value, NaN equal to itself, the zeros told apart."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, cast
 
 from supple.base.rules import Rules
@@ -38,13 +38,6 @@ def _(left: object, right: object) -> bool:
     return a == b and math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
-@same_rules.on(complex)
-def _(left: object, right: object) -> bool:
-    """Both parts as floats."""
-    a, b = cast("complex", left), cast("complex", right)
-    return same(a.real, b.real) and same(a.imag, b.imag)
-
-
 @same_rules.on(tuple, list)
 def _(left: object, right: object) -> bool:
     """Item by item."""
@@ -52,11 +45,14 @@ def _(left: object, right: object) -> bool:
     return len(a) == len(b) and all(map(same, a, b))
 
 
-@same_rules.on(dict)
-def _(left: object, right: object) -> bool:
-    """The same keys in the same order, with the same values."""
-    a, b = cast("dict[object, object]", left), cast("dict[object, object]", right)
-    return same(list(a.items()), list(b.items()))
+_PARTS: Final[Mapping[type, Callable[[object], object]]] = {
+    complex: lambda value: (cast("complex", value).real, cast("complex", value).imag),
+    dict: lambda value: list(cast("dict[object, object]", value).items()),
+    slice: lambda value: (cast("slice", value).start, cast("slice", value).stop, cast("slice", value).step),
+}
+"""What has the same meaning where these parts have: a dict's keys count in their order."""
+for _kind, _parts in _PARTS.items():
+    same_rules.on(_kind)(lambda left, right, parts=_parts: same(parts(left), parts(right)))
 
 
 @same_rules.on(set, frozenset)
@@ -64,10 +60,3 @@ def _(left: object, right: object) -> bool:
     """The same members; 1 and True are different members."""
     a, b = cast("set[object]", left), cast("set[object]", right)
     return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}
-
-
-@same_rules.on(slice)
-def _(left: object, right: object) -> bool:
-    """Start, stop and step."""
-    a, b = cast("slice", left), cast("slice", right)
-    return same((a.start, a.stop, a.step), (b.start, b.stop, b.step))

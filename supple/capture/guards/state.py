@@ -6,7 +6,6 @@ from typing import Final
 
 import torch
 
-from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.source import Source, pinned
 from supple.torch_private import (
     any_autocast,
@@ -76,8 +75,3 @@ ON_REQUEST: Final = ("threads", "matmul_precision")
 def state_now() -> State:
     """Return the state of the process and this thread, without what is compared on request."""
     return State(tuple((name, read()) for name, read in READERS.items() if name not in ON_REQUEST))
-
-
-def state_guard(state: State) -> Guard:
-    """Return the guard that the state is what it was."""
-    return Guard(SOURCE, Kind.STATE, state)

@@ -22,21 +22,8 @@ _FIXED: Final = {"__dict__": dict, "__closure__": tuple, "__defaults__": tuple, 
 
 def parameters(code: types.CodeType) -> str:
     """Return the parameter list of a code object, without defaults, as Python text."""
-    names = code.co_varnames
-    positional, keyword = code.co_argcount, code.co_kwonlyargcount
-    only = code.co_posonlyargcount
-    parts = [*names[:only], "/"] if only else []
-    parts += names[only:positional]
-    next_name = positional + keyword
-    if code.co_flags & inspect.CO_VARARGS:
-        parts.append(f"*{names[next_name]}")
-        next_name += 1
-    elif keyword:
-        parts.append("*")
-    parts += names[positional : positional + keyword]
-    if code.co_flags & inspect.CO_VARKEYWORDS:
-        parts.append(f"**{names[next_name]}")
-    return ", ".join(parts)
+    cells = tuple(types.CellType() for _ in code.co_freevars)
+    return str(inspect.signature(types.FunctionType(code, {}, None, None, cells)))[1:-1]
 
 
 class Emitter:

@@ -12,7 +12,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
-from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
+from supple.capture.library.table import Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
@@ -167,35 +167,27 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @call.on(object.__getattribute__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """object.__getattribute__(x, name)."""
-    name = _text(args[1])
-    return (
-        args[0].generic_get(machine, name)
-        if isinstance(args[0], InstanceValue)
-        else args[0].get_attr(machine, name)
-    )
+    owner = args[0]
+    get = owner.generic_get if isinstance(owner, InstanceValue) else owner.get_attr
+    return get(machine, _text(args[1]))
 
 
 @call.on(object.__setattr__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+@effect
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     """object.__setattr__(x, name, value)."""
-    name = _text(args[1])
-    if isinstance(args[0], InstanceValue):
-        args[0].generic_set(machine, name, args[2])
-    else:
-        args[0].set_attr(machine, name, args[2])
-    return NONE
+    owner = args[0]
+    put = owner.generic_set if isinstance(owner, InstanceValue) else owner.set_attr
+    put(machine, _text(args[1]), args[2])
 
 
 @call.on(object.__delattr__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+@effect
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     """object.__delattr__(x, name)."""
     owner = args[0]
-    name = _text(args[1])
-    if isinstance(owner, InstanceValue):
-        owner.generic_delete(machine, name)
-    else:
-        owner.delete_attr(machine, name)
-    return NONE
+    delete = owner.generic_delete if isinstance(owner, InstanceValue) else owner.delete_attr
+    delete(machine, _text(args[1]))
 
 
 @call.on(iter)

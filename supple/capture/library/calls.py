@@ -18,7 +18,6 @@ from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import NotConstant, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
-from supple.capture.values.function import FunctionValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
@@ -76,7 +75,7 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
     rule = call_rule(function)
     if rule is not None:
         return rule(machine, args, kwargs)
-    if any(has_tensor(value) for value in (*args, *kwargs.values())) or is_factory(function):
+    if takes_tensors(args, kwargs) or is_factory(function):
         op = torch_op(function)
         if op is not None and (op.is_pure and _asks_to_write(kwargs)):
             op = function_op(f"{op.name}_in_place", op.call, is_pure=False)
@@ -265,11 +264,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     kind = args[0].as_python()
     assert isinstance(kind, type), args[0].describe()
     return _by_new_and_init(machine, kind, args[1:], kwargs)
-
-
-def is_interpreted(value: Value) -> bool:
-    """Tell whether a call of the value is interpreted rather than a leaf."""
-    return isinstance(value, FunctionValue)
 
 
 @call.on(object.__new__, dict.__new__, list.__new__, tuple.__new__, set.__new__, BaseException.__new__)

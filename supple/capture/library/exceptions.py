@@ -7,7 +7,7 @@ import builtins
 from typing import Final
 
 from supple.capture.library.table import NONE, Args, Kwargs, call
-from supple.capture.library.text import text_of
+from supple.capture.library.text import text_of, written
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
@@ -61,11 +61,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """repr(error): the class's name and the arguments."""
     given = _arguments(machine, args[0])
-    inside = ", ".join(str(text_of(machine, "__repr__", one).as_python()) for one in given)
+    inside = ", ".join(written(machine, one) for one in given)
     return ConstantValue(f"{args[0].python_type().__name__}({inside})")
 
 
-@call.on(BaseException.with_traceback)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """error.with_traceback(tb): capture keeps no tracebacks."""
-    return args[0]
+# Capture keeps no tracebacks.
+call.on(BaseException.with_traceback)(lambda _m, args, _: args[0])

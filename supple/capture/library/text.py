@@ -28,32 +28,20 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return text_of(machine, "__str__", args[0]) if args else ConstantValue("")
 
 
-@call.on(repr)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """repr(x)."""
-    return text_of(machine, "__repr__", args[0])
+call.on(repr)(lambda machine, args, _: text_of(machine, "__repr__", args[0]))
+call.on(object.__str__)(lambda machine, args, _: text_of(machine, "__repr__", args[0]))
+call.on(format)(
+    lambda machine, args, _: formatted(machine, args[0], args[1] if len(args) > 1 else ConstantValue(""))
+)
+call.on(object.__format__)(lambda machine, args, _: _unformatted(machine, args[0], args[1]))
 
 
-@call.on(format)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """format(x[, spec]), by the class's `__format__` where that is Python."""
-    return formatted(machine, args[0], args[1] if len(args) > 1 else ConstantValue(""))
-
-
-@call.on(object.__str__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """object.__str__(x): the repr."""
-    return text_of(machine, "__repr__", args[0])
-
-
-@call.on(object.__format__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """object.__format__(x, spec): str(x); a spec is an error."""
-    if args[1].as_python():
-        machine.throw(
-            TypeError, f"unsupported format string passed to {args[0].python_type().__name__}.__format__"
-        )
-    return text_of(machine, "__str__", args[0])
+def _unformatted(machine: Machine, value: Value, spec: Value) -> Value:
+    """Return what `object.__format__` gives: str(x); a spec is an error."""
+    if spec.as_python():
+        name = value.python_type().__name__
+        machine.throw(TypeError, f"unsupported format string passed to {name}.__format__")
+    return text_of(machine, "__str__", value)
 
 
 def formatted(machine: Machine, value: Value, spec: Value) -> Value:
@@ -65,11 +53,7 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
     try:
         plain = value.as_python()
     except NotConstant:
-        if spec.as_python():
-            machine.throw(
-                TypeError, f"unsupported format string passed to {value.python_type().__name__}.__format__"
-            )
-        return text_of(machine, "__str__", value)
+        return _unformatted(machine, value, spec)
     if isinstance(value, SequenceValue) and not spec.as_python():
         return text_of(machine, "__str__", value)
     return fold(machine, format, plain, spec.as_python())
@@ -91,9 +75,7 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
     if isinstance(found, SequenceValue | DictValue) and found.python_type() in (list, tuple, dict):
         return ConstantValue(_container_text(machine, found))
     if isinstance(found, SetValue) and found.items:
-        inside = ", ".join(
-            str(text_of(machine, "__repr__", one).as_python()) for one in found.ordered(machine)
-        )
+        inside = ", ".join(written(machine, one) for one in found.ordered(machine))
         return ConstantValue(f"{{{inside}}}" if found.kind is set else f"{found.kind.__name__}({{{inside}}})")
     if isinstance(found, SequenceValue) and hasattr(found.kind, "_fields"):
         return machine.call(type_attr(machine, value, found.kind, "__repr__"))
@@ -106,14 +88,18 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
     return fold(machine, str if method == "__str__" else repr, plain)
 
 
-def _container_text(machine: Machine, value: SequenceValue | DictValue) -> str:
-    def one(item: Value) -> str:
-        return str(text_of(machine, "__repr__", item).as_python())
+def written(machine: Machine, value: Value, method: str = "__repr__") -> str:
+    """Return repr(x), or another text of a value, as a Python string."""
+    return str(text_of(machine, method, value).as_python())
 
+
+def _container_text(machine: Machine, value: SequenceValue | DictValue) -> str:
     if isinstance(value, DictValue):
         pairs = zip(value.keys(machine), value.values(machine), strict=True)
-        return "{" + ", ".join(f"{one(key)}: {one(item)}" for key, item in pairs) + "}"
-    inside = ", ".join(one(item) for item in value.all(machine))
+        return (
+            "{" + ", ".join(f"{written(machine, key)}: {written(machine, item)}" for key, item in pairs) + "}"
+        )
+    inside = ", ".join(written(machine, item) for item in value.all(machine))
     if value.kind is list:
         return f"[{inside}]"
     return f"({inside},)" if len(value.items) == 1 else f"({inside})"
@@ -211,10 +197,10 @@ class _Text:
         self._value = value
 
     def __str__(self) -> str:
-        return str(text_of(self._machine, "__str__", self._value).as_python())
+        return written(self._machine, self._value, "__str__")
 
     def __repr__(self) -> str:
-        return str(text_of(self._machine, "__repr__", self._value).as_python())
+        return written(self._machine, self._value)
 
 
 @call.on(print)

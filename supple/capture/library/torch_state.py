@@ -23,10 +23,7 @@ from supple.ir.ops import function_op
 
 
 def _constant(result: object) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return ConstantValue(result)
-
-    return rule
+    return lambda machine, args, kwargs: ConstantValue(result)
 
 
 call.on(*torch_private.TRUE_WHILE_COMPILING)(_constant(True))

@@ -112,6 +112,21 @@ class Value:
         machine.unsupported(breaks.CALL, name=self.describe())
 
 
+class Unique(Value):
+    """An object known by identity, whose class gives it no other meaning: a class, a module, a function."""
+
+    __slots__ = ()
+
+    def identity(self) -> object:
+        return self.as_python()
+
+    def key(self, machine: Machine) -> object:
+        return self.identity()
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+
 class LazyValue(Value):
     """An item of an existing container, not looked at yet."""
 

@@ -7,7 +7,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Pinned, Source, attribute, cell, instance_attribute, item, root_of
-from supple.capture.values.base import LazyValue, NotConstant, Value
+from supple.capture.values.base import LazyValue, NotConstant, Unique, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 
 UNBOUND = object()
@@ -80,7 +80,7 @@ class LazyDefault(LazyValue):
         return super().force(machine)
 
 
-class FunctionValue(Value):
+class FunctionValue(Unique):
     """A Python function.
 
     Attributes:
@@ -124,12 +124,6 @@ class FunctionValue(Value):
         if self.fn is None or self.attrs:
             raise NotConstant
         return self.fn
-
-    def key(self, machine: Machine) -> object:
-        return self.identity()
-
-    def truth(self, machine: Machine) -> bool:
-        return True
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return machine.inline(self, args, kwargs)
@@ -242,7 +236,7 @@ class BoundMethodValue(Value):
         return self.function.get_attr(machine, name)
 
 
-class LeafValue(Value):
+class LeafValue(Unique):
     """A callable without Python code: a builtin function, a method descriptor, a torch function."""
 
     __slots__ = ("obj",)
@@ -262,12 +256,6 @@ class LeafValue(Value):
 
     def as_python(self) -> object:
         return self.obj
-
-    def key(self, machine: Machine) -> object:
-        return self.identity()
-
-    def truth(self, machine: Machine) -> bool:
-        return True
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return machine.call_leaf(self.obj, args, kwargs)

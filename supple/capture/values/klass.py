@@ -19,7 +19,7 @@ from supple.capture.values.attributes import (
     special,
     unbound,
 )
-from supple.capture.values.base import Value
+from supple.capture.values.base import Unique, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.instance import InstanceValue
@@ -60,7 +60,7 @@ class SuperValue(Value):
         return bind(machine, self.owner, cls, name, found)
 
 
-class ClassValue(Value):
+class ClassValue(Unique):
     """A class; known by identity."""
 
     __slots__ = ("cls",)
@@ -75,17 +75,8 @@ class ClassValue(Value):
     def describe(self) -> str:
         return f"class {self.cls.__name__}"
 
-    def identity(self) -> object:
-        return self.cls
-
     def as_python(self) -> object:
         return self.cls
-
-    def key(self, machine: Machine) -> object:
-        return self.cls
-
-    def truth(self, machine: Machine) -> bool:
-        return True
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         return machine.construct(self.cls, self.source, args, kwargs)

@@ -6,12 +6,12 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, global_variable, pinned
-from supple.capture.values.base import Value
+from supple.capture.values.base import Unique, Value
 
 _MISSING = object()
 
 
-class PythonModuleValue(Value):
+class PythonModuleValue(Unique):
     """A module object."""
 
     __slots__ = ("module",)
@@ -26,17 +26,8 @@ class PythonModuleValue(Value):
     def describe(self) -> str:
         return f"module {self.module.__name__}"
 
-    def identity(self) -> object:
-        return self.module
-
     def as_python(self) -> object:
         return self.module
-
-    def key(self, machine: Machine) -> object:
-        return self.module
-
-    def truth(self, machine: Machine) -> bool:
-        return True
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         names = self.module.__dict__

@@ -13,7 +13,7 @@ import torch
 from supple.base.errors import Where
 from supple.capture.guards import emit, explain, hold, tree
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
-from supple.capture.guards.state import SOURCE, State, state_guard, state_now
+from supple.capture.guards.state import SOURCE, State, state_now
 from supple.capture.guards.writer import parameters
 from supple.capture.source import (
     Source,
@@ -48,6 +48,10 @@ def tensor_guard(x: torch.Tensor, source: Source = X) -> Guard:
         type(x), x.dtype, x.device, tuple(x.shape), tuple(x.stride()), x.requires_grad, dispatch_keys(x)
     )
     return Guard(source, Kind.TENSOR, expected)
+
+
+def state_guard(state: State) -> Guard:
+    return Guard(SOURCE, Kind.STATE, state)
 
 
 class Thing:
