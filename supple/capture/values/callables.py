@@ -8,11 +8,12 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute
 from supple.capture.values.base import NotConstant, Value
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.function import LeafValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.mapping import DictValue
-from supple.capture.values.sequence import new_tuple
+from supple.capture.values.sequence import SequenceValue, make_tuple, new_tuple
+from supple.capture.values.symbolic import SymbolicValue
 
 
 class PartialValue(InstanceValue):
@@ -46,22 +47,33 @@ class PartialValue(InstanceValue):
 
 
 class MemoizedValue(LeafValue):
-    """A function behind `functools.lru_cache`: inlined where it gives a constant and changes nothing."""
+    """A function behind `functools.lru_cache`, whose results are the same objects each time.
+
+    On constants it is called, as the program would: the cache may answer. On other arguments the function
+    itself is inlined.
+    """
 
     __slots__ = ()
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        inner = getattr(self.obj, "__wrapped__", None)
-        source = attribute(self.source, "__wrapped__") if self.source else None
-        before = len(machine.heap.dirty), len(machine.heap.effects)
-        result = machine.call(machine.wrap(inner, source), args, kwargs)
-        if (len(machine.heap.dirty), len(machine.heap.effects)) != before:
-            machine.unsupported(breaks.CALL, name=f"{self.describe()}, which is cached and has side effects")
         try:
-            result.as_python()
+            plain = [_constant(value) for value in args]
+            named = {name: _constant(value) for name, value in kwargs.items()}
         except NotConstant:
-            machine.unsupported(breaks.CALL, name=f"{self.describe()}, which is cached and makes an object")
-        return result
+            inner = getattr(self.obj, "__wrapped__", None)
+            source = attribute(self.source, "__wrapped__") if self.source else None
+            return machine.call(machine.wrap(inner, source), args, kwargs)
+        return fold(machine, self.obj, *plain, **named)
+
+
+def _constant(value: Value) -> object:
+    """Return the object of a value made of constants; a number that depends on sizes is none."""
+    if isinstance(value, SymbolicValue):
+        raise NotConstant
+    if isinstance(value, SequenceValue):
+        items = [_constant(item) for item in value.items]
+        return items if value.is_mutable else make_tuple(value.kind, items)
+    return value.as_python()
 
 
 def wrap_memoized(machine: Machine, obj: object, source: Source | None) -> MemoizedValue:

@@ -16,6 +16,11 @@ from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.sequence import new_list, new_tuple
 
 
+def item_of(mapping: Mapping[object, object], key: object) -> object:
+    """Return an item of a dict past any `__getitem__` of a subclass."""
+    return dict[object, object].__getitem__(mapping, key) if isinstance(mapping, dict) else mapping[key]
+
+
 class DictValue(Value):
     """A dict, OrderedDict, defaultdict, or the contents of an instance of a dict subclass.
 
@@ -83,7 +88,7 @@ class DictValue(Value):
         else:
             key_value = machine.wrap(key, key_at(self.source, position) if self.source else None)
         source = item(self.source, key, self._reader) if self.source else None
-        return key_value.key(machine), (key_value, LazyValue(self.obj[key], source))
+        return key_value.key(machine), (key_value, LazyValue(item_of(self.obj, key), source))
 
     def find(self, machine: Machine, key: Value) -> Value | None:
         """Return the value at a key, None when there is none (guarded)."""
@@ -110,7 +115,7 @@ class DictValue(Value):
             machine.guard(self.source, Kind.LACKS_KEY, raw)
             return None
         source = item(self.source, raw, self._reader) if self.source else None
-        entry: tuple[Value, Value] = (key, LazyValue(self.obj[raw], source))
+        entry: tuple[Value, Value] = (key, LazyValue(item_of(self.obj, raw), source))
         self.items[by_key] = entry
         return entry
 
