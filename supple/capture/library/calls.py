@@ -53,11 +53,22 @@ def call_rule(function: object) -> Call | None:
     return lambda machine, args, kwargs: machine.call(machine.wrap(replacement, None), args, kwargs)
 
 
+LEFT_ALONE: Final = (
+    "torch._functorch.",
+    "torch.func.",
+    "torch._higher_order_ops.",
+    "torch.library.",
+    "torch._library.",
+    "torch.fx.",
+)
+"""Packages of torch that work on its own dispatcher: their calls are left to Python as a whole."""
+
+
 def is_left_alone(function: types.FunctionType) -> bool:
-    """Tell whether a function asks not to be compiled."""
-    return bool(
-        getattr(function, "_torchdynamo_disable", False) or getattr(function, "__supple_disabled__", False)
-    )
+    """Tell whether a function asks not to be compiled, or is one that capture must not follow."""
+    marks = ("_torchdynamo_disable", "__supple_disabled__")
+    is_marked = any(getattr(function, mark, False) for mark in marks)
+    return is_marked or f"{function.__module__}.".startswith(LEFT_ALONE)
 
 
 def is_leaf_function(function: types.FunctionType) -> bool:
