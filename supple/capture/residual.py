@@ -56,8 +56,7 @@ class Writer:
                     self.constant(argument)
                 self.call(1 + len(arguments))
             case _:
-                msg = f"{source}: a source of class {type(source).__name__}"
-                raise TypeError(msg)
+                raise TypeError(f"{source}: a source of class {type(source).__name__}")
 
     def _base(self, base: Source) -> None:
         """Push an object that sources are read from; a path that many of them share is walked once."""

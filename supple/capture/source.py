@@ -164,5 +164,4 @@ def value_at(source: Source, arguments: Mapping[str, object]) -> object:
         case Called(base=base, function=function):
             return function(value_at(base, arguments), *source.arguments)
         case _:
-            msg = f"{source}: a source of class {type(source).__name__}"
-            raise TypeError(msg)
+            raise TypeError(f"{source}: a source of class {type(source).__name__}")

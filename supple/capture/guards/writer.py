@@ -155,8 +155,7 @@ class Emitter:
                     return f"{arguments[0]}[{arguments[1]}]"
                 return self.called(function, *arguments)
             case _:
-                msg = f"{source}: a source of class {type(source).__name__}"
-                raise TypeError(msg)
+                raise TypeError(f"{source}: a source of class {type(source).__name__}")
 
 
 def _at(owners: tuple[int, ...]) -> Callable[[BaseException], int]:

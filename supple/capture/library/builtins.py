@@ -27,12 +27,7 @@ from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.capture.values.tensor import TensorValue
 
 polyfill.update(
-    {
-        map: polyfills.map_,
-        filter: polyfills.filter_,
-        zip: polyfills.zip_,
-        enumerate: polyfills.enumerate_,
-    }
+    {map: polyfills.map_, filter: polyfills.filter_, zip: polyfills.zip_, enumerate: polyfills.enumerate_}
 )
 
 
@@ -143,12 +138,11 @@ call.on(threading.get_ident)(lambda _m, _a, _: AddressValue(LeafValue(threading.
 @call.on(getattr)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """getattr(x, name[, default])."""
-    name = _text(args[1])
-    if len(args) == 2:
-        return args[0].get_attr(machine, name)
     try:
-        return args[0].get_attr(machine, name)
+        return args[0].get_attr(machine, _text(args[1]))
     except Raised as raised:
+        if len(args) == 2:
+            raise
         operators.reraise_unless(raised, AttributeError)
         return args[2]
 

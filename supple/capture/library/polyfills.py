@@ -121,13 +121,11 @@ def zip_(*iterables: Iterable[object], strict: bool = False) -> Iterator[tuple[o
             item = next(iterator, _MISSING)
             if item is _MISSING:
                 if strict and position > 0:
-                    msg = f"zip() argument {position + 1} is shorter than argument {position}"
-                    raise ValueError(msg)
+                    raise ValueError(f"zip() argument {position + 1} is shorter than argument {position}")
                 if strict:
                     for later, other in enumerate(iterators):
                         if later and next(other, _MISSING) is not _MISSING:
-                            msg = f"zip() argument {later + 1} is longer than argument {later}"
-                            raise ValueError(msg)
+                            raise ValueError(f"zip() argument {later + 1} is longer than argument {later}")
                 return
             row.append(item)
         yield tuple(row)
@@ -168,8 +166,7 @@ def _extreme(name: str, items: Iterable[Any], key: Callable[[Any], Any] | None, 
     if best is not _MISSING:
         return best
     if default is _MISSING:
-        msg = f"{name}() arg is an empty sequence"
-        raise ValueError(msg)
+        raise ValueError(f"{name}() arg is an empty sequence")
     return default
 
 
@@ -231,8 +228,7 @@ def dict_popitem(
     """dict.popitem, and OrderedDict.popitem."""
     keys = list(mapping)
     if not keys:
-        msg = "popitem(): dictionary is empty"
-        raise KeyError(msg)
+        raise KeyError("popitem(): dictionary is empty")
     key = keys[-1 if last else 0]
     found = mapping[key]
     del mapping[key]
@@ -250,8 +246,7 @@ def dict_fromkeys(keys: Iterable[object], value: object = None) -> dict[object, 
 def list_pop(items: list[object], index: int = -1) -> object:
     """list.pop."""
     if not items:
-        msg = "pop from empty list"
-        raise IndexError(msg)
+        raise IndexError("pop from empty list")
     found = items[index]
     del items[index]
     return found
@@ -263,8 +258,7 @@ def list_remove(items: list[object], wanted: object) -> None:
         if item is wanted or item == wanted:
             del items[index]
             return
-    msg = "list.remove(x): x not in list"
-    raise ValueError(msg)
+    raise ValueError("list.remove(x): x not in list")
 
 
 def sequence_index(items: Sequence[object], wanted: object, start: int = 0) -> int:
@@ -272,8 +266,7 @@ def sequence_index(items: Sequence[object], wanted: object, start: int = 0) -> i
     for index, item in enumerate(items):
         if index >= start and (item is wanted or item == wanted):
             return index
-    msg = f"{wanted!r} is not in list"
-    raise ValueError(msg)
+    raise ValueError(f"{wanted!r} is not in list")
 
 
 def sequence_count(items: Sequence[object], wanted: object) -> int:
@@ -291,8 +284,7 @@ def reduce_(function: Callable[[Any, Any], Any], items: Iterable[Any], initial: 
     for item in items:
         total = item if total is _MISSING else function(total, item)
     if total is _MISSING:
-        msg = "reduce() of empty iterable with no initial value"
-        raise TypeError(msg)
+        raise TypeError("reduce() of empty iterable with no initial value")
     return total
 
 

@@ -48,27 +48,15 @@ make.on(set)(lambda machine, args, _: _new_set(machine, set, args))
 make.on(frozenset)(lambda machine, args, _: _new_set(machine, frozenset, args))
 
 
-def _and(left: Members, right: Members) -> Members:
-    return {key: value for key, value in left.items() if key in right}
-
-
-def _or(left: Members, right: Members) -> Members:
-    return {**right, **left}
-
-
 def _minus(left: Members, right: Members) -> Members:
     return {key: value for key, value in left.items() if key not in right}
 
 
-def _xor(left: Members, right: Members) -> Members:
-    return {**_minus(left, right), **_minus(right, left)}
-
-
 COMBINE: Final[dict[str, Callable[[Members, Members], Members]]] = {
-    "and": _and,
-    "or": _or,
+    "and": lambda left, right: {key: value for key, value in left.items() if key in right},
+    "or": lambda left, right: {**right, **left},
     "sub": _minus,
-    "xor": _xor,
+    "xor": lambda left, right: {**_minus(left, right), **_minus(right, left)},
 }
 
 
@@ -128,28 +116,25 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return NONE
 
 
-def _drop(machine: Machine, target: SetValue, key: object) -> None:
+def _drop(machine: Machine, target: SetValue, member: Value) -> bool:
+    """Remove a member; tell whether it was there."""
+    key = member.key(machine)
+    if key not in target.items:
+        return False
     target.rewrite(machine, {k: v for k, v in target.items.items() if k != key})
     machine.heap.set_field(target, "is_ordered", False)
+    return True
 
 
-@call.on(set.discard)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """set.discard."""
-    key = args[1].key(machine)
-    if key in as_set(args[0]).items:
-        _drop(machine, as_set(args[0]), key)
-    return NONE
+call.on(set.discard)(effect(lambda machine, args, _: _drop(machine, as_set(args[0]), args[1])))
 
 
 @call.on(set.remove)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+@effect
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     """set.remove."""
-    key = args[1].key(machine)
-    if key not in as_set(args[0]).items:
+    if not _drop(machine, as_set(args[0]), args[1]):
         machine.throw(KeyError, args[1].as_python())
-    _drop(machine, as_set(args[0]), key)
-    return NONE
 
 
 @call.on(set.pop)
@@ -159,7 +144,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not target.items:
         machine.throw(KeyError, "pop from an empty set")
     first = target.ordered(machine)[0]
-    _drop(machine, target, first.key(machine))
+    _drop(machine, target, first)
     return first
 
 

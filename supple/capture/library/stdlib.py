@@ -13,7 +13,7 @@ from collections.abc import Callable
 from supple.capture.library import operators, polyfills
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
-from supple.capture.values.base import Value
+from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.mapping import DictValue
@@ -84,15 +84,14 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """An existing partial, called."""
     whole = args[0]
     function = whole.get_attr(machine, "func")
-    first = machine.call(machine.wrap(list, None), [whole.get_attr(machine, "args")])
+    first = take_all(machine, whole.get_attr(machine, "args"))
     given = whole.get_attr(machine, "keywords")
     assert isinstance(given, DictValue), given.describe()
     named = {
         str(key.as_python()): value
         for key, value in zip(given.keys(machine), given.values(machine), strict=True)
     }
-    values = [value for value in first.items]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # a list
-    return machine.call(function, [*values, *args[1:]], {**named, **kwargs})
+    return machine.call(function, [*first, *args[1:]], {**named, **kwargs})
 
 
 @call.on(sys.exc_info)

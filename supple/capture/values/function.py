@@ -143,11 +143,7 @@ class FunctionValue(Unique):
         if name in known:
             return ConstantValue(known[name])
         if name == "__dict__":
-            return machine.call(
-                machine.wrap(dict, None),
-                [machine.wrap([], None)],
-                self.attrs,
-            )
+            return machine.call(machine.wrap(dict, None), [machine.wrap([], None)], self.attrs)
         if name == "__annotations__":
             return machine.call(machine.wrap(dict, None))
         if name == "__defaults__":
