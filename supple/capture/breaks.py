@@ -187,12 +187,6 @@ DATA_SIZE: Final = _reason(
     "Such a number is known only when the compiled code runs: no branch can be chosen, no loop unrolled.",
     "State what always holds before this line, `torch._check({condition})`, or use tensor operations.",
 )
-DEFERRED_MODE: Final = _reason(
-    "B117",
-    "{name} is active.",
-    "Such a mode sees each operation when it runs; a captured graph would hide them.",
-    "Compile and call the function outside of the mode.",
-)
 USER_BREAK: Final = _reason(
     "B118",
     "`supple.graph_break()` was called.",

@@ -39,6 +39,7 @@ from supple.capture.values.function import CellValue, FunctionValue, wrap_functi
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input
 from supple.ir.graph.symbols import numbers_of, simplified
+from supple.runtime.rebuild import autocast_nested, autocast_nesting
 from supple.shapes.checks import checked
 from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
@@ -129,15 +130,13 @@ class _Once:
         with using(engine.sizes.env):
             with _Restored() as restored, faking():
                 plan = _refusal(self.function) or _interpreted(engine, frame)
-                grad_mode = restored.changed_grad_mode()
-                if restored.has_other_autocast() and isinstance(plan, _Plan) and plan.frames:
-                    plan = Unsupported(breaks.DEFERRED_MODE, engine.user_stack(), name="autocast")
+                changes = restored.changes()
             engine.guard(SOURCE, Kind.STATE, self.state)
             graph, run, reason = None, None, None
             if isinstance(plan, Unsupported):
                 reason = plan
             else:
-                graph, run = _finish(engine, self, replace(plan, grad_mode=grad_mode))
+                graph, run = _finish(engine, self, replace(plan, changes=changes))
         engine.sizes.finish()
         guards = merged(tuple(engine.guards.values()))
         guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
@@ -216,32 +215,40 @@ class _Restored:
     """Grad mode and autocast as they were before, however capture changed them."""
 
     def __enter__(self) -> "_Restored":
-        self._grad = torch.is_grad_enabled()
-        self._autocast = _autocast()
-        self._cache = torch.is_autocast_cache_enabled()
+        self._before = _modes()
+        self._nesting = autocast_nesting(0)
         return self
 
-    def changed_grad_mode(self) -> bool | None:
-        """Return the grad mode now, None if it is what it was."""
-        now = torch.is_grad_enabled()
-        return None if now is self._grad else now
-
-    def has_other_autocast(self) -> bool:
-        """Tell whether autocast is not what it was."""
-        return _autocast() != self._autocast
+    def changes(self) -> "_Changes":
+        """Return what sets the modes of now."""
+        now = zip(self._before, _modes(), strict=True)
+        return _Changes(tuple(new for old, new in now if new != old), autocast_nesting(0) - self._nesting)
 
     def __exit__(self, *_: object) -> None:
-        torch.set_grad_enabled(self._grad)
-        for kind, enabled, dtype in self._autocast:
-            torch.set_autocast_enabled(kind, enabled)
-            torch.set_autocast_dtype(kind, dtype)
-        torch.set_autocast_cache_enabled(self._cache)
+        for setter, args in self._before:
+            setter(*args)
+        autocast_nesting(self._nesting - autocast_nesting(0))
 
 
-def _autocast() -> list[tuple[str, bool, torch.dtype]]:
-    return [
-        (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in ("cpu", "cuda")
-    ]
+@dataclass(frozen=True, slots=True)
+class _Changes:
+    """Calls that set modes, each (function, arguments), and by how much autocast is nested deeper."""
+
+    calls: "tuple[_Setting, ...]" = ()
+    nesting: int = 0
+
+
+_Setting = tuple[Callable[..., object], tuple[object, ...]]
+
+
+def _modes() -> list[_Setting]:
+    """Return what sets the present modes."""
+    found: list[_Setting] = [(torch.set_grad_enabled, (torch.is_grad_enabled(),))]
+    for kind in ("cpu", "cuda"):
+        found.append((torch.set_autocast_enabled, (kind, torch.is_autocast_enabled(kind))))
+        found.append((torch.set_autocast_dtype, (kind, torch.get_autocast_dtype(kind))))
+    found.append((torch.set_autocast_cache_enabled, (torch.is_autocast_cache_enabled(),)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,13 +259,13 @@ class _Plan:
         result: what the call returns, or what the frames hold.
         dirty: the values that side effects write.
         frames: where each frame goes on, and its globals; empty when the call is whole.
-        grad_mode: what it is afterwards, None for unchanged.
+        changes: of modes.
     """
 
     result: Value
     dirty: tuple[Value, ...]
     frames: tuple[tuple[Point, dict[str, object]], ...] = ()
-    grad_mode: bool | None = None
+    changes: _Changes = _Changes()
 
 
 def _plan(engine: Engine, result: Value) -> _Plan:
@@ -303,14 +310,18 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
         *(engine.recorder.var_of(tensor.fake) for tensor in builder.tensors.values()),
         *(number.expr for number in builder.numbers.values()),
     )
+    nesting = _call(writer, autocast_nesting, (0,)) if plan.changes.nesting else ""
     if engine.recorder.nodes:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs])
-    if plan.grad_mode is not None:
-        writer.function(torch.set_grad_enabled)
-        writer.constant(plan.grad_mode)
-        writer.call(1)
+    for setter, args in plan.changes.calls:
+        _call(writer, setter, args)
+    if nesting:
+        writer.function(autocast_nested)
+        writer.op("LOAD_FAST", nesting)
+        writer.constant(plan.changes.nesting)
+        writer.call(2)
         writer.op("POP_TOP")
     final = _write(engine, builder, plan.result, plan.dirty)
     if plan.frames:
@@ -323,6 +334,15 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
     run = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     run.__kwdefaults__ = function.__kwdefaults__
     return graph, run
+
+
+def _call(writer: Writer, function: Callable[..., object], args: tuple[object, ...]) -> str:
+    """Emit a call with constants; return the variable of its result."""
+    writer.function(function)
+    for arg in args:
+        writer.constant(arg)
+    writer.call(len(args))
+    return writer.store()
 
 
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:
@@ -415,7 +435,9 @@ def _different(engine: Engine, written: Value) -> list[Source]:
         return []
     if isinstance(written, CellValue):
         found = [written, *(cell for cell in engine.cells() if cell is not written)]
-        return [cell.source.base for cell in found if cell.source is not None and cell.source.base is not None]
+        return [
+            cell.source.base for cell in found if cell.source is not None and cell.source.base is not None
+        ]
     kind = written.python_type()
     existing = (
         value

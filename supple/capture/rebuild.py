@@ -3,7 +3,7 @@
 import functools
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from supple.base.rules import Rules
 from supple.capture import breaks
@@ -277,10 +277,11 @@ def _(builder: Builder, value: Value) -> None:
     if not runtime.can_be_bare(value.cls):
         builder.engine.unsupported(breaks.REBUILD, name=value.describe())
     payload = value.payload
+    is_exception = issubclass(cast("type[object]", value.cls), BaseException)
     arguments: Sequence[Value] = ()
     if isinstance(payload, SequenceValue) and not payload.is_mutable:
         arguments = payload.all(builder.engine)
-        if issubclass(payload.kind, tuple) and not issubclass(value.cls, BaseException):
+        if issubclass(payload.kind, tuple) and not is_exception:
             arguments = [SequenceValue(tuple, list(arguments))]
     elif isinstance(payload, ConstantValue):
         arguments = [payload]

@@ -2,8 +2,8 @@
 
 At a break, each frame of the captured stack is at an instruction. Its *step* takes what the frame holds
 (locals that are still read, values on the stack), runs that one instruction in Python, and hands over to a
-*continuation*: a function that begins behind the instruction, or at the handler that catches what it raised,
-and is compiled like any other. Where the instruction is the call of a frame that is captured too, the step calls
+*continuation*: a function that begins behind the instruction, or at the handler of what it raised, and is
+compiled like any other. Where the instruction is the call of a frame that is captured too, the step calls
 that frame's step in its place. So the steps of a stack, called from the outermost inwards, do what Python
 would, and what an exception finds on its way out are the original handlers.
 
@@ -33,7 +33,10 @@ NEXT: Final = "_supple_next"
 """The parameter that holds the step of the frame that was called."""
 CELLS: Final = "_supple_cells"
 REFUSED: Final = frozenset(
-    ("SEND", "YIELD_VALUE", "RETURN_GENERATOR", "LOAD_SUPER_ATTR", "PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE")
+    (
+        *("COPY_FREE_VARS", "MAKE_CELL", "LOAD_SUPER_ATTR", "SEND", "YIELD_VALUE", "RETURN_GENERATOR"),
+        *("PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE"),
+    )
 )
 """Instructions that a step does not run."""
 _LOOKS: Final = frozenset(("locals", "vars", "dir", "eval", "exec"))
@@ -82,7 +85,10 @@ class Point:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of what the code takes: locals, then the objects on the stack."""
-        return (*self.names, *(slot_name(place) for place, slot in enumerate(self.slots) if slot is not Slot.NULL))
+        return (
+            *self.names,
+            *(slot_name(place) for place, slot in enumerate(self.slots) if slot is not Slot.NULL),
+        )
 
 
 def slot_name(place: int) -> str:
@@ -118,6 +124,8 @@ def can_step(code: types.CodeType, index: int) -> bool:
     is_own = origin is None or origin.indices[index] is not None
     # The first parameter of a function in which super() is called cannot be in a cell.
     knows_itself = _LOOKS.isdisjoint(code.co_names) and (not _calls_super(code) or _first(code) is not None)
+    # The iterator of a comprehension has a name that no function can be given.
+    is_own = is_own and ".0" not in live_names(code, index)
     return is_own and knows_itself and _decoded(code).instructions[index].op not in REFUSED
 
 
@@ -441,11 +449,11 @@ class _Step:
             pushed = (Slot.NULL, Slot.OBJECT)
         elif instruction.op == "PUSH_NULL":
             instruction, pushed = Instruction("NOP"), (Slot.NULL,)
-        if instruction.target is None:
-            yield from (instruction, end)
-        else:
-            jumped = Label()
-            yield from (Jump(instruction.op, jumped, instruction.position), end)
+        jumped = Label()
+        yield (
+            instruction if instruction.target is None else Jump(instruction.op, jumped, instruction.position)
+        )
+        yield end
         if instruction.op not in ENDS:
             yield from self._onward(index, kept, pushed, instruction)
         if instruction.target is not None:

@@ -1,9 +1,11 @@
 """What residual code calls to make objects and to replay changes on objects that existed before the call."""
 
-import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from contextlib import suppress
 from typing import Final, cast
+
+import torch
 
 Store = Callable[[object, object, object], None]
 New = Callable[..., object]
@@ -15,23 +17,25 @@ _STARTS_EMPTY: Final = (dict, list, set)
 
 def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
     """Return an instance of `cls` on which no `__init__` ran; a builtin base's `__new__` gets `arguments`."""
-    if issubclass(cls, BaseException):
-        made = cast("New", BaseException.__new__)(cls, *arguments)
+    if BaseException in cls.__mro__:
+        made = cast("New", vars(BaseException)["__new__"])(cls, *arguments)
         maker = next(base for base in cls.__mro__ if isinstance(vars(base).get("__init__"), _SLOT))
         cast("New", vars(maker)["__init__"])(made, *arguments)
         return made
     for base in _TAKES_CONTENTS:
         if issubclass(cls, base):
-            return cast("New", vars(base)["__new__"])(cls, *arguments)
+            return cast("New", vars(base)["__new__"])(cast("type", cls), *arguments)
     for base in _STARTS_EMPTY:
         if issubclass(cls, base):
-            return cast("New", vars(base)["__new__"])(cls)
+            return cast("New", vars(base)["__new__"])(cast("type", cls))
     return cast("object", object.__new__(cls))
 
 
 def can_be_bare(cls: type) -> bool:
     """Tell whether `bare_instance` can make an instance: nothing else in C makes them."""
-    makers = (base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType))
+    makers = (
+        base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType)
+    )
     return next(makers) is object or issubclass(cls, (BaseException, *_TAKES_CONTENTS, *_STARTS_EMPTY))
 
 
@@ -64,9 +68,22 @@ def make_function(
 def with_traceback(error: BaseException) -> BaseException:
     """Return an exception that is being handled; one that capture raised gets a traceback."""
     if error.__traceback__ is None:
-        frame = sys._getframe(1)  # the function that has the handler
-        error.__traceback__ = types.TracebackType(None, frame, frame.f_lasti, frame.f_lineno)
+        with suppress(BaseException):
+            raise error
     return error
+
+
+def autocast_nesting(change: int) -> int:
+    """Change how many blocks of autocast count as entered; return how many do."""
+    for _ in range(abs(change)):
+        (torch.autocast_increment_nesting if change > 0 else torch.autocast_decrement_nesting)()
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
+
+
+def autocast_nested(before: int, deeper: int) -> None:
+    """Make autocast nested so much deeper than before, whatever a graph did to it."""
+    autocast_nesting(before + deeper - autocast_nesting(0))
 
 
 def make_generator(function: Callable[..., object], *state: object) -> object:

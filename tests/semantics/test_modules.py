@@ -269,18 +269,18 @@ def autocast_on_cpu(x):
     return a, b, c, x @ x.T, inside, torch.is_autocast_enabled("cpu")
 
 
-@case(X)
+@case(X, breaks="B102", line="torch.device")
 def device_context_makes_factories_there(x):
     with torch.device("cpu"):
         a = torch.ones(2)
     return a + 1, x
 
 
-@case(X)
+@case(X, breaks="B102", line="torch.device")
 def meta_device_context(x):
     with torch.device("meta"):
         a = torch.ones(2)
-    return a.device, x, torch.ones(1).device
+    return a, x, torch.ones(1).device
 
 
 @case(X, breaks="B102", line="inference_mode")

@@ -334,7 +334,8 @@ class Engine:
         known = self._cells.setdefault(id(cell.obj), cell)
         if cell.source is not None and known.source is not None and cell.source != known.source:
             here, there = cell.source.base, known.source.base
-            assert here is not None and there is not None, "contents are read from a cell"
+            assert here is not None, cell.source
+            assert there is not None, known.source
             self.guard_same(here, there)
         return known
 

@@ -247,9 +247,7 @@ class Frame:
         """Return what another generator needs to go on in this one's place; None when none can."""
         code = self.code_object
         names = cell_names(code)
-        is_ready = (
-            not self.is_finished and all(name in self.cells for name in names)
-        )
+        is_ready = not self.is_finished and all(name in self.cells for name in names)
         if not is_ready:
             return None
         point = suspended(code, self.pc, self.locals, self.slots(), is_started=self.is_started)

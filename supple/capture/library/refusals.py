@@ -76,6 +76,10 @@ def _logged(level: int, name: str) -> Call:
     return rule
 
 
+# A device as a context changes what functions that make tensors do.
+for _name in ("__enter__", "__exit__"):
+    call.on(getattr(torch.device, _name))(_refuse(breaks.CALL, f"torch.device.{_name}"))
+
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 _LOGGING: Final = (*LEVELS, "exception", "log")
 for _name in LEVELS:

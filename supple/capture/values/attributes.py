@@ -134,6 +134,9 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
 def _bind_other(machine: Machine, value: Value, cls: type, found: object, source: Source | None) -> Value:
     if isinstance(found, SLOT_KINDS):
         machine.unsupported(breaks.ATTRIBUTE, name=getattr(found, "__name__", "?"), owner=value.describe())
+    if type(found).__name__ == "instancemethod":
+        machine.guard(source, Kind.IS, found)
+        return BoundMethodValue(value, LeafValue(found))
     descriptor = machine.wrap(found, source)
     if not isinstance(lookup(type(found), "__get__"), types.FunctionType):
         guard_lookup(machine, type(found), "__get__", lookup(type(found), "__get__"))
