@@ -1,0 +1,240 @@
+"""What is captured around a break, in frames, blocks and loops: as eager, with the graphs that it takes."""
+
+# Exceptions are raised where they are handled: that is what is tested.
+# ruff: noqa: TRY301
+
+import contextlib
+import functools
+import io
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import pytest
+import torch
+
+import supple
+from supple.base.config import config
+
+Function = Callable[[torch.Tensor], object]
+
+
+def _say(*what: object) -> None:
+    """Print this, and the exception that is being handled."""
+    print(*what, sys.exc_info()[1])
+
+
+say = cast("Callable[..., None]", supple.disable(_say))
+
+
+def in_handlers(x: torch.Tensor) -> object:
+    try:
+        raise ValueError("a")
+    except ValueError as error:
+        y = x + 1
+        say("in a handler", error)
+        z = y * 2
+        try:
+            raise KeyError("b")
+        except KeyError:
+            say("nested")
+            z = z + 1
+            try:
+                raise
+            except KeyError as again:
+                say("again", again)
+                z = z * 3
+        say("after the nested one")
+    say("after all")
+    return z
+
+
+def in_a_loop_with_finally(x: torch.Tensor) -> object:
+    for i in range(3):
+        try:
+            if i == 1:
+                raise ValueError(i)
+            say(i)
+        except ValueError as error:
+            say("handled", error)
+            x = x * 2
+            continue
+        finally:
+            say("finally", i)
+            x = x + 1
+    return x
+
+
+class Manager:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __enter__(self) -> "Manager":
+        say("enter", self.name)
+        return self
+
+    def __exit__(self, *error: object) -> bool:
+        say("exit", self.name, error[0])
+        return error[0] is ValueError
+
+
+def in_with_blocks(x: torch.Tensor) -> object:
+    y = x
+    with Manager("outer") as manager:
+        y = y + 1
+        with Manager("inner"):
+            say("body")
+            y = y * 2
+            raise ValueError
+        say("suppressed")
+    return y + len(manager.name)
+
+
+def in_a_generator(x: torch.Tensor) -> object:
+    def numbers(n: int) -> Iterator[torch.Tensor]:
+        for i in range(n):
+            say("yields", i)
+            yield x + i
+
+    for number in numbers(3):
+        x = x + number
+    return x
+
+
+def and_finally_raises(x: torch.Tensor) -> object:
+    try:
+        say(x.shape)
+        raise ValueError("for the caller")
+    finally:
+        say("finally")
+
+
+def under_autocast(x: torch.Tensor) -> object:
+    with torch.autocast("cpu", torch.bfloat16):
+        y = x @ x
+        say("inside")
+        z = y @ x
+    return y, z, x @ x
+
+
+def add(a: torch.Tensor, b: torch.Tensor, c: int = 1) -> torch.Tensor:
+    say("add")
+    return a + b * c
+
+
+class Scale:
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        say("call")
+        return x * 2
+
+
+def in_callables(x: torch.Tensor) -> object:
+    partial = functools.partial(add, x, c=3)
+    return partial(x) + Scale()(x) + [add(x * i, x) for i in (1, 2)][1]
+
+
+class Base:
+    def go(self, x: torch.Tensor) -> torch.Tensor:
+        say("base")
+        return x + 1
+
+
+class Derived(Base):
+    def go(self, x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        say("derived")
+        return super().go(y) * 2
+
+
+def in_super(x: torch.Tensor) -> object:
+    return Derived().go(x)
+
+
+def looks_at_itself(x: torch.Tensor) -> object:
+    y = x + 1
+    unread = 1
+    say("before")
+    return y, sorted(locals()), unread
+
+
+PROGRAMS = {
+    function.__name__: (function, graphs)
+    for function, graphs in (
+        (in_handlers, 4),
+        (in_a_loop_with_finally, 3),
+        (in_with_blocks, 3),
+        (in_a_generator, 1),
+        (and_finally_raises, 0),
+        (under_autocast, 2),
+        (in_callables, 6),
+        (in_super, 3),
+        (looks_at_itself, 0),
+    )
+}
+
+
+def outcome(function: Function) -> tuple[object, str]:
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        try:
+            result: object = str(function(torch.ones(2, 2)))
+        except ValueError as error:
+            result = repr(error)
+    return result, text.getvalue()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_with_breaks_are_as_eager(name: str) -> None:
+    function, graphs = PROGRAMS[name]
+    compiled = supple.compile(function, backend="eager")
+    with config.patch(suppress_errors=False):
+        for _ in range(3):
+            assert outcome(compiled) == outcome(function)
+    assert supple.stats()["graphs"] == graphs
+
+
+def test_a_loop_with_a_break_in_it_takes_few_graphs_and_no_stack() -> None:
+    def loop(x: torch.Tensor) -> tuple[torch.Tensor, int]:
+        n = 0
+        while x.sum() < 4000:
+            x = x + 1
+            n += 1
+        return x, n
+
+    x, n = supple.compile(loop, backend="eager")(torch.zeros(2))
+    assert (x.tolist(), n) == ([2000.0, 2000.0], 2000)
+    found = supple.stats()["graphs"]
+    assert isinstance(found, int)
+    assert found <= 4
+
+
+def test_recursion_through_breaks_ends_where_pythons_does() -> None:
+    def down(x: torch.Tensor, n: int) -> torch.Tensor:
+        supple.graph_break()
+        return x if n == 0 else down(x + 1, n - 1) * 1
+
+    compiled = supple.compile(down, backend="eager")
+    assert compiled(torch.zeros(1), 20).item() == 20
+
+
+def test_threads_share_continuations() -> None:
+    def work(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(3):
+            x = x * 2
+            supple.graph_break()
+        return x + 1
+
+    compiled = supple.compile(work, backend="eager")
+    results: dict[int, torch.Tensor] = {}
+
+    def run(n: int) -> None:
+        for _ in range(20):
+            results[n] = compiled(torch.full((2,), float(n)))
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {n: x[0].item() for n, x in results.items()} == {n: 8.0 * n + 1 for n in range(4)}
