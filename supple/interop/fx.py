@@ -1,5 +1,6 @@
 """Graph <-> torch.fx.GraphModule, for backends written as (GraphModule, example inputs) -> callable."""
 
+import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
@@ -84,6 +85,11 @@ FUNCTIONS: Final[Mapping[type[Expr] | str, Callable[..., object]]] = {
     "max": TORCH["sym_max"],
     "float": TORCH["sym_float"],
     "sqrt": TORCH["sym_sqrt"],
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "round": round,
+    "abs": PYTHON["abs"],
 }
 SIZE: Final = torch.ops.aten.sym_size.int
 NUMERIC: Final = frozenset((*FUNCTIONS.values(), PYTHON["sub"], PYTHON["neg"], SIZE))

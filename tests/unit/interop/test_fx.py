@@ -9,9 +9,10 @@ import torch.fx
 import torch.nn.functional as F
 
 from supple.base.errors import InternalError, Where
-from supple.expr import const, maximum
+from supple.expr import BoolExpr, Const, Expr, Symbol, Truth, const, maximum, real
+from supple.expr.nodes import Function
 from supple.expr.real import Real
-from supple.interop import torch_bridge
+from supple.interop import fx, torch_bridge
 from supple.interop.fx import compile_with, from_fx, placeholder_name, to_fx
 from supple.interop.torch_bridge import Variants, list_registered, lookup_backend
 from supple.ir.dtypes import DType
@@ -125,6 +126,13 @@ def test_sizes_are_computed_by_nodes_each_once() -> None:  # SYM04
     assert 'sym_max: "Sym(max(1, 2*s0 - s1 - 3))" = torch.sym_max(1, sub_1)' in code
     assert "torch.ops.aten.sym_size.int(nz, 0)" in code
     assert env.guards == []
+
+
+def test_every_kind_of_number_is_computed_by_a_function() -> None:
+    kinds = {*Expr.__subclasses__(), *Function.__subclasses__(), *BoolExpr.__subclasses__()}
+    names = real.FUNCTIONS.keys() | (kinds - {Const, Symbol, Truth, Function, BoolExpr})
+    assert names == fx.FUNCTIONS.keys()
+    assert fx.FUNCTIONS["floor"](2.5) == real.FUNCTIONS["floor"](2.5)
 
 
 def test_readable_code_shows_symbols() -> None:  # DYN17
