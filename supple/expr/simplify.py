@@ -446,8 +446,10 @@ def _equation(x: Expr, y: Expr) -> Expr:
     g = content(polynomial(0, dict(u.terms)))
     if u.constant % g:
         return FALSE
+    u = divided_by_int(u, g if u.terms[0][1] > 0 else -g)
+    bounds = interval(u)
     order = inside(u, 0) if bounds.hi == 0 else inside(-u, 0) if bounds.lo == 0 else None
-    return Eq(*_sides(divided_by_int(u, g if u.terms[0][1] > 0 else -g))) if order is None else order
+    return Eq(*_sides(u)) if order is None else order
 
 
 @simplifications.on((Eq, "difference"))
