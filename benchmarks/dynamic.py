@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Final
 
 import torch
@@ -111,9 +111,9 @@ def frontend(function: Callable[..., object], case: str, target: str) -> dict[st
     for _ in range(1 + REPEATS):
         for dynamic, taken in times.items():
             run = compiled(target, function, backend="eager", dynamic=dynamic)
-            begin = cpu_seconds()
+            begin = process_time()
             run(*given)
-            taken.append(cpu_seconds() - begin)
+            taken.append(process_time() - begin)
     return {name: statistics.median(times[name == "dynamic"][1:]) for name in ("static", "dynamic")}
 
 
@@ -147,7 +147,7 @@ def second_table(found: dict[str, dict[str, dict[str, float]]]) -> Table:
     """Return the latency of the second compilation, and graphs over all sizes."""
     table = start(
         "A second size (seconds of the call; all caches empty)",
-        ["supple", "torch.compile", "torch / supple", "graphs", "torch", "largest difference"],
+        ["supple", "torch.compile", "ratio", "ratio of CPU time", "graphs", "torch", "largest difference"],
     )
     for case, of in found.items():
         ours, theirs = of["supple"], of["torch"]
@@ -243,7 +243,7 @@ def main() -> int:
         given.out.parent.mkdir(parents=True, exist_ok=True)
         with given.out.open("a") as file:
             file.writelines(json.dumps(asdict(figure)) + "\n" for figure in figures)
-    console = Console()
+    console = Console(width=160)
     for kind, of_cases in found.items():
         console.print(TABLES[kind](of_cases))
     for command in failed:
