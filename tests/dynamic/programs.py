@@ -198,7 +198,7 @@ def halving_loop(x: Tensor) -> Any:
 
 
 # Pieces.
-@program(rows, 2, 3, "one row is one chunk")
+@program(rows, 3, 4, "one row is one chunk, no rows are as many chunks as asked for")
 def chunk_of_rows(x: Tensor) -> Any:
     return [part + 1 for part in x.chunk(2)]
 

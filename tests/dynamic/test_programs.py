@@ -14,6 +14,29 @@ from tests.dynamic.programs import PROGRAMS
 # Eager warns where a variance of nothing is asked for.
 pytestmark = pytest.mark.filterwarnings("ignore:var:UserWarning")
 
+#: Right at every size, but with more graphs than their conditions need.
+SPECIALISED = {
+    "text_of_a_size": "the text of a size is made during capture",
+    "tensor_split_in_three": "torch asks for the remainder of the size",
+    "steps_from_zero_to_one": "torch.linspace takes a plain number",
+    "max_pool1d": "torch.max_pool1d takes plain sizes",
+}
+#: Capture writes to a view of an argument as if that were a leaf.
+NO_LEAVES = dict.fromkeys(
+    ("write_to_a_slice", "write_through_a_view"), "written through a view, an argument counts as a leaf"
+)
+
+
+def known(programs: list[Program], reasons: dict[str, str]) -> list[Any]:
+    """Return programs, those with a reason marked as failing."""
+    return [
+        pytest.param(one, marks=pytest.mark.xfail(strict=True, reason=reasons[str(one)]), id=str(one))
+        if str(one) in reasons
+        else pytest.param(one, id=str(one))
+        for one in programs
+    ]
+
+
 REFUSING = [program for program in PROGRAMS if program.accepted() != list(program.sizes)]
 DIFFERENTIABLE = [program for program in PROGRAMS if program.inputs(4)[0].is_floating_point()]
 
@@ -32,7 +55,7 @@ def test_eager_accepts_several_sizes(program: Program) -> None:
 # DYN02, DYN03, DYN06, DYN12, SYM05, SYM06
 @pytest.mark.parametrize("dynamic", MODES, ids=["dynamic", "default"])
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+@pytest.mark.parametrize("program", known(PROGRAMS, SPECIALISED))
 def test_a_program_needs_no_more_graphs_than_its_conditions(
     program: Program, backend: str, dynamic: bool | None
 ) -> None:
@@ -61,7 +84,7 @@ def gradient(run: Callable[..., Any], program: Program, n: int) -> Tensor | None
 
 
 # DYN12
-@pytest.mark.parametrize("program", DIFFERENTIABLE, ids=str)
+@pytest.mark.parametrize("program", known(DIFFERENTIABLE, {**SPECIALISED, **NO_LEAVES}))
 def test_gradients_are_eagers_at_every_size(program: Program) -> None:
     made = compiled(program.function, "native", dynamic=True)
     for n in program.accepted():

@@ -1,17 +1,22 @@
-"""`interpolate` of tensors with dynamic sizes: torch's C++ code for it asks for plain numbers."""
+"""What torch's C++ code answers for general sizes only: `interpolate`, and `chunk` of nothing."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
 from torch.nn import functional
 
-from supple.capture.library.table import Args, Kwargs, call
+from supple.capture.library.calls import torch_op
+from supple.capture.library.table import Args, Call, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
 from supple.capture.values.tensor import TensorValue, emit
+from supple.expr import not_equal
 from supple.ir.ops import function_op
+from supple.shapes.decide import decide
+from supple.shapes.symnode import expr_of
 
 Numbers = float | Sequence[float] | None
 aten = torch.ops.aten
@@ -62,3 +67,25 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if is_symbolic and "antialias" not in named and len(args) < 4:
         return machine.call(machine.wrap(resized, None), [value, *args[1:]], named)
     return emit(machine, function_op("torch.nn.functional.interpolate", functional.interpolate), args, kwargs)
+
+
+def _chunked(function: Callable[..., object]) -> Call:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        value = args[0] if args else kwargs["input"]
+        dim = kwargs.get("dim", args[2] if len(args) > 2 else ConstantValue(0)).as_python()
+        if (
+            isinstance(value, TensorValue)
+            and isinstance(dim, int)
+            and -value.fake.ndim <= dim < value.fake.ndim
+        ):
+            # There are as many pieces of nothing as were asked for; of general sizes there may be fewer.
+            decide(not_equal(expr_of(value.fake.shape[dim]), 0))
+        op = torch_op(function)
+        assert op is not None, function
+        return emit(machine, op, args, kwargs)
+
+    return rule
+
+
+for _function in (torch.chunk, torch.Tensor.chunk):
+    call.on(_function)(_chunked(_function))
