@@ -121,7 +121,7 @@ class Builder:
 
 def is_existing(value: Value) -> bool:
     """Tell whether the object was there before the call."""
-    return value.source is not None
+    return value.source is not None or (isinstance(value, InstanceValue) and value.obj is not None)
 
 
 def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
@@ -274,6 +274,9 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """An object of a Python class: made without `__init__`; contents and attributes follow."""
     assert isinstance(value, InstanceValue), value.describe()
+    if value.obj is not None:
+        builder.writer.constant(value.obj)
+        return
     if not runtime.can_be_bare(value.cls):
         builder.engine.unsupported(breaks.REBUILD, name=value.describe())
     payload = value.payload

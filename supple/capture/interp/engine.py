@@ -30,6 +30,7 @@ from supple.capture.library.calls import (
     takes_tensors,
 )
 from supple.capture.library.table import transparent
+from supple.capture.machine import Machine
 from supple.capture.recorder import Recorder
 from supple.capture.resume import can_step
 from supple.capture.sizes import Sizes
@@ -39,7 +40,6 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue
-from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.tensor import TensorValue
 from supple.capture.wrap import wrap
 from supple.shapes.profile import Seen
@@ -55,6 +55,18 @@ class Stopped(BaseException):  # control flow inside capture, past every handler
     def __init__(self, frames: tuple[Frame, ...]) -> None:
         super().__init__()
         self.frames = frames
+
+
+class _Token(Value):
+    """What `ContextVar.set` gives during capture; it means nothing outside."""
+
+    __slots__ = ()
+
+    def describe(self) -> str:
+        return "token of a context variable"
+
+    def truth(self, machine: Machine) -> bool:
+        return True
 
 
 class Engine:
@@ -394,13 +406,15 @@ class Engine:
         obj = _context_variable(variable)
         before = self.context_variables.get(id(obj))
         self.heap.put(self.context_variables, id(obj), (obj, new))
-        token = SequenceValue(tuple, [])
+        token = _Token()
         self._tokens[id(token)] = (token, before)
         return token
 
     def reset_context_variable(self, variable: Value, token: Value) -> None:
         """Note `variable.reset(token)`."""
         obj = variable.as_python()
+        if id(token) not in self._tokens:
+            self.unsupported(breaks.CALL, name=f"reset() with {token.describe()}")
         _, before = self._tokens[id(token)]
         if before is None:
             self.heap.drop(self.context_variables, id(obj))
