@@ -249,7 +249,7 @@ def second_half(x: Tensor) -> Any:
 
 @program(rows)
 def differences_of_rows(x: Tensor) -> Any:
-    return x[1:] - x[:-1]
+    return x[1:] - x[:-1], x.diff(dim=0)
 
 
 @program(rows)

@@ -64,6 +64,15 @@ VECTORS: Final = (
     "{t} - {t}[:1]", "torch.stack([{t}, {t}]).sum(0)", "torch.where({t} > 0, {t}, {c})",
     "F.relu({t}).unsqueeze(0).squeeze(0)",
     "{t}.split([{t}.shape[0] // 2, {t}.shape[0] - {t}.shape[0] // 2])[1]",
+    "torch.where(torch.arange({t}.shape[0]) < {a}, {t}, 0.5)", "({t}[:, None] @ {u}[None, :]).sum(1)",
+    "torch.stack([{t}, {t} + 1], 1).t().reshape(-1)[:{a}]", "{t}.topk(min({t}.shape[0], 3))[0]",
+    "{t}.sort()[0].diff()", "torch.ones(3, {t}.shape[0]).tril({c}).sum(0)",
+    "{t}.index_select(0, torch.arange({t}.shape[0] // 2))", "{t}.unsqueeze(0).expand({d}, -1).sum(0)",
+    "F.scaled_dot_product_attention(*[{t}.view(1, 1, -1, 1)] * 3).view(-1)", "({t} @ {t}) + {u}",
+)  # fmt: skip
+WRITES: Final = (
+    "{t}[{c}:].add_({a})", "{t}[: {t}.shape[0] // 2].mul_(2)", "{t}[:{a}] = {b}", "{t}.view(-1)[::2].zero_()",
+    "{t}.add_({u}.sum())", "{t}[-{d}:] -= {t}.shape[0]", "{t}.copy_({t}.flip(0))", "{t}[{c}:].relu_()",
 )  # fmt: skip
 CONDITIONS: Final = (
     "CHOICE({a} < {b})", "CHOICE({a} <= {c})", "CHOICE({a} > {c})", "CHOICE({a} >= {b})",
@@ -87,13 +96,15 @@ def size_programs(draw: st.DrawFn) -> SizeProgram:
         return draw(st.sampled_from(templates)).format(**names, **numbers)
 
     for _ in range(draw(st.integers(2, 8))):
-        match draw(st.sampled_from(("integer", "integer", "vector", "vector", "branch", "loop"))):
+        match draw(st.sampled_from(("integer", "integer", "vector", "vector", "branch", "loop", "write"))):
             case "integer":
                 lines.append(f"i{integers} = {filled(INTEGERS)}")
                 integers += 1
             case "vector":
                 lines.append(f"t{vectors} = {filled(VECTORS)}")
                 vectors += 1
+            case "write":
+                lines.append(filled(WRITES))
             case "branch":
                 condition, one, other = filled(CONDITIONS), filled(VECTORS), filled(VECTORS)
                 lines += [
