@@ -4,6 +4,7 @@
 """
 
 import argparse
+import re
 from collections import Counter
 from typing import Any
 
@@ -47,6 +48,12 @@ def needed_by_torch(program: Program, dynamic: bool | None) -> str:
     run = torch.compile(program.function, backend=counter, dynamic=dynamic)
     found = [outcome(run, program.inputs(n)) for n in program.accepted()]
     return f"{counter.graphs}{' failed' if any(one.error for one in found) else ''}"
+
+
+def first_number(cell: str) -> int:
+    """Return the number of graphs that a cell shows; 0 when it shows none."""
+    found = re.search(r"\d+", cell)
+    return int(found[0]) if found else 0
 
 
 def count_random(examples: int, backend: str) -> Table:
@@ -96,14 +103,20 @@ def main() -> None:
     modes = [f"dynamic={dynamic}" for dynamic in MODES]
     heads = [f"{mode}\n{name}" for mode in modes for name in (*BACKENDS, *["torch"] * asked.torch)]
     for head in ("program", "sizes", *heads, "condition"):
-        table.add_column(head, no_wrap=head == "program")
+        table.add_column(head, no_wrap=head in ("program", "sizes"))
+    rows: list[list[str]] = []
     for program in PROGRAMS:
         if not asked.names or str(program) in asked.names:
             cells: list[str] = []
             for dynamic in MODES:
                 cells += [needed(program, backend, dynamic) for backend in BACKENDS]
                 cells += [needed_by_torch(program, dynamic)] * asked.torch
-            table.add_row(str(program), str(program.accepted()), *cells, program.why)
+            rows.append(cells)
+            sizes = " ".join(map(str, program.accepted()))
+            table.add_row(str(program), sizes, *cells, program.why)
+    totals = [str(sum(map(first_number, column))) for column in zip(*rows, strict=True)]
+    table.add_section()
+    table.add_row(f"{len(rows)} programs", "", *totals)
     console.print(table)
 
 
