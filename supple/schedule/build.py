@@ -8,9 +8,10 @@ phases are kept in scratch.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
-from supple.expr import Expr, Symbol, as_expr, const, free_symbols, symbol
+from supple.expr import Expr, Symbol, as_expr, const, free_symbols, interval, symbol
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Axis, Compute, IndexValue, Load, Loop, Reduce, Scalar, Statement, Store
 from supple.ir.meta import TensorMeta
@@ -181,7 +182,15 @@ class Builder:
             return known
         assert mask is None or isinstance(mask, str), f"a mask that is a number: {mask}"
         scope = self._scope((mask,), index)
+        if self.loop is not None and mask is None and self._may_be_empty:
+            # What a loop without iterations would read may not be there.
+            scope = self.loop
         return self._add(key, scope, Load(self._fresh(dtype), dtype, buffer, index, mask, other))
+
+    @cached_property
+    def _may_be_empty(self) -> bool:
+        inner = [axis for axis in self.kernel.axes if axis.symbol in self.kernel.inner]
+        return any((interval(axis.extent).lo or 0) < 1 for axis in inner)
 
     # Values.
 
