@@ -135,7 +135,9 @@ def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
     if broken is not None:
         events.emit(_broken(compile_id, broken))
     run = captured.run or call.function
-    return Made(Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason, captured.broken)
+    return Made(
+        Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason, captured.broken
+    )
 
 
 def _is_state(guard: Guard) -> bool:

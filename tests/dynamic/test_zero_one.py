@@ -160,3 +160,15 @@ def test_a_condition_on_one_or_zero_is_the_programs_own(n: int) -> None:
     for size in (5, 1, 0, 7, n):
         assert not difference(function(floats(size)), made.run(floats(size)), 0)
     assert made.graphs == 2
+
+
+# DYN09
+@pytest.mark.parametrize("reduced", [lambda t: t.sum(0), lambda t: t.softmax(0)], ids=["sum", "softmax"])
+def test_what_a_loop_over_no_rows_would_read_is_not_read(reduced: Callable[[Tensor], Tensor]) -> None:
+    def function(x: Tensor) -> Tensor:
+        return reduced(x * 2 - x[:1])
+
+    compiled = supple.compile(function, dynamic=True)
+    for rows in (3, 1, 0):
+        x = torch.ones(rows, 4)
+        torch.testing.assert_close(compiled(x), function(x))

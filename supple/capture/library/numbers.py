@@ -19,6 +19,7 @@ from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.expr import Expr, less_equal
 from supple.shapes import env
+from supple.shapes.errors import Undecided
 from supple.torch_private import CHECKS, check_is_size
 
 Function = Callable[..., object]
@@ -101,7 +102,10 @@ def _message(machine: Machine, text: Value | None) -> str:
     try:
         found = text.as_python()
     except NotConstant:
-        found = machine.call(text).as_python()
+        try:
+            found = machine.call(text).as_python()
+        except Undecided:
+            return ""  # It tells numbers that only the run gives.
     return str(found) if found is not None else ""
 
 

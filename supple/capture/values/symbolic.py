@@ -102,11 +102,7 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
     if None in numbers:
         return None
     base, *rest = numbers
-    if (
-        function is POW
-        and isinstance(rest[0], float)
-        and isinstance(base, torch.SymInt | torch.SymFloat)
-    ):
+    if function is POW and isinstance(rest[0], float) and isinstance(base, torch.SymInt | torch.SymFloat):
         # torch's own `**` of a symbolic float loads its symbolic engine.
         node = cast("SymNode", vars(base)["node"])
         return machine.wrap(torch.SymFloat(node.float_pow(node.wrap_float(rest[0]))), None)
