@@ -94,7 +94,9 @@ def test_a_changed_dataclass_field_is_noticed() -> None:
 
 def test_another_dtype_is_noticed() -> None:
     pair = settled(lambda x: x + 1, torch.ones(3))
-    assert "dtype mismatch. expected torch.float32, actual torch.float64" in pair.agree_anew(torch.ones(3, dtype=torch.float64))
+    assert "dtype mismatch. expected torch.float32, actual torch.float64" in pair.agree_anew(
+        torch.ones(3, dtype=torch.float64)
+    )
 
 
 def test_another_device_is_noticed() -> None:
@@ -124,7 +126,9 @@ def test_strides_of_size_one_are_noticed() -> None:
 
 def test_requires_grad_is_noticed() -> None:
     pair = settled(lambda x: x * 2 if x.requires_grad else x * 3, torch.ones(3))
-    assert "requires_grad mismatch. expected False, actual True" in pair.agree_anew(torch.ones(3, requires_grad=True))
+    assert "requires_grad mismatch. expected False, actual True" in pair.agree_anew(
+        torch.ones(3, requires_grad=True)
+    )
 
 
 def test_an_inference_tensor_is_noticed() -> None:
