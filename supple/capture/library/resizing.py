@@ -1,4 +1,4 @@
-"""What torch's C++ code answers for general sizes only: `interpolate`, and `chunk` of nothing."""
+"""What torch's C++ code answers for general sizes only: `interpolate`, and `chunk` and `diff` of nothing."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -69,16 +69,16 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return emit(machine, function_op("torch.nn.functional.interpolate", functional.interpolate), args, kwargs)
 
 
-def _chunked(function: Callable[..., object]) -> Call:
+def _not_of_nothing(function: Callable[..., object], usual_dim: int) -> Call:
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         value = args[0] if args else kwargs["input"]
-        dim = kwargs.get("dim", args[2] if len(args) > 2 else ConstantValue(0)).as_python()
+        dim = kwargs.get("dim", args[2] if len(args) > 2 else ConstantValue(usual_dim)).as_python()
         if (
             isinstance(value, TensorValue)
             and isinstance(dim, int)
             and -value.fake.ndim <= dim < value.fake.ndim
         ):
-            # There are as many pieces of nothing as were asked for; of general sizes there may be fewer.
+            # Of nothing, `chunk` gives as many pieces as were asked for, and `diff` nothing.
             decide(not_equal(expr_of(value.fake.shape[dim]), 0))
         op = torch_op(function)
         assert op is not None, function
@@ -88,4 +88,6 @@ def _chunked(function: Callable[..., object]) -> Call:
 
 
 for _function in (torch.chunk, torch.Tensor.chunk):
-    call.on(_function)(_chunked(_function))
+    call.on(_function)(_not_of_nothing(_function, 0))
+for _function in (torch.diff, torch.Tensor.diff):
+    call.on(_function)(_not_of_nothing(_function, -1))
