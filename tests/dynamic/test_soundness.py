@@ -23,7 +23,7 @@ class Run:
 
     Attributes:
         chosen: what eager chose in each call that was compiled.
-        unforced: guards that failed in calls for which eager chose as it did in one that was compiled.
+        unforced: guards that failed in the graph of a call for which eager chose the same.
     """
 
     calls: int = 0
@@ -40,7 +40,7 @@ def run(program: SizeProgram, backend: str) -> Run:
     """
     found = Run()
     choices: list[Any] = []
-    failed: list[str] = []
+    failed: list[events.FailedGuard] = []
 
     def choice(value: Any) -> Any:
         choices.append(value)
@@ -48,7 +48,7 @@ def run(program: SizeProgram, backend: str) -> Run:
 
     def note(event: events.Event) -> None:
         if isinstance(event, events.CompileStarted):
-            failed.extend(map(str, event.failed_guards))
+            failed.extend(event.failed_guards)
 
     noted, made = program.function(choice), compiled(program.function(), backend, dynamic=True)
     stop = events.listen(note)
@@ -63,11 +63,16 @@ def run(program: SizeProgram, backend: str) -> Run:
             if made.graphs > found.graphs:
                 found.graphs = made.graphs
                 chosen = tuple(map(int, choices))
-                found.unforced += failed if chosen in found.chosen else []
+                found.unforced += [guard.text for guard in failed if found.chosen[place(guard)] == chosen]
                 found.chosen.append(chosen)
     finally:
         stop()
     return found
+
+
+def place(guard: events.FailedGuard) -> int:
+    """Return which of the program's compilations made the entry of a guard: "3/1" is the second one."""
+    return int(guard.entry.rpartition("/")[2])
 
 
 def result(function: Callable[..., Any], n: int, m: int) -> Any:
