@@ -12,7 +12,7 @@ from torch.nn import functional as F
 
 import supple
 from supple.testing import assert_compiles
-from tests.dynamic.harness import BACKENDS, Program, check, compiled, difference
+from tests.dynamic.harness import BACKENDS, Program, assert_same, check, compiled, difference, outcome
 from tests.dynamic.programs import PROGRAMS, floats
 
 pytestmark = pytest.mark.filterwarnings("ignore:var:UserWarning")
@@ -91,6 +91,14 @@ AMBIGUOUS = {("rank_is_broadcast", 1): 2}
 def test_a_program_that_meets_one_or_zero_first_needs_one_graph(program: Program, first: int) -> None:
     graphs = AMBIGUOUS.get((str(program), first), 1)
     check(replace(program, sizes=(first, 6, 1 - first, 3, 8), graphs=graphs), "native", dynamic=True)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=str)
+def test_static_graphs_for_one_and_for_zero_are_right(program: Program) -> None:
+    made = compiled(program.function, "native", dynamic=False)
+    for n in replace(program, sizes=(0, 1)).accepted():
+        want, got = outcome(program.function, program.inputs(n)), outcome(made.run, program.inputs(n))
+        assert_same(want, got, program, n)
 
 
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (0, 5), (5, 0), (0, 0)], ids=str)
