@@ -62,8 +62,7 @@ _MODULES: Final = ("errors", "testing")
 def __getattr__(name: str) -> object:
     """Return the public name, importing its home on first use."""
     if name not in __all__:
-        msg = f"module 'supple' has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module 'supple' has no attribute {name!r}")
     value: object = import_module(f"supple.{name}") if name in _MODULES else getattr(_api(), name)
     globals()[name] = value
     return value

@@ -32,8 +32,7 @@ class Backends:
             InvalidBackendError: the name is one of ours, or the backend is not callable.
         """
         if name in (NATIVE, EAGER):
-            msg = f"the backend {name!r} is built in"
-            raise InvalidBackendError(msg)
+            raise InvalidBackendError(f"the backend {name!r} is built in")
         if not callable(backend):
             msg = f"a backend is a callable (graph module, example inputs) -> callable, not {backend!r}"
             raise InvalidBackendError(msg)

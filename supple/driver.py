@@ -108,8 +108,7 @@ def check_scheduled(scheduled: Scheduled, level: int) -> None:
 
 def _require_equal(read: object, written: object) -> None:
     if read != written:
-        msg = f"the text reads back as another program: {read} in place of {written}"
-        raise SpecError(msg)
+        raise SpecError(f"the text reads back as another program: {read} in place of {written}")
 
 
 def stable_key(graph: Graph, options: Options) -> str | None:

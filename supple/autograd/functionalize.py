@@ -63,8 +63,7 @@ def write(builder: Builder, cell: Cell, new: Var) -> None:
     for level, step in zip(reversed(levels), reversed(cell.chain), strict=False):
         rule = undo_view.find(step.op.name)
         if rule is None:
-            msg = f"a write through {step.op.name} has no pure form"
-            raise NotFunctional(msg)
+            raise NotFunctional(f"a write through {step.op.name} has no pure form")
         value = rule(builder, level, step, value)
     if storage.input is None and is_dense(storage.meta.sizes, storage.meta.strides):
         value = builder.restrided(value, storage.meta)
@@ -139,6 +138,5 @@ def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
 def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
     """Only where nothing is repeated: the dimensions added in front have size 1."""
     if not is_known(equal(older.meta.numel, builder.tensor_meta(new).numel)):
-        msg = "a write through expand writes an element more than once"
-        raise NotFunctional(msg)
+        raise NotFunctional("a write through expand writes an element more than once")
     return _viewed(builder, new, older.meta)

@@ -78,8 +78,7 @@ class Numbers:
             return
         assert self.env is not None, f"{old} without an active ShapeEnv"
         if not isinstance(new, Symbol):
-            msg = f"{old} is {new} when the graph is traced again"
-            raise NotFunctional(msg)
+            raise NotFunctional(f"{old} is {new} when the graph is traced again")
         self.known.add(old.name)
         self._renamed[new] = old
         self.env.assume(equal(new, old))

@@ -98,8 +98,7 @@ class Recorder(Faking):
         if known is not None:
             return known[1]
         if isinstance(tensor, FakeTensor):
-            msg = "a tensor that the trace did not make"
-            raise NotFunctional(msg)
+            raise NotFunctional("a tensor that the trace did not make")
         meta = meta_of(tensor)
         name = self.builder.fresh_name("constant")
         self.constants.append(tensor)
@@ -238,8 +237,7 @@ class Recorder(Faking):
         base = self.cell(cast("torch.Tensor", args[0]))
         for view, step in self._steps(op, args, kwargs, result):
             if step.op.name == "aten.as_strided.default" and (base.chain or base.storage.version):
-                msg = "as_strided of a view or of written memory"
-                raise NotFunctional(msg)
+                raise NotFunctional("as_strided of a view or of written memory")
             source = read(self.builder, base)
             is_faithful = self._is_faithful(args[:1]) and view is result
             known = result_meta(result) if is_faithful else None
@@ -268,8 +266,7 @@ class Recorder(Faking):
                 one, other = self.cell(operand), self.cell(target)
                 if one.storage is other.storage and not is_same:
                     if not are_apart(one.chain, other.chain) and overlaps(mine, theirs):
-                        msg = "an operand overlaps what is written"
-                        raise NotFunctional(msg)
+                        raise NotFunctional("an operand overlaps what is written")
 
     def _record_reshape(self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         """Record an operator that turns a tensor into a view of itself (`squeeze_`): no memory is written.
@@ -279,8 +276,7 @@ class Recorder(Faking):
         """
         target = cast("torch.Tensor", args[0])
         if self.cell(target).storage.input is not None:
-            msg = f"{op.name}_ of an input"
-            raise NotFunctional(msg)
+            raise NotFunctional(f"{op.name}_ of an input")
         self._record_view(op, args, kwargs, target)
 
     def _steps(
@@ -315,8 +311,7 @@ class Recorder(Faking):
             self._record_reshape(aten_op(found.pure), args, kwargs)
             return
         if found is None:
-            msg = f"{func} has no pure form"
-            raise NotFunctional(msg)
+            raise NotFunctional(f"{func} has no pure form")
         named = dict(kwargs)
         written = found.written
         target = cast("torch.Tensor", args[written] if isinstance(written, int) else named.pop(written))
@@ -465,8 +460,7 @@ class _Ending:
                 continue
             for size in copy.sizes:
                 if not size.is_const and not decide(not_equal(size, ONE)):
-                    msg = "a view for this size, and a copy for others, is written"
-                    raise NotFunctional(msg)
+                    raise NotFunctional("a view for this size, and a copy for others, is written")
 
     def _mutations(self) -> tuple[Mutation, ...]:
         """Add the final value of each written input to the results.
@@ -480,7 +474,6 @@ class _Ending:
             if storage.input is None or not storage.version:
                 continue
             if storage.input >= self.inputs:
-                msg = "a tensor that the program holds is written"
-                raise NotFunctional(msg)
+                raise NotFunctional("a tensor that the program holds is written")
             found.append(Mutation(storage.input, self._add(storage.value.var)))
         return tuple(sorted(found, key=lambda mutation: mutation.input))

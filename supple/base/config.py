@@ -113,8 +113,7 @@ def changed(base: Settings, changes: Mapping[str, object]) -> Settings:
     for name, value in changes.items():
         known = named(name)
         if type(value) is not KINDS[known] and not (value is None and known == "dynamic_shapes"):
-            msg = f"the setting {name!r} takes a {KINDS[known].__name__}, not {value!r}"
-            raise TypeError(msg)
+            raise TypeError(f"the setting {name!r} takes a {KINDS[known].__name__}, not {value!r}")
         found[known] = not value if name in OPPOSITES else value
     return replace(base, **found)
 
@@ -127,8 +126,7 @@ def named(name: str) -> str:
     """
     known = OPPOSITES.get(name) or ALIASES.get(name, name)
     if known not in KINDS:
-        msg = f"no setting {name!r}; there are {', '.join(KINDS)}"
-        raise AttributeError(msg)
+        raise AttributeError(f"no setting {name!r}; there are {', '.join(KINDS)}")
     return known
 
 

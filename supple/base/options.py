@@ -72,9 +72,7 @@ def with_mapping(base: Options, given: Mapping[str, object]) -> Options:
     }
     for name, value in given.items():
         if name not in _SETTABLE:
-            msg = f"unknown option {name!r}; known options are {', '.join(_SETTABLE)}"
-            raise OptionsError(msg)
+            raise OptionsError(f"unknown option {name!r}; known options are {', '.join(_SETTABLE)}")
         if type(value) is not kinds[name]:
-            msg = f"option {name!r} takes a {kinds[name].__name__}, not {value!r}"
-            raise OptionsError(msg)
+            raise OptionsError(f"option {name!r} takes a {kinds[name].__name__}, not {value!r}")
     return replace(base, **dict(given))

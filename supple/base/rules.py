@@ -33,8 +33,7 @@ class Rules(Generic[F]):
         def register(function: F) -> F:
             for key in dict.fromkeys(keys):
                 if key in self._rules:
-                    msg = f"{self.name}: two rules for {key!r}"
-                    raise ValueError(msg)
+                    raise ValueError(f"{self.name}: two rules for {key!r}")
                 self._rules[key] = function
             return function
 
@@ -47,8 +46,7 @@ class Rules(Generic[F]):
     def __getitem__(self, key: Hashable) -> F:
         rule = self._rules.get(key)
         if rule is None:
-            msg = f"{self.name}: no rule for {key!r}"
-            raise KeyError(msg)
+            raise KeyError(f"{self.name}: no rule for {key!r}")
         return rule
 
     def __contains__(self, key: object) -> bool:

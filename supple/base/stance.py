@@ -135,11 +135,9 @@ def set_stance(
         UserError: in compiled code.
     """
     if stance not in NAMES:
-        msg = f"unknown stance {stance!r}; the stances are {', '.join(NAMES)}"
-        raise OptionsError(msg)
+        raise OptionsError(f"unknown stance {stance!r}; the stances are {', '.join(NAMES)}")
     if force_backend is not None and stance != "default":
-        msg = f"`force_backend` goes with the stance 'default', not with {stance!r}"
-        raise OptionsError(msg)
+        raise OptionsError(f"`force_backend` goes with the stance 'default', not with {stance!r}")
     return Setting(Stance(stance, skip_guard_eval_unsafe, force_backend))
 
 

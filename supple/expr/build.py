@@ -56,11 +56,9 @@ def symbol(name: str, *, minimum: int | None = None, maximum: int | None = None)
         ValueError: the name is not an identifier, or is a keyword, `min` or `max`; or the range is empty.
     """
     if not name.isidentifier() or iskeyword(name) or name in RESERVED:
-        msg = f"{name!r} is not a name for a symbol"
-        raise ValueError(msg)
+        raise ValueError(f"{name!r} is not a name for a symbol")
     if minimum is not None and maximum is not None and minimum > maximum:
-        msg = f"the range of {name} is empty: {minimum}..{maximum}"
-        raise ValueError(msg)
+        raise ValueError(f"the range of {name} is empty: {minimum}..{maximum}")
     return Symbol(name, minimum, maximum)
 
 
@@ -95,8 +93,7 @@ def _extreme(kind: type[Min | Max], operands: tuple[Operand, ...]) -> Expr:
     """Return the canonical Min or Max."""
     args = _flat(kind, map(number, operands))
     if not args:
-        msg = f"{kind.__name__} of nothing"
-        raise ValueError(msg)
+        raise ValueError(f"{kind.__name__} of nothing")
     if len(args) == 1:
         return args[0]
     return _canonical(kind, *args)
@@ -153,8 +150,7 @@ def boolean(value: Expr | bool) -> Expr:
         return truth(value)
     if isinstance(value, BoolExpr):
         return value
-    msg = f"{value!r} is not true or false"
-    raise TypeError(msg)
+    raise TypeError(f"{value!r} is not true or false")
 
 
 def _connective(kind: type[And | Or], operands: tuple[Expr | bool, ...]) -> Expr:

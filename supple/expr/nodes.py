@@ -51,8 +51,7 @@ class Expr:
         Raises:
             TypeError: the expression is not a constant.
         """
-        msg = f"{self} is not a constant"
-        raise TypeError(msg)
+        raise TypeError(f"{self} is not a constant")
 
     def __add__(self, other: "Expr | int") -> "Expr":
         return construct[Add](self, other) if _is_operand(other) else NotImplemented
@@ -94,19 +93,16 @@ class Expr:
         return self
 
     def __bool__(self) -> NoReturn:
-        msg = f"the truth of the expression {self} is not defined; test it with `is`"
-        raise TypeError(msg)
+        raise TypeError(f"the truth of the expression {self} is not defined; test it with `is`")
 
     def __repr__(self) -> str:
         return presenters[Expr](self)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        msg = f"an expression is immutable; cannot set {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"an expression is immutable; cannot set {name!r}")
 
     def __delattr__(self, name: str) -> NoReturn:
-        msg = f"an expression is immutable; cannot delete {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"an expression is immutable; cannot delete {name!r}")
 
     def __copy__(self) -> "Expr":
         return self

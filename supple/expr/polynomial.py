@@ -30,8 +30,7 @@ def as_expr(value: Operand) -> Expr:
         return value
     if isinstance(value, int):  # pyright: ignore[reportUnnecessaryIsInstance]  # callers are not all typed
         return Const(value)
-    msg = f"{value!r} is neither an expression nor an int"
-    raise TypeError(msg)
+    raise TypeError(f"{value!r} is neither an expression nor an int")
 
 
 def number(value: Operand) -> Expr:
@@ -42,8 +41,7 @@ def number(value: Operand) -> Expr:
     """
     e = as_expr(value)
     if isinstance(e, BoolExpr):
-        msg = f"{e} is true or false, not a number"
-        raise TypeError(msg)
+        raise TypeError(f"{e} is true or false, not a number")
     return e
 
 
@@ -136,8 +134,7 @@ def power(base: Operand, exponent: int) -> Expr:
         ValueError: the exponent is negative.
     """
     if exponent < 0:
-        msg = f"the exponent {exponent} is negative"
-        raise ValueError(msg)
+        raise ValueError(f"the exponent {exponent} is negative")
     result: Expr = Const(1)
     square = number(base)
     while exponent:

@@ -160,13 +160,11 @@ def parse(line: str) -> Expr:
     try:
         tree = ast.parse(line.strip(), mode="eval")
     except (SyntaxError, MemoryError) as error:
-        msg = f"{line!r} is not an expression: {error}"
-        raise ValueError(msg) from error
+        raise ValueError(f"{line!r} is not an expression: {error}") from error
     try:
         return _read(tree.body)
     except TypeError as error:
-        msg = f"{line!r} mixes numbers and conditions: {error}"
-        raise ValueError(msg) from error
+        raise ValueError(f"{line!r} mixes numbers and conditions: {error}") from error
 
 
 def _read(tree: ast.expr) -> Expr:
@@ -210,5 +208,4 @@ def _operation(tree: ast.expr) -> tuple[type[Expr], Sequence[ast.expr]]:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             return FUNCTIONS[name], args
         case _:
-            msg = f"{ast.unparse(tree)!r} has no meaning in an expression"
-            raise ValueError(msg)
+            raise ValueError(f"{ast.unparse(tree)!r} has no meaning in an expression")

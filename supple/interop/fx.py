@@ -49,8 +49,7 @@ def compile_with(backend: Backend, graph: Graph, examples: Sequence[object]) -> 
     """
     compiled = backend(to_fx(graph), list(examples))
     if not callable(compiled):
-        msg = f"the backend {backend!r} returned {compiled!r}, which is not callable"
-        raise TypeError(msg)
+        raise TypeError(f"the backend {backend!r} returned {compiled!r}, which is not callable")
 
     def call(*inputs: object) -> tuple[object, ...]:
         return tuple(cast("Sequence[object]", compiled(*inputs)))
@@ -314,5 +313,4 @@ def _op(node: torch.fx.Node) -> Op:
         return aten_op(node.target)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # untyped in torch
     if node.op == "call_function" and callable(node.target):
         return function_op(f"{node.target.__module__}.{node.target.__name__}", node.target)
-    msg = f"a torch.fx node {node.op} {node.target} has no form in our graphs"
-    raise InternalError(msg)
+    raise InternalError(f"a torch.fx node {node.op} {node.target} has no form in our graphs")

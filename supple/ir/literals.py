@@ -81,5 +81,4 @@ def read(
         ):
             return make(*(read(arg, special, calls) for arg in args))
         case _:
-            msg = f"{ast.unparse(tree)!r} is not an argument"
-            raise ValueError(msg)
+            raise ValueError(f"{ast.unparse(tree)!r} is not an argument")

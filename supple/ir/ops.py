@@ -92,6 +92,5 @@ def op_named(name: str) -> Op:
     base, _, overload = rest.partition(".")
     packet = getattr(getattr(torch.ops, namespace), base, None)
     if packet is None:
-        msg = f"no operator is named {name}"
-        raise KeyError(msg)
+        raise KeyError(f"no operator is named {name}")
     return aten_op(getattr(packet, overload or "default"))

@@ -77,19 +77,16 @@ def from_bytes(data: bytes) -> Artifact:
         ArtifactError: the bytes are cut short, or another version wrote them.
     """
     if not data.startswith(MAGIC):
-        msg = f"not an artifact of this version: starts with {data[: len(MAGIC)]!r}"
-        raise ArtifactError(msg)
+        raise ArtifactError(f"not an artifact of this version: starts with {data[: len(MAGIC)]!r}")
     start = len(MAGIC) + 8
     end = start + int.from_bytes(data[len(MAGIC) : start], "little")
     try:
         header = json.loads(data[start:end])
     except ValueError as error:
-        msg = f"the artifact's header is damaged: {error}"
-        raise ArtifactError(msg) from error
+        raise ArtifactError(f"the artifact's header is damaged: {error}") from error
     lengths: list[int] = header["objects"]
     if len(data) != end + sum(lengths):
-        msg = f"the artifact has {len(data)} bytes, its header says {end + sum(lengths)}"
-        raise ArtifactError(msg)
+        raise ArtifactError(f"the artifact has {len(data)} bytes, its header says {end + sum(lengths)}")
     objects: list[bytes] = []
     for length in lengths:
         objects.append(data[end : end + length])

@@ -53,8 +53,7 @@ def _known(state: Lowering, arg: object) -> Expr | Real | float:
         value = meta.value if isinstance(meta, Constant) else meta
     if isinstance(value, (Expr, Real, float, int)):
         return value
-    msg = f"{arg} is no number"
-    raise NotLowered(msg)
+    raise NotLowered(f"{arg} is no number")
 
 
 def _scalar(state: Lowering, body: Body, value: Expr | Real | float, dtype: DType) -> Scalar:

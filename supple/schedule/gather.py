@@ -37,8 +37,7 @@ def _(state: Lowering, node: Node) -> None:
     pieces = [(str(arg), state.tensor(arg)) for arg in listed(node.args[0])]
     pieces = [(name, piece) for name, piece in pieces if piece.sizes != (const(0),)]
     if any(piece.dtype is not meta.dtype for _, piece in pieces):
-        msg = "pieces of several dtypes"
-        raise NotLowered(msg)
+        raise NotLowered("pieces of several dtypes")
     dim = dimension(argument(node, 1, "dim", 0), meta.rank)
     body = Body(meta)
     start = const(0)
@@ -65,8 +64,7 @@ def _(state: Lowering, node: Node) -> None:
     body = Body(meta)
     value = argument(node, 2, "value", 0)
     if not isinstance(value, (int, float)):
-        msg = "the padding is no fixed number"
-        raise NotLowered(msg)
+        raise NotLowered("the padding is no fixed number")
     index: list[Expr] = list(body.axes)
     masks: list[str] = []
     amounts = listed(node.args[1])

@@ -100,8 +100,7 @@ class Lowering:
         """
         meta = self.values.get(str(arg)) if isinstance(arg, Var) else None
         if not isinstance(meta, TensorMeta):
-            msg = f"{arg} is not a tensor"
-            raise NotLowered(msg)
+            raise NotLowered(f"{arg} is not a tensor")
         return checked(meta)
 
     def tensor_named(self, name: str) -> TensorMeta:
@@ -117,8 +116,7 @@ class Lowering:
             NotLowered: it has several, or one that is no tensor.
         """
         if not isinstance(node.meta, TensorMeta):
-            msg = f"{node.name} is not one tensor"
-            raise NotLowered(msg)
+            raise NotLowered(f"{node.name} is not one tensor")
         return checked(node.meta)
 
     def showing(self, definition: Definition) -> list[str]:
@@ -150,8 +148,7 @@ def checked(meta: TensorMeta) -> TensorMeta:
         NotLowered: for complex numbers and for devices other than the CPU.
     """
     if meta.device != "cpu" or meta.dtype.value in COMPLEX:
-        msg = f"kernels do not handle {meta.dtype.value} on {meta.device}"
-        raise NotLowered(msg)
+        raise NotLowered(f"kernels do not handle {meta.dtype.value} on {meta.device}")
     return meta
 
 
@@ -223,8 +220,7 @@ def _call(state: Lowering, node: Node) -> None:
     leaves = list(_leaves(node.name, node.meta))
     is_tuple = isinstance(node.meta, tuple)
     if is_tuple and any(name.count("[") > 1 for name, _ in leaves):
-        msg = f"{node.name}: results of {node.op.name} are nested too deep"
-        raise NotLowered(msg)
+        raise NotLowered(f"{node.name}: results of {node.op.name} are nested too deep")
     names = tuple(None if isinstance(meta, Constant) and is_tuple else name for name, meta in leaves)
     metas = {name: meta for name, meta in leaves if isinstance(meta, TensorMeta)}
     reads = [str(var) for var in uses_of(node)]
@@ -285,5 +281,4 @@ def as_fixed(arg: object) -> int:
         return arg.value
     if isinstance(arg, int):
         return int(arg)
-    msg = f"{arg} is not a fixed integer"
-    raise NotLowered(msg)
+    raise NotLowered(f"{arg} is not a fixed integer")

@@ -88,8 +88,7 @@ def _operand_dtype(state: Lowering, node: Node, meta: TensorMeta, policy: Operan
     for arg in node.args:
         if isinstance(arg, Var) and isinstance(state.values[str(arg)], TensorMeta):
             return state.tensor(arg).dtype.compute
-    msg = f"{node.name} has no tensor operand"
-    raise NotLowered(msg)
+    raise NotLowered(f"{node.name} has no tensor operand")
 
 
 def _operand(state: Lowering, point: Point, arg: object, policy: Operands) -> object:
@@ -108,8 +107,7 @@ def _operand(state: Lowering, point: Point, arg: object, policy: Operands) -> ob
         scalar = state.scalar(body, value)
         return body.cast(scalar, point.dtype) if isinstance(scalar, str) else scalar
     if isinstance(value, complex) or (isinstance(arg, Var) and value is None):
-        msg = f"{arg} is known at run time only, or complex"
-        raise NotLowered(msg)
+        raise NotLowered(f"{arg} is known at run time only, or complex")
     return value
 
 
@@ -188,8 +186,7 @@ def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
 def _integer_division(p: Point, op: str, x: Scalar, y: Scalar) -> Scalar:
     if p.dtype.is_integer and (isinstance(y, str) or y == 0):
         # Eager raises ZeroDivisionError; a kernel would trap.
-        msg = "integer division by a tensor"
-        raise NotLowered(msg)
+        raise NotLowered("integer division by a tensor")
     return p(op, x, y)
 
 
@@ -214,8 +211,7 @@ def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
 def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
     """The remainder with the dividend's sign; floats only."""
     if not p.dtype.is_float:
-        msg = "fmod of integers"
-        raise NotLowered(msg)
+        raise NotLowered("fmod of integers")
     return p("fmod", x, y)
 
 
@@ -244,15 +240,13 @@ def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
     """x to the power of y; small fixed exponents become products and roots, as in eager."""
     if isinstance(y, str):
         if not p.dtype.is_float:
-            msg = "integer power of a tensor"
-            raise NotLowered(msg)
+            raise NotLowered("integer power of a tensor")
         return p("pow", x, y)
     special = _POWERS.get(float(y)) or (_FLOAT_POWERS.get(float(y)) if p.dtype.is_float else None)
     if special is not None:
         return special(p, x)
     if not p.dtype.is_float:
-        msg = "integer power"
-        raise NotLowered(msg)
+        raise NotLowered("integer power")
     return p("pow", x, y)
 
 
@@ -295,8 +289,7 @@ for _name in ("isnan", "isinf"):
 def _shift(op: str) -> PointRule:
     def rule(p: Point, x: Scalar, y: Scalar) -> Scalar:
         if isinstance(y, str) or not 0 <= y < 8 * p.dtype.size:
-            msg = "a shift by a tensor or by more than the width"
-            raise NotLowered(msg)
+            raise NotLowered("a shift by a tensor or by more than the width")
         return p(op, x, y)
 
     return rule

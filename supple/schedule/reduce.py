@@ -211,8 +211,7 @@ def _(state: Lowering, node: Node) -> None:
     reduction = _reduction(state, node)
     if _is_empty(reduction):
         if op not in _NEUTRAL:
-            msg = f"{op} of nothing raises in eager"
-            raise NotLowered(msg)
+            raise NotLowered(f"{op} of nothing raises in eager")
         state.define(Body(meta).definition(node.name, meta, number(_NEUTRAL[op], meta.dtype)))
         return
     if op in _PLACES:

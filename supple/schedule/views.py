@@ -163,8 +163,7 @@ def integer(arg: object) -> Expr:
     """
     if isinstance(arg, (int, Expr)):
         return as_expr(arg)
-    msg = f"{arg} is no integer"
-    raise NotLowered(msg)
+    raise NotLowered(f"{arg} is no integer")
 
 
 def place_from_front(position: object, size: Expr) -> Expr:
@@ -177,8 +176,7 @@ def place_from_front(position: object, size: Expr) -> Expr:
     if is_known(less_equal(0, place)):
         return place
     if not is_known(less(place, 0)):
-        msg = f"{place} may be negative or not"
-        raise NotLowered(msg)
+        raise NotLowered(f"{place} may be negative or not")
     return size + place if is_known(less_equal(0, size + place)) else maximum(size + place, 0)
 
 
@@ -231,8 +229,7 @@ def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
 def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
     """Windows of a dimension; the place in the window is the last dimension."""
     if not base.rank:
-        msg = "a window of a number"
-        raise NotLowered(msg)
+        raise NotLowered("a window of a number")
     dim = dimension(node.args[1], base.rank)
     place = index[dim] * integer(node.args[3]) + index[-1]
     return (*index[:dim], place, *index[dim + 1 : -1])
@@ -242,8 +239,7 @@ def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
 def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
     """Elements of the storage, of a base that is its whole storage in row-major order."""
     if not base.is_contiguous or base.offset is not const(0):
-        msg = "as_strided of a tensor that is not its storage in order"
-        raise NotLowered(msg)
+        raise NotLowered("as_strided of a tensor that is not its storage in order")
     place = meta.offset
     for axis, stride in zip(index, meta.strides, strict=True):
         place = place + axis * stride

@@ -324,8 +324,7 @@ class ShapeEnv:
         try:
             self.facts.assume(condition)
         except Contradiction:
-            msg = f"Expected {text(condition, ranges=False)}, which is never true"
-            raise RuntimeError(msg) from None
+            raise RuntimeError(f"Expected {text(condition, ranges=False)}, which is never true") from None
         self.version += 1
         self.answers.clear()
 

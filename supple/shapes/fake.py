@@ -68,8 +68,7 @@ class FakeTensor(torch.Tensor):
         self._is_param = True
 
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
-        name = "Tensor data"
-        raise DataDependent(name)
+        raise DataDependent("Tensor data")
 
     data_ptr = _refuse
     tolist = _refuse
@@ -133,8 +132,7 @@ def meta_of(fake: torch.Tensor) -> TensorMeta:
     if known is not None and known.requires_grad is requires_grad:
         return known if known.is_static else current(known)
     if not _is_describable(fake):
-        msg = f"a tensor of layout {fake.layout} and dtype {fake.dtype} is not represented"
-        raise NoMeta(msg)
+        raise NoMeta(f"a tensor of layout {fake.layout} and dtype {fake.dtype} is not represented")
     return TensorMeta(
         _exprs(fake.shape),
         _exprs(fake.stride()),
@@ -243,12 +241,10 @@ def _written(
     if isinstance(found, TensorMeta) and torch.Tag.inplace_view in func.tags:
         return _reshaped(target, found)
     if not isinstance(found, TensorMeta):
-        why = "it has several results"
-        raise NoShapeRule(str(func), why)
+        raise NoShapeRule(str(func), "it has several results")
     if not all_must_equal(found.sizes, mine.sizes):
         if isinstance(write.written, str):
-            why = "the out argument would be resized"
-            raise NoShapeRule(str(func), why)
+            raise NoShapeRule(str(func), "the out argument would be resized")
         msg = f"output with shape {list(target.shape)} doesn't match the broadcast shape {found}"
         raise RuntimeError(msg)
     if not torch.can_cast(found.dtype.torch, target.dtype):

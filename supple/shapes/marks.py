@@ -153,11 +153,10 @@ def _told(one: Violation) -> str:
 
 def _tensor(tensor: object) -> torch.Tensor:
     if not isinstance(tensor, torch.Tensor):
-        msg = (
+        raise TypeError(
             f"only dimensions of tensors are marked, not {tensor!r}; an integer is made dynamic by its name: "
             "supple.config.patch(dynamic_sources=\"L['n']\")"
         )
-        raise TypeError(msg)
     return tensor
 
 
@@ -168,11 +167,9 @@ def _mark(
     low, high, _ = mark
     for bound in (low, high):
         if bound is not None and (type(bound) is not int or bound < 0):
-            msg = f"a bound of a size is an integer that is not negative, not {bound!r}"
-            raise ValueError(msg)
+            raise ValueError(f"a bound of a size is an integer that is not negative, not {bound!r}")
     if low is not None and high is not None and low > high:
-        msg = f"no size is at least {low} and at most {high}"
-        raise ValueError(msg)
+        raise ValueError(f"no size is at least {low} and at most {high}")
     dims = [_checked(one, tensor) for one in (dim if isinstance(dim, list | tuple) else (dim,))]
     kinds = cast("dict[str, dict[int, object]]", vars(tensor).setdefault(ATTRIBUTE, {}))
     kinds.setdefault(kind.value, {}).update(dict.fromkeys(dims, mark))
@@ -180,11 +177,9 @@ def _mark(
 
 def _checked(dim: object, tensor: torch.Tensor) -> int:
     if type(dim) is not int:
-        msg = f"a dimension is an integer, not {dim!r}"
-        raise TypeError(msg)
+        raise TypeError(f"a dimension is an integer, not {dim!r}")
     if not -tensor.ndim <= dim < tensor.ndim:
-        msg = f"a tensor of {tensor.ndim} dimensions has no dimension {dim}"
-        raise IndexError(msg)
+        raise IndexError(f"a tensor of {tensor.ndim} dimensions has no dimension {dim}")
     return dim % tensor.ndim
 
 

@@ -84,8 +84,7 @@ class _Twins:
         """
         for twin, original in self._pairs.values():
             if twin.shape != original.shape or twin.stride() != original.stride():
-                why = "it changes the sizes or strides of an argument"
-                raise NoShapeRule(name, why)
+                raise NoShapeRule(name, "it changes the sizes or strides of an argument")
 
     def fake(self, value: object) -> object:
         """Return a result with twins replaced by what they stand for, other meta tensors by fakes."""

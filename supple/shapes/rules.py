@@ -86,8 +86,7 @@ def wrapped_dims(dims: Sequence[int], rank: int) -> tuple[int, ...]:
     for dim in dims:
         place = wrapped_dim(dim, rank)
         if place in found:
-            msg = f"dim {place} appears multiple times in the list of dims"
-            raise RuntimeError(msg)
+            raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
         found.append(place)
     return tuple(found)
 
@@ -119,12 +118,11 @@ def _joined(known: Sequence[Expr], shape: Sequence[Expr], dim: int, size: Expr) 
             return other
     if must_equal(mine, size):
         return mine
-    msg = (
+    raise RuntimeError(
         f"The size of tensor a ({mine}) must match the size of tensor b ({size}) at "
         f"non-singleton dimension {dim}"
         f" (shapes {printed(known)} and {printed(shape)})"
     )
-    raise RuntimeError(msg)
 
 
 def fits(size: Expr, wanted: Expr) -> bool:
@@ -178,11 +176,10 @@ def common_device(operands: Sequence[TensorMeta]) -> str:
         if device == "cpu" and all(op.device != "cpu" or not op.sizes for op in operands):
             device = operand.device
         elif operand.device != "cpu" or operand.sizes:
-            msg = (
+            raise RuntimeError(
                 "Expected all tensors to be on the same device, but found at least two devices, "
                 f"{device} and {operand.device}!"
             )
-            raise RuntimeError(msg)
     return device
 
 
@@ -194,8 +191,7 @@ def require_float(name: str, *dtypes: DType) -> None:
     """
     for dtype in dtypes:
         if dtype.is_integer or dtype is DType.BOOL:
-            msg = f'"{name}" not implemented for {str(dtype.torch)!r}'
-            raise NotImplementedError(msg)
+            raise NotImplementedError(f'"{name}" not implemented for {str(dtype.torch)!r}')
 
 
 def require_number(name: str, *dtypes: DType) -> None:
@@ -205,5 +201,4 @@ def require_number(name: str, *dtypes: DType) -> None:
         NotImplementedError: one of the types is bool.
     """
     if DType.BOOL in dtypes:
-        msg = f"\"{name}\" not implemented for 'torch.bool'"
-        raise NotImplementedError(msg)
+        raise NotImplementedError(f"\"{name}\" not implemented for 'torch.bool'")

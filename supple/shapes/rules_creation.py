@@ -105,11 +105,9 @@ def _counted(start: Number, end: Number, step: Number, options: dict[str, object
     else:
         dtype, (distance, pace) = default_dtype(), _steps(start, end, step)
     if not requires(not_equal(pace, ZERO)):
-        msg = "step must be nonzero"
-        raise RuntimeError(msg)
+        raise RuntimeError("step must be nonzero")
     if not requires(less_equal(ZERO, distance) if decide(less(ZERO, pace)) else less_equal(distance, ZERO)):
-        msg = "upper bound and lower bound inconsistent with step sign"
-        raise RuntimeError(msg)
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     return _made((-(-distance // pace),), dtype, options)
 
 

@@ -44,16 +44,14 @@ _INDICES = (DType.I64, DType.I32, *_MASKS)
 
 def _require_index(name: str, index: TensorMeta) -> None:
     if index.dtype not in (DType.I64, DType.I32):
-        msg = f"{name}: Expected dtype int32/int64 for index but got {index.dtype.torch}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"{name}: Expected dtype int32/int64 for index but got {index.dtype.torch}")
 
 
 @shape_rules.on(*aten("embedding"))
 def _(weight: TensorMeta, indices: TensorMeta, *_options: object) -> TensorMeta:
     """One row of the weight per index."""
     if weight.rank != 2:
-        msg = "'weight' must be 2-D"
-        raise RuntimeError(msg)
+        raise RuntimeError("'weight' must be 2-D")
     _require_index("embedding", indices)
     return fresh((*indices.sizes, weight.sizes[1]), weight.dtype, weight)
 
@@ -63,8 +61,7 @@ def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
     """Rows in the order of a list of indices."""
     _require_index("index_select()", index)
     if index.rank > 1:
-        msg = "index_select(): Index is supposed to be a vector"
-        raise IndexError(msg)
+        raise IndexError("index_select(): Index is supposed to be a vector")
     place = wrapped_dim(dim, self.rank)
     sizes = list(self.sizes)
     if not sizes and not must_equal(index.numel, ONE):
@@ -80,18 +77,15 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = Fals
     """One element per index."""
     place = wrapped_dim(dim, self.rank)
     if index.dtype not in (DType.I64, DType.I32):
-        msg = "gather(): Expected dtype int32/int64 for index"
-        raise RuntimeError(msg)
+        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
     if max(self.rank, 1) != max(index.rank, 1):
-        msg = "Index tensor must have the same number of dimensions as input tensor"
-        raise RuntimeError(msg)
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     for d in range(index.rank if self.rank else 0):
         if d != place and not requires(less_equal(index.sizes[d], self.sizes[d])):
-            msg = (
+            raise RuntimeError(
                 f"Size does not match at dimension {d} expected index {printed(index.sizes)} to be no larger "
                 f"than self {printed(self.sizes)} apart from dimension {place}"
             )
-            raise RuntimeError(msg)
     return fresh(index.sizes, self.dtype, self)
 
 
@@ -100,8 +94,7 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, **_options
     """A copy with elements replaced or added to, row-major."""
     _check_scatter(self, dim, index)
     if self.dtype is not src.dtype:
-        msg = "scatter(): Expected self.dtype to be equal to src.dtype"
-        raise RuntimeError(msg)
+        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
     return fresh(self.sizes, self.dtype, self)
 
 
@@ -124,11 +117,9 @@ def _(
 def _check_scatter(tensor: TensorMeta, dim: int, index: TensorMeta) -> None:
     wrapped_dim(dim, tensor.rank)
     if index.dtype not in (DType.I64, DType.I32):
-        msg = "scatter(): Expected dtype int32/int64 for index"
-        raise RuntimeError(msg)
+        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if max(tensor.rank, 1) != max(index.rank, 1) and ZERO not in index.sizes:
-        msg = "Index tensor must have the same number of dimensions as self tensor"
-        raise RuntimeError(msg)
+        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
 
 
 def _copied(tensor: TensorMeta) -> TensorMeta:
@@ -155,11 +146,10 @@ def _(
 ) -> TensorMeta:
     """A copy with the indexed elements replaced."""
     if self.dtype is not values.dtype:
-        msg = (
+        raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {self.dtype.torch} for the "
             f"destination and {values.dtype.torch} for the source."
         )
-        raise RuntimeError(msg)
     if not any(index is not None and index.dtype in _MASKS for index in indices):
         broadcast((values.sizes, _indexed(self, indices).sizes))
     return _copied(self)
@@ -180,11 +170,10 @@ def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> 
             continue
         covered = tensor.sizes[len(found) : len(found) + index.rank]
         if not all_must_equal(index.sizes, covered):
-            msg = (
+            raise IndexError(
                 f"The shape of the mask {printed(index.sizes)} at index {len(found)} does not match "
                 f"the shape of the indexed tensor {printed(tensor.sizes)}"
             )
-            raise IndexError(msg)
         count = unbacked("aten.index.Tensor with a mask", index.numel)
         found += [fresh((count,), DType.I64, index)] * index.rank
     return found
@@ -193,13 +182,11 @@ def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> 
 def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
     indices = _without_masks(tensor, indices)
     if len(indices) > tensor.rank:
-        msg = f"too many indices for tensor of dimension {tensor.rank} (got {len(indices)})"
-        raise IndexError(msg)
+        raise IndexError(f"too many indices for tensor of dimension {tensor.rank} (got {len(indices)})")
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     for _, index in given:
         if index.dtype not in _INDICES:
-            msg = "tensors used as indices must be long, int, byte or bool tensors"
-            raise IndexError(msg)
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     try:
         shape = broadcast([index.sizes for _, index in given])
     except RuntimeError as error:
@@ -253,16 +240,14 @@ def _(self: TensorMeta, index: TensorMeta) -> TensorMeta:
 def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     """Tensors joined along a dimension; empty tensors of rank 1 are left out."""
     if not tensors:
-        msg = "torch.cat(): expected a non-empty list of Tensors"
-        raise RuntimeError(msg)
+        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
     dtype = tensors[0].dtype
     for tensor in tensors[1:]:
         dtype = promoted(dtype, tensor.dtype)
     highest = max(tensor.rank for tensor in tensors)
     real = [tensor for tensor in tensors if not _is_left_out(tensor, highest)]
     if any(not tensor.rank for tensor in tensors):
-        msg = "zero-dimensional tensor cannot be concatenated"
-        raise RuntimeError(msg)
+        raise RuntimeError("zero-dimensional tensor cannot be concatenated")
     if not real:
         return fresh((0,), dtype, tensors[0])
     first = real[0]
@@ -284,15 +269,13 @@ def _is_left_out(tensor: TensorMeta, highest_rank: int) -> bool:
 
 def _check_joint(first: TensorMeta, tensor: TensorMeta, dim: int) -> None:
     if first.rank != tensor.rank:
-        msg = f"Tensors must have same number of dimensions: got {first.rank} and {tensor.rank}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"Tensors must have same number of dimensions: got {first.rank} and {tensor.rank}")
     for d, (mine, theirs) in enumerate(zip(first.sizes, tensor.sizes, strict=True)):
         if d != dim and not must_equal(mine, theirs):
-            msg = (
+            raise RuntimeError(
                 f"Sizes of tensors must match except in dimension {dim}. Expected size {mine} but got size "
                 f"{theirs} for tensor in the list."
             )
-            raise RuntimeError(msg)
 
 
 def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
@@ -305,19 +288,17 @@ def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> t
 def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     """Tensors of one shape joined along a new dimension."""
     if not tensors:
-        msg = "stack expects a non-empty TensorList"
-        raise RuntimeError(msg)
+        raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
     place = wrapped_dim(dim, first.rank + 1)
     dtype = first.dtype
     for tensor in tensors:
         dtype = promoted(dtype, tensor.dtype)
         if not all_must_equal(first.sizes, tensor.sizes):
-            msg = (
+            raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {printed(first.sizes)} at entry 0 and "
                 f"{printed(tensor.sizes)}"
             )
-            raise RuntimeError(msg)
     sizes = list(first.sizes)
     sizes.insert(place, as_expr(len(tensors)))
     joined = list(first.sizes)
@@ -342,11 +323,10 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
         dim = self.rank - 1 - place
         sizes[dim] = sizes[dim] + as_expr(pad[2 * place]) + as_expr(pad[2 * place + 1])
         if not requires(less_equal(ZERO, sizes[dim])):
-            msg = (
+            raise RuntimeError(
                 f"The input size {self.sizes[dim]}, plus negative padding {pad[2 * place]} and "
                 f"{pad[2 * place + 1]}, resulted in a negative output size, which is invalid."
             )
-            raise RuntimeError(msg)
     if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
         cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
         return fresh(sizes, self.dtype, self, format_strides(cropped, None))
@@ -366,14 +346,12 @@ def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tens
     """Channels-last stays, any other layout becomes row-major."""
     for dim in dims:
         if not self.rank:
-            msg = f"Dimension specified as {dim} but tensor has no dimensions"
-            raise IndexError(msg)
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         wrapped_dim(dim, self.rank)
     if len(dims) == 1 and ZERO in self.sizes:
         return _copied(self)
     if dims and len(dims) != len(shifts):
-        msg = f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     strides = _joined_strides((self,), self.sizes) if dims else None
     return fresh(self.sizes, self.dtype, self, strides)
 
@@ -387,8 +365,7 @@ def _(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
         raise RuntimeError(msg)
     sizes = (*(ONE,) * missing, *self.sizes)
     if not all(requires(less_equal(ZERO, as_expr(count))) for count in repeats):
-        msg = f"Trying to create tensor with negative dimension: repeated {list(repeats)} times"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"Trying to create tensor with negative dimension: repeated {list(repeats)} times")
     wide = [size * as_expr(count) for size, count in zip(sizes, repeats, strict=True)]
     return fresh(wide, self.dtype, self)
 
@@ -423,8 +400,7 @@ def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
 def _(self: TensorMeta, diagonal: int = 0) -> TensorMeta:
     """A triangle of the last two dimensions, zeros elsewhere, row-major."""
     if self.rank < 2:
-        msg = "input tensor must have at least 2 dimensions"
-        raise RuntimeError(msg)
+        raise RuntimeError("input tensor must have at least 2 dimensions")
     return fresh(self.sizes, self.dtype, self)
 
 
@@ -459,8 +435,7 @@ def _(
     sizes = list(self.sizes)
     limits = less_equal(ZERO, count), less_equal(count, sizes[place] if sizes else ONE)
     if not all(map(requires, limits)):
-        msg = "selected index k out of range"
-        raise RuntimeError(msg)
+        raise RuntimeError("selected index k out of range")
     if sizes:
         sizes[place] = count
     return fresh(sizes, self.dtype, self), fresh(sizes, DType.I64, self)

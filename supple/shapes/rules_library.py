@@ -32,11 +32,10 @@ def product_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, Expr]:
     _require_rank(left, 2, "mat1 must be a matrix")
     _require_rank(right, 2, "mat2 must be a matrix")
     if not must_equal(left.sizes[1], right.sizes[0]):
-        msg = (
+        raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied ({left.sizes[0]}x{left.sizes[1]} and "
             f"{right.sizes[0]}x{right.sizes[1]})"
         )
-        raise RuntimeError(msg)
     _require_dtype(left, right)
     require_number("addmm_impl_cpu_", left.dtype)
     return left.sizes[0], right.sizes[1]
@@ -75,12 +74,11 @@ def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
     _require_rank(left, 3, "batch1 must be a 3D tensor")
     _require_rank(right, 3, "batch2 must be a 3D tensor")
     if not (must_equal(left.sizes[0], right.sizes[0]) and must_equal(left.sizes[2], right.sizes[1])):
-        msg = (
+        raise RuntimeError(
             "Expected size for first two dimensions of batch2 tensor to be: "
             f"[{left.sizes[0]}, {left.sizes[2]}] "
             f"but got: [{right.sizes[0]}, {right.sizes[1]}]."
         )
-        raise RuntimeError(msg)
     _require_dtype(left, right)
     require_number("bmm", left.dtype)
     return left.sizes[0], left.sizes[1], right.sizes[2]
@@ -90,8 +88,7 @@ def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
 def _(self: TensorMeta, vec: TensorMeta) -> TensorMeta:
     """(n, k) by (k)."""
     if self.rank != 2 or vec.rank != 1 or not must_equal(self.sizes[1], vec.sizes[0]):
-        msg = f"size mismatch, got input {printed(self.sizes)}, vec {printed(vec.sizes)}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"size mismatch, got input {printed(self.sizes)}, vec {printed(vec.sizes)}")
     _require_dtype(self, vec)
     return fresh(self.sizes[:1], self.dtype, self)
 
@@ -126,11 +123,10 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
         else:
             places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
         if not (requires(less(ZERO, places[-1])) and requires(less(ZERO, size))):
-            msg = (
+            raise RuntimeError(
                 f"Calculated padded input size per channel: ({size + 2 * pads[dim]}). Kernel size: "
                 f"({reach + 1}). Kernel size can't be greater than actual input size"
             )
-            raise RuntimeError(msg)
     channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
     sizes = (*batch, channels, *places)
     return fresh(sizes, input.dtype, input, _convolved_strides(input, weight, sizes))
@@ -170,11 +166,10 @@ def _check_convolution(input: TensorMeta, weight: TensorMeta, groups: Size, *, i
         raise RuntimeError(msg)
     wanted = weight.sizes[0] if is_transposed else weight.sizes[1] * groups
     if not must_equal(input.sizes[1], wanted):
-        msg = (
+        raise RuntimeError(
             f"Given groups={groups}, weight of size {printed(weight.sizes)}, expected input"
             f"{printed(input.sizes)} to have {wanted} channels, but got {input.sizes[1]} channels instead"
         )
-        raise RuntimeError(msg)
     if input.dtype is not weight.dtype:
         msg = f"Input type ({input.dtype.torch}) and weight type ({weight.dtype.torch}) should be the same"
         raise RuntimeError(msg)
@@ -250,10 +245,9 @@ def windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
         raise RuntimeError(msg)
     first = first if tensor.rank == len(places) + 1 else 1
     if not all(requires(less(ZERO, size)) for size in tensor.sizes[first:]):
-        msg = (
+        raise RuntimeError(
             f"Expected input to have non-zero size for non-batch dimensions, but got {printed(tensor.sizes)}"
         )
-        raise RuntimeError(msg)
     return resized(tensor, (*tensor.sizes[: -len(places)], *places))
 
 

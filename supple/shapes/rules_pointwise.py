@@ -31,16 +31,14 @@ ACTIVATIONS: Final = (
     "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac hardshrink softshrink"
 ).split()
 FLOAT_UNARY: Final = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh "
-    "tanh asinh acosh atanh "
-    "erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0 special_entr special_erfcx "
-    "special_i0e special_i1 special_i1e special_log_ndtr special_ndtri"
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh "
+    "atanh erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0 special_entr special_erfcx special_i0e "
+    "special_i1 special_i1e special_log_ndtr special_ndtri"
 ).split()
 ARITHMETIC: Final = (
-    "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor "
-    "rsub.Scalar remainder.Tensor "
-    "remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar maximum minimum fmax fmin "
-    "clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar "
+    "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor rsub.Scalar "
+    "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar maximum minimum fmax "
+    "fmin clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar "
     "pow.Tensor_Tensor heaviside xlogy.Tensor"
 ).split()
 FLOAT_BINARY: Final = (
@@ -52,8 +50,7 @@ COMPARE: Final = [
 BITWISE: Final = (
     "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
     "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar "
-    "bitwise_right_shift.Tensor "
-    "bitwise_right_shift.Tensor_Scalar"
+    "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar"
 ).split()
 
 
@@ -236,19 +233,17 @@ def _(self: Operand, other: Operand) -> TensorMeta:
 
 def _require_bits(name: str, dtype: DType) -> None:
     if category(dtype) > 1:
-        msg = f"\"{name}\" not implemented for '{dtype.torch}'"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"\"{name}\" not implemented for '{dtype.torch}'")
 
 
 @shape_rules.on(*aten("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"))
 def _(condition: TensorMeta, self: Operand, other: Operand) -> TensorMeta:
     """The promoted type of both values; the condition is a bool (or u8) tensor."""
     if condition.dtype not in (DType.BOOL, DType.U8):
-        msg = (
+        raise RuntimeError(
             "where expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.dtype.torch}"
         )
-        raise RuntimeError(msg)
     dtype = result_dtype((self, other))
     return pointwise((replace(condition, dtype=dtype), self, other), dtype)
 
@@ -258,8 +253,7 @@ def _(self: TensorMeta, min: Operand | None = None, max: Operand | None = None) 
     """The promoted type of the tensor and its bounds."""
     bounds = tuple(bound for bound in (min, max) if bound is not None)
     if not bounds:
-        msg = "torch.clamp: At least one of 'min' or 'max' must not be None"
-        raise RuntimeError(msg)
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     tensors = tuple(bound for bound in bounds if isinstance(bound, TensorMeta))
     return pointwise((self, *tensors), result_dtype((self, *bounds)))
 
@@ -269,8 +263,7 @@ def _(self: TensorMeta, end: TensorMeta, weight: Operand) -> TensorMeta:
     """All of one type, a floating-point one."""
     require_float("lerp_kernel_scalar", self.dtype)
     if self.dtype is not end.dtype:
-        msg = f"expected dtype {self.dtype.torch} for `end` but got dtype {end.dtype.torch}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"expected dtype {self.dtype.torch} for `end` but got dtype {end.dtype.torch}")
     tensors = (self, end, weight) if isinstance(weight, TensorMeta) else (self, end)
     return pointwise(tensors, self.dtype)
 
@@ -300,11 +293,10 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
     """
     missing = len(sizes) - operand.rank
     if missing < 0:
-        msg = (
+        raise RuntimeError(
             f"expand: the number of sizes provided ({len(sizes)}) must be greater or equal to the number of "
             f"dimensions in the tensor ({operand.rank})"
         )
-        raise RuntimeError(msg)
     if not operand.rank:
         return TensorMeta(tuple(sizes), (ZERO,) * len(sizes), operand.dtype, operand.device, operand.offset)
     strides: list[Expr] = []
@@ -315,13 +307,12 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
         if mine is not sizes[dim]:
             grows = is_repeated(mine, sizes[dim])
             if grows is None:
-                msg = (
+                raise RuntimeError(
                     f"The expanded size of the tensor ({sizes[dim]}) must match the "
                     f"existing size ({mine}) at "
                     f"non-singleton dimension {dim}.  Target sizes: {printed(sizes)}.  "
                     f"Tensor sizes: {printed(operand.sizes)}"
                 )
-                raise RuntimeError(msg)
             step = ZERO if grows else step
         strides.append(step)
     return TensorMeta(tuple(sizes), tuple(reversed(strides)), operand.dtype, operand.device, operand.offset)

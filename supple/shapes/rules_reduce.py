@@ -88,12 +88,11 @@ def _(
     """Of floating-point and complex numbers only."""
     kind = as_dtype(dtype, self.dtype)
     if category(kind) < 2:
-        msg = (
+        raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating "
             "point or complex dtype. "
             f"Got: {kind.torch}"
         )
-        raise RuntimeError(msg)
     return reduced(self, dim, kind, keepdim=keepdim)
 
 
@@ -113,8 +112,7 @@ def _has_elements(tensor: TensorMeta, dims: Sequence[int]) -> bool:
 
 def _require_elements(tensor: TensorMeta, dims: Sequence[int]) -> None:
     if not _has_elements(tensor, dims):
-        msg = "Expected reduction dim to have non-zero size."
-        raise IndexError(msg)
+        raise IndexError("Expected reduction dim to have non-zero size.")
 
 
 @shape_rules.on(*aten("argmax", "argmin"))
@@ -160,8 +158,7 @@ def _(self: TensorMeta, k: Size, dim: int = -1, keepdim: bool = False) -> tuple[
     """The k-th least value and its position."""
     size = self.sizes[wrapped_dim(dim, self.rank)] if self.rank else ONE
     if not (requires(less(ZERO, as_expr(k))) and requires(less_equal(as_expr(k), size))):
-        msg = f"kthvalue(): selected number k out of range for dimension {dim}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
     require_number("kthvalue", self.dtype)
     return reduced(self, dim, self.dtype, keepdim=keepdim), reduced(self, dim, DType.I64, keepdim=keepdim)
 
@@ -177,8 +174,7 @@ def _(self: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
 def _(self: TensorMeta) -> TensorMeta:
     """One element."""
     if not _has_elements(self, range(self.rank)):
-        msg = "max(): Expected reduction dim to be specified for input.numel() == 0."
-        raise RuntimeError(msg)
+        raise RuntimeError("max(): Expected reduction dim to be specified for input.numel() == 0.")
     return fresh((), self.dtype, self)
 
 
@@ -202,8 +198,7 @@ def _(
 
 def _spread(tensor: TensorMeta, dim: Dims, keepdim: bool) -> TensorMeta:
     if category(tensor.dtype) < 2:
-        msg = "std and var only support floating point and complex dtypes"
-        raise RuntimeError(msg)
+        raise RuntimeError("std and var only support floating point and complex dtypes")
     return reduced(tensor, dim, real_dtype(tensor.dtype), keepdim=keepdim)
 
 
@@ -233,11 +228,10 @@ def _(
     """A real number."""
     kind = real_dtype(as_dtype(dtype, self.dtype))
     if category(kind) < 2:
-        msg = (
+        raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. "
             f"Got {self.dtype.torch}"
         )
-        raise RuntimeError(msg)
     return reduced(self, dim, kind, keepdim=keepdim)
 
 
@@ -285,15 +279,13 @@ def _(
     count = len(normalized_shape)
     outer, inner = input.sizes[: input.rank - count], input.sizes[input.rank - count :]
     if not count or not all_must_equal(inner, exprs(normalized_shape)):
-        msg = (
+        raise RuntimeError(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
             f"{', '.join(map(str, normalized_shape))}], but got input of size{printed(input.sizes)}"
         )
-        raise RuntimeError(msg)
     for name, item in (("weight", weight), ("bias", bias)):
         if item is not None and not all_must_equal(item.sizes, inner):
-            msg = f"Expected {name} to be of same shape as normalized_shape, but got {item}"
-            raise RuntimeError(msg)
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {item}")
     given = weight if weight is not None else bias
     dtype = given.dtype if given is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((*outer, *(ONE,) * count), dtype, input)
@@ -308,11 +300,10 @@ def _(
     require_float("GroupNormKernelImpl", input.dtype)
     batch, channels, _, group = exprs(numbers[:4])
     if not must_equal(channels % group, ZERO):
-        msg = (
+        raise RuntimeError(
             f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{printed(input.sizes)} and num_groups={group}"
         )
-        raise RuntimeError(msg)
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
     return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
@@ -364,11 +355,9 @@ def _(
 ) -> tuple[TensorMeta, TensorMeta]:
     """The loss (one per row for reduction 0) and the total weight."""
     if self.rank not in (1, 2):
-        msg = "input tensor should be 1D or 2D"
-        raise RuntimeError(msg)
+        raise RuntimeError("input tensor should be 1D or 2D")
     if target.rank > 1 or (self.rank == 2 and not all_must_equal(target.sizes, self.sizes[:1])):
-        msg = f"size mismatch (got input: {self}, target: {target})"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"size mismatch (got input: {self}, target: {target})")
     require_float("nll_loss_out_frame", self.dtype)
     shape = self.sizes[:1] if reduction == 0 and self.rank == 2 else ()
     return fresh(shape, self.dtype, self), fresh((), self.dtype, self)
@@ -380,7 +369,6 @@ def _(
 ) -> tuple[TensorMeta, TensorMeta]:
     """The loss (one per pixel for reduction 0) and the total weight."""
     if self.rank != 4 or not all_must_equal(target.sizes, (self.sizes[0], *self.sizes[2:])):
-        msg = f"size mismatch (got input: {self}, target: {target})"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"size mismatch (got input: {self}, target: {target})")
     require_float("nll_loss2d", self.dtype)
     return fresh(target.sizes if reduction == 0 else (), self.dtype, self), fresh((), self.dtype, self)

@@ -66,15 +66,13 @@ def _padded(image: TensorMeta, amounts: Sequence[Expr]) -> TensorMeta:
     around = [amounts[2 * place] + amounts[2 * place + 1] for place in reversed(range(count))]
     grown = [size + more for size, more in zip(inner, around, strict=True)]
     if not all(requires(less(ZERO, size)) for size in (*image.sizes[image.rank - count - 1 :], *grown)):
-        msg = f"padding {printed(amounts)} does not fit an input of size {printed(image.sizes)}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"padding {printed(amounts)} does not fit an input of size {printed(image.sizes)}")
     return resized(image, (*image.sizes[:-count], *grown))
 
 
 def _image_sizes(tensor: TensorMeta, most: int | None = None) -> tuple[Expr, ...]:
     if tensor.rank < 3 or (most is not None and tensor.rank > most):
-        msg = f"expected channels, height and width, but got {printed(tensor.sizes)}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"expected channels, height and width, but got {printed(tensor.sizes)}")
     return tensor.sizes
 
 
@@ -94,8 +92,7 @@ def _(self: TensorMeta, downscale_factor: int) -> TensorMeta:
     """Places become channels."""
     *batch, channels, height, width = _image_sizes(self)
     if not all(must_equal(size % downscale_factor, ZERO) for size in (height, width)):
-        msg = f"pixel_unshuffle expects height and width to be divisible by {downscale_factor}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by {downscale_factor}")
     smaller = (height // downscale_factor, width // downscale_factor)
     return resized(self, (*batch, channels * downscale_factor**2, *smaller))
 

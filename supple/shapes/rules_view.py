@@ -42,13 +42,12 @@ def _(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     if strides is None and not self.is_static:
         strides = view_strides_now(self.sizes, self.strides, wanted)
     if strides is None:
-        msg = (
+        raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one "
             "dimension spans across "
             f"two contiguous subspaces). Use .reshape(...) instead. ({printed(self.sizes)} "
             f"-> {printed(wanted)})"
         )
-        raise RuntimeError(msg)
     return view_of(self, wanted, strides)
 
 
@@ -64,20 +63,17 @@ def inferred_sizes(self: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]:
     if not holes and numel(wanted) is total:
         return wanted
     if len(holes) > 1:
-        msg = "only one dimension can be inferred"
-        raise RuntimeError(msg)
+        raise RuntimeError("only one dimension can be inferred")
     given = [item for dim, item in enumerate(wanted) if dim not in holes]
     if holes and not requires(not_equal(numel(given), ZERO)):
-        msg = (
+        raise RuntimeError(
             f"cannot reshape tensor of 0 elements into shape {printed(wanted)} because the "
             "unspecified dimension "
             "size -1 can be any value and is ambiguous"
         )
-        raise RuntimeError(msg)
     whole, part = _cancelled(self.sizes, given)
     if not (requires(equal(whole % part, ZERO)) if holes else _are_equal(whole, part, total, numel(given))):
-        msg = f"shape '{printed(exprs(size))}' is invalid for input of size {total}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"shape '{printed(exprs(size))}' is invalid for input of size {total}")
     sizes = list(wanted)
     if holes:
         sizes[holes[0]] = current(whole // part)
@@ -114,8 +110,7 @@ def _(self: TensorMeta, dtype: torch.dtype) -> TensorMeta:
     """The bytes read as another type of the same size."""
     kind = from_torch(dtype)
     if kind.size != self.dtype.size:
-        msg = f"viewing {self.dtype.torch} as {dtype} changes the sizes"
-        raise NotImplementedError(msg)
+        raise NotImplementedError(f"viewing {self.dtype.torch} as {dtype} changes the sizes")
     return TensorMeta(self.sizes, self.strides, kind, self.device, self.offset)
 
 
@@ -141,11 +136,10 @@ def _(self: TensorMeta, size: Sequence[Size], *, implicit: bool = False) -> Tens
     for dim, item in enumerate(wanted):
         if is_open(item):
             if dim < missing:
-                msg = (
+                raise RuntimeError(
                     f"The expanded size of the tensor (-1) isn't allowed in a leading, "
                     f"non-existing dimension {dim}"
                 )
-                raise RuntimeError(msg)
             wanted[dim] = self.sizes[dim - missing]
     return expanded(self, wanted)
 
@@ -154,12 +148,11 @@ def _(self: TensorMeta, size: Sequence[Size], *, implicit: bool = False) -> Tens
 def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     """Result dimension i is dimension dims[i]."""
     if len(dims) != self.rank:
-        msg = (
+        raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match "
             "the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {self.rank} is not equal to len(dims) = {len(dims)}"
         )
-        raise RuntimeError(msg)
     order = wrapped_dims(dims, self.rank)
     return view_of(self, [self.sizes[dim] for dim in order], [self.strides[dim] for dim in order])
 
@@ -178,8 +171,7 @@ def _(self: TensorMeta, dim0: int, dim1: int) -> TensorMeta:
 def _(self: TensorMeta) -> TensorMeta:
     """The transpose of a tensor of rank at most 2."""
     if self.rank > 2:
-        msg = f"t() expects a tensor with <= 2 dimensions, but self is {self.rank}D"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.rank}D")
     return view_of(self, self.sizes[::-1], self.strides[::-1])
 
 
@@ -223,12 +215,10 @@ def _(
 ) -> TensorMeta:
     """A range of a dimension; bounds are clamped, negative ones count from the end."""
     if not self.rank:
-        msg = "slice() cannot be applied to a 0-dim tensor."
-        raise IndexError(msg)
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     place = wrapped_dim(dim, self.rank)
     if step <= 0:
-        msg = "slice step must be positive"
-        raise RuntimeError(msg)
+        raise RuntimeError("slice step must be positive")
     first, count = sliced(self.sizes[place], start, end, step)
     sizes, strides = list(self.sizes), list(self.strides)
     offset = self.offset + strides[place] * first
@@ -271,16 +261,14 @@ def _from_front(index: Expr, size: Expr) -> Expr:
 def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
     """One index of a dimension, which goes away."""
     if not self.rank:
-        msg = "select() cannot be applied to a 0-dim tensor."
-        raise IndexError(msg)
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
     place = wrapped_dim(dim, self.rank)
     size, where = self.sizes[place], as_expr(index)
     if not (requires(less_equal(-size, where)) and requires(less(where, size))):
-        msg = (
+        raise IndexError(
             f"select(): index {index} out of range for tensor of size {printed(self.sizes)} at "
             f"dimension {place}"
         )
-        raise IndexError(msg)
     kept = [d for d in range(self.rank) if d != place]
     offset = self.offset + self.strides[place] * _from_front(where, size)
     return view_of(self, [self.sizes[d] for d in kept], [self.strides[d] for d in kept], offset)
@@ -301,13 +289,11 @@ def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[Tensor
 def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     """Pieces of one length; the last may be shorter."""
     if not self.rank:
-        msg = "split expects at least a 1-dimensional tensor"
-        raise RuntimeError(msg)
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
     place = wrapped_dim(dim, self.rank)
     size, length = self.sizes[place], as_expr(split_size)
     if hint(length) < 0 or (hint(size) and not hint(length)):
-        msg = f"split expects split_size be non-negative, but got split_size={length}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={length}")
     # The number of pieces is guarded, not the size.
     before = -(-hint(size) // hint(length)) - 1 if hint(size) else 0
     decide(less_equal(size, length * (before + 1)))
@@ -323,17 +309,15 @@ def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[Tenso
     lengths = exprs(split_sizes)
     total = sum((length for length in lengths), ZERO)
     if not all(requires(less_equal(ZERO, length)) for length in lengths):
-        msg = (
+        raise RuntimeError(
             f"split_with_sizes expects split_sizes have only non-negative entries, but got {printed(lengths)}"
         )
-        raise RuntimeError(msg)
     if not must_equal(total, self.sizes[place]):
-        msg = (
+        raise RuntimeError(
             f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[place]} "
             "(input tensor's size at "
             f"dimension {place}), but got split_sizes={printed(lengths)}"
         )
-        raise RuntimeError(msg)
     return _parts(self, place, lengths)
 
 
@@ -341,8 +325,7 @@ def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[Tenso
 def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
     """One view per index of a dimension, which goes away."""
     if not self.rank:
-        msg = "Dimension specified as 0 but tensor has no dimensions"
-        raise IndexError(msg)
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     place = wrapped_dim(dim, self.rank)
     kept = [d for d in range(self.rank) if d != place]
     sizes, strides = [self.sizes[d] for d in kept], [self.strides[d] for d in kept]
@@ -357,8 +340,7 @@ def _(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     """The diagonal of two dimensions; it becomes the last dimension."""
     first, second = wrapped_dim(dim1, self.rank), wrapped_dim(dim2, self.rank)
     if first == second:
-        msg = f"diagonal dimensions cannot be identical {dim1}, {dim2}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows, columns = self.sizes[first], self.sizes[second]
     length = maximum(minimum(rows, columns - offset) if offset >= 0 else minimum(rows + offset, columns), 0)
     skipped = self.strides[second] * offset if offset >= 0 else self.strides[first] * -offset
@@ -377,11 +359,9 @@ def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
     place = wrapped_dim(dimension, self.rank)
     length = self.sizes[place] if self.rank else ONE
     if not requires(less_equal(as_expr(size), length)):
-        msg = f"maximum size for tensor at dimension {place} is {length} but size is {size}"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"maximum size for tensor at dimension {place} is {length} but size is {size}")
     if step <= 0:
-        msg = f"step is {step} but must be > 0"
-        raise RuntimeError(msg)
+        raise RuntimeError(f"step is {step} but must be > 0")
     inner = self.strides[place] if self.rank else ONE
     sizes, strides = list(self.sizes), list(self.strides)
     if self.rank:

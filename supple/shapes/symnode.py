@@ -226,8 +226,7 @@ class SymNode:
             ZeroDivisionError: it is.
         """
         if self.pytype is int and self.env.decide(equal(self._integer(), 0)):
-            msg = "integer division or modulo by zero"
-            raise ZeroDivisionError(msg)
+            raise ZeroDivisionError("integer division or modulo by zero")
 
     def float_truediv(self, other: "SymNode") -> "SymNode":
         """self / other."""

@@ -37,8 +37,7 @@ def scratch(
     wanted = [buffer for buffer in nest.buffers if buffer.access is Access.SCRATCH]
     fixed = sum(buffer.size.value * buffer.dtype.size for buffer in wanted if buffer.size.is_const)
     if fixed > target.scratch_bytes:
-        msg = f"{fixed} bytes of scratch in {nest.name}: no room on the stack"
-        raise CodegenError(msg)
+        raise CodegenError(f"{fixed} bytes of scratch in {nest.name}: no room on the stack")
     share = (target.scratch_bytes - fixed) // max(sum(not buffer.size.is_const for buffer in wanted), 1)
     reserved: dict[str, tuple[Buffer, Reg]] = {}
     on_heap: list[tuple[Reg, Reg]] = []

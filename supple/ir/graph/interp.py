@@ -60,8 +60,7 @@ def bound_inputs(graph: Graph, inputs: Sequence[object]) -> dict[str, object]:
         TypeError: the number of inputs is not the graph's.
     """
     if len(inputs) != len(graph.inputs):
-        msg = f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}"
-        raise TypeError(msg)
+        raise TypeError(f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}")
     return {item.name: value for item, value in zip(graph.inputs, inputs, strict=True)}
 
 

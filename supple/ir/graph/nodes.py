@@ -101,8 +101,7 @@ def meta_of(var: Var, metas: Mapping[str, Meta]) -> Meta:
     meta = metas[var.name]
     for index in var.path:
         if not isinstance(meta, tuple):
-            msg = f"{var} takes item {index} of a value that is not a tuple"
-            raise TypeError(msg)
+            raise TypeError(f"{var} takes item {index} of a value that is not a tuple")
         meta = meta[index]
     return meta
 

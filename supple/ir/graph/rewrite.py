@@ -126,8 +126,7 @@ def rewrite(graph: Graph, patterns: Sequence[Pattern], limit: int = 100) -> Grap
         graph, changed = _round(graph, by_op)
         if not changed:
             return graph
-    msg = f"patterns still change the graph after {limit} rounds"
-    raise RuntimeError(msg)
+    raise RuntimeError(f"patterns still change the graph after {limit} rounds")
 
 
 def _round(graph: Graph, by_op: dict[str, list[Pattern]]) -> tuple[Graph, bool]:

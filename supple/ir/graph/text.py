@@ -116,8 +116,7 @@ def parse(source: str, opaque: Sequence[object] = ()) -> Graph:
     nodes = tuple(reader.node(statement) for statement in function.body[:-1])
     last = function.body[-1]
     if not isinstance(last, ast.Return) or last.value is None:
-        msg = "the last line of a graph is its return"
-        raise ValueError(msg)
+        raise ValueError("the last line of a graph is its return")
     return Graph(inputs, nodes, cast("tuple[Arg, ...]", reader.arg(last.value)))
 
 
@@ -147,8 +146,7 @@ class _Reader:
         try:
             op = op_named(ast.unparse(call.func))
         except (KeyError, AttributeError) as error:
-            msg = f"unknown operator {ast.unparse(call.func)}"
-            raise ValueError(msg) from error
+            raise ValueError(f"unknown operator {ast.unparse(call.func)}") from error
         kwargs = {str(item.arg): self.arg(item.value) for item in call.keywords}
         known = self.meta(self._annotation(statement.annotation))
         return Node(statement.target.id, op, tuple(self.arg(item) for item in call.args), kwargs, known)
@@ -156,8 +154,7 @@ class _Reader:
     def _annotation(self, tree: ast.expr | None) -> str:
         if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
             return tree.value
-        msg = "a value has a quoted annotation"
-        raise ValueError(msg)
+        raise ValueError("a value has a quoted annotation")
 
     def arg(self, tree: ast.expr) -> Arg:
         """Return an argument from an expression."""
@@ -211,8 +208,7 @@ def tensor_meta(content: str, read: Callable[[str], Expr] = parse_expr) -> Tenso
     name, bracket, rest = content.partition("[")
     sizes, closed, rest = rest.partition("](")
     if not bracket or not closed:
-        msg = f"not the metadata of a tensor: {content}"
-        raise ValueError(msg)
+        raise ValueError(f"not the metadata of a tensor: {content}")
     end = _closing(rest)
     tail = rest[end + 1 :]
     requires_grad = tail.endswith("!")
@@ -234,8 +230,7 @@ def _closing(content: str) -> int:
         depth += {"(": 1, ")": -1}.get(character, 0)
         if not depth:
             return place
-    msg = f"unbalanced: {content}"
-    raise ValueError(msg)
+    raise ValueError(f"unbalanced: {content}")
 
 
 def _exprs(content: str, read: Callable[[str], Expr]) -> tuple[Expr, ...]:

@@ -35,22 +35,19 @@ class State:
         """Check that a name is live."""
         if name not in self.live:
             problem = "after its Free" if name in self.freed else "before it is defined"
-            msg = f"{step}: {name} is used {problem}"
-            raise SpecError(msg)
+            raise SpecError(f"{step}: {name} is used {problem}")
 
     def define(self, name: str, step: Step) -> None:
         """Make a name live."""
         if name in self.live:
-            msg = f"{step}: {name} is live already"
-            raise SpecError(msg)
+            raise SpecError(f"{step}: {name} is live already")
         self.live.add(name)
 
     def computable(self, values: "tuple[object, ...]", step: Step) -> None:
         """Check that expressions hold bound numbers only."""
         for value in values:
             if isinstance(value, Expr | Real) and not names_of(value) <= self.numbers:
-                msg = f"{step}: {value} holds a number that is not bound"
-                raise SpecError(msg)
+                raise SpecError(f"{step}: {value} holds a number that is not bound")
 
 
 Check = Callable[[State, Step], None]
@@ -65,17 +62,14 @@ def check(host: Host) -> None:
     """
     inputs = frozenset(host.inputs)
     if len(inputs) != len(host.inputs):
-        msg = f"two inputs have one name: {host.inputs}"
-        raise SpecError(msg)
+        raise SpecError(f"two inputs have one name: {host.inputs}")
     state = State(inputs, set(inputs))
     for place, step in enumerate(host.steps):
         if isinstance(step, Return) is not (place == len(host.steps) - 1):
-            msg = f"step {place}, {step}: Return is the last step, and only it"
-            raise SpecError(msg)
+            raise SpecError(f"step {place}, {step}: Return is the last step, and only it")
         checks[type(step)](state, step)
     if not host.steps:
-        msg = "a program without Return"
-        raise SpecError(msg)
+        raise SpecError("a program without Return")
 
 
 def _use_all(state: State, args: object, step: Step) -> None:
@@ -95,8 +89,7 @@ def _(state: State, step: Step) -> None:
     assert isinstance(step, Bind), f"{step}"
     state.use(step.value, step)
     if step.number in state.numbers:
-        msg = f"{step}: {step.number} is bound already"
-        raise SpecError(msg)
+        raise SpecError(f"{step}: {step.number} is bound already")
     state.numbers.add(step.number)
 
 
@@ -123,8 +116,7 @@ def _(state: State, step: Step) -> None:
     assert isinstance(step, Extern), f"{step}"
     _use_all(state, (step.args, dict(step.kwargs)), step)
     if not step.is_tuple and len(step.names) != 1:
-        msg = f"{step}: one result has one name"
-        raise SpecError(msg)
+        raise SpecError(f"{step}: one result has one name")
     for name in step.names:
         if name is not None:
             state.define(name, step)
@@ -145,8 +137,7 @@ def _(state: State, step: Step) -> None:
     assert isinstance(step, Free), f"{step}"
     state.use(step.name, step)
     if step.name in state.inputs:
-        msg = f"{step}: inputs belong to the caller"
-        raise SpecError(msg)
+        raise SpecError(f"{step}: inputs belong to the caller")
     state.live.discard(step.name)
     state.freed.add(step.name)
 
@@ -159,5 +150,4 @@ def _(state: State, step: Step) -> None:
     returned = {leaf.name for leaf in leaves(step.values) if isinstance(leaf, Value)}
     left = state.live - returned - state.inputs
     if left:
-        msg = f"never freed: {', '.join(sorted(left))}"
-        raise SpecError(msg)
+        raise SpecError(f"never freed: {', '.join(sorted(left))}")

@@ -156,8 +156,7 @@ def parse(source: str) -> Host:
     head, *lines = source.strip().splitlines()
     found = _HEAD.fullmatch(head)
     if found is None:
-        msg = f"not the head of a host program: {head!r}"
-        raise ValueError(msg)
+        raise ValueError(f"not the head of a host program: {head!r}")
     return Host(tuple(_split(found["inputs"])), tuple(parse_step(line.strip()) for line in lines))
 
 
@@ -182,8 +181,7 @@ def parse_meta(source: str) -> TensorMeta:
     """Return the metadata that `meta_text` printed."""
     found = _META.fullmatch(source)
     if found is None:
-        msg = f"not a tensor: {source!r}"
-        raise ValueError(msg)
+        raise ValueError(f"not a tensor: {source!r}")
     return TensorMeta(
         _parse_exprs(found["sizes"]),
         _parse_exprs(found["strides"]),
@@ -211,8 +209,7 @@ def parse_step(line: str) -> Step:
         found = pattern.fullmatch(line)
         if found is not None:
             return make({key: value or "" for key, value in found.groupdict().items()})
-    msg = f"not a step: {line!r}"
-    raise ValueError(msg)
+    raise ValueError(f"not a step: {line!r}")
 
 
 def _parse_launch(found: Mapping[str, str]) -> Launch:
@@ -233,8 +230,7 @@ def _parse_extern(found: Mapping[str, str]) -> Extern:
 def _parse_values(source: str) -> tuple[object, ...]:
     values = _argument(ast.parse(source, mode="eval").body)
     if not isinstance(values, tuple):
-        msg = f"not a tuple of results: {source!r}"
-        raise ValueError(msg)  # noqa: TRY004
+        raise ValueError(f"not a tuple of results: {source!r}")  # noqa: TRY004
     return cast("tuple[object, ...]", values)
 
 

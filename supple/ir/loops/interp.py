@@ -91,8 +91,7 @@ class Machine:
         """
         (offset,) = [evaluate(each, _integers(env)) for each in index]
         if not 0 <= offset < len(self.memory[buffer]):
-            msg = f"{buffer}[{offset}] of {len(self.memory[buffer])} elements"
-            raise IndexError(msg)
+            raise IndexError(f"{buffer}[{offset}] of {len(self.memory[buffer])} elements")
         return offset
 
 

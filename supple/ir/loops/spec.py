@@ -74,8 +74,7 @@ class Checker:
 
     def fail(self, what: object, rule: str) -> None:
         """Raise SpecError about a part of the nest."""
-        msg = f"nest {self.nest.name}: {what}: {rule}"
-        raise SpecError(msg)
+        raise SpecError(f"nest {self.nest.name}: {what}: {rule}")
 
     def block(self, statements: Sequence[Statement], names: Names, *, is_vector: bool) -> None:
         """Check statements in order; `names` grows by what they define."""

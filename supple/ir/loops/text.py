@@ -159,8 +159,7 @@ def parse(source: str) -> Nest:
     body = Reader(lines, 2)
     statements = body.block(4, _with_axes(declared, axes))
     if body.place != len(lines):
-        msg = f"line {body.place + 1} is indented like no block: {lines[body.place]!r}"
-        raise ValueError(msg)
+        raise ValueError(f"line {body.place + 1} is indented like no block: {lines[body.place]!r}")
     parameters = tuple(_read_buffer(part, declared) for part in _split(buffers))
     return Nest(head[0], parameters, tuple(declared.values()), axes, statements, tuple(_split(head[2])))
 
@@ -197,8 +196,7 @@ def _match(pattern: str, line: str) -> list[str]:
     """Return the groups of a pattern that the whole line follows; what is not there is empty."""
     found = re.fullmatch(pattern, line)
     if found is None:
-        msg = f"{line!r} does not follow {pattern}"
-        raise ValueError(msg)
+        raise ValueError(f"{line!r} does not follow {pattern}")
     return [group or "" for group in found.groups()]
 
 
@@ -217,8 +215,7 @@ def _split(line: str) -> list[str]:
 def _symbol(line: str) -> Symbol:
     parsed = expr.parse(line)
     if not isinstance(parsed, Symbol):
-        msg = f"{line!r} is not a symbol"
-        raise ValueError(msg)  # noqa: TRY004  # the text is wrong, not a type
+        raise ValueError(f"{line!r} is not a symbol")  # noqa: TRY004  # the text is wrong, not a type
     return parsed
 
 
