@@ -5,12 +5,20 @@ from typing import Final
 
 from supple.base.rules import Rules
 from supple.capture import breaks
-from supple.capture.rebuild import Builder, write_attributes, write_mapping, write_sequence
+from supple.capture.rebuild import (
+    Builder,
+    advance,
+    restore_generator,
+    write_attributes,
+    write_mapping,
+    write_sequence,
+)
 from supple.capture.values.base import Value
 from supple.capture.values.function import CellValue
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import DELETED, InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.sequence import IteratorValue, SequenceValue
 from supple.runtime import rebuild as runtime
 
 Replay = Callable[[Builder, Value], None]
@@ -75,3 +83,16 @@ def _(builder: Builder, value: Value) -> None:
     builder.writer.op("LOAD_FAST", part)
     builder.writer.op("LOAD_FAST", cell)
     builder.writer.op("STORE_ATTR", "cell_contents")
+
+
+@replay.on(IteratorValue)
+def _(builder: Builder, value: Value) -> None:
+    """What was taken from an existing iterator."""
+    advance(builder, value)
+
+
+@replay.on(GeneratorValue)
+def _(builder: Builder, value: Value) -> None:
+    """Where a generator from before stands."""
+    assert isinstance(value, GeneratorValue), value.describe()
+    restore_generator(builder, value)

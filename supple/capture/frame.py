@@ -2,12 +2,13 @@
 
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import torch
 
+from supple.base import events
 from supple.base.errors import Unsupported
 from supple.base.options import Options
 from supple.capture import breaks
@@ -36,6 +37,7 @@ from supple.capture.resume import (
 from supple.capture.source import Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, wrap_function
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input
 from supple.ir.graph.symbols import numbers_of, simplified
@@ -66,6 +68,7 @@ class Captured:
         reason: why it runs eager.
         graph: what was captured; None without tensor operations.
         broken: why `run` hands over to continuations.
+        effects: what `run` changes of objects that existed before, in words; empty when nobody reads texts.
     """
 
     guards: tuple[Guard, ...]
@@ -73,6 +76,7 @@ class Captured:
     reason: Unsupported | None
     graph: Graph | None
     broken: Unsupported | None = None
+    effects: tuple[str, ...] = ()
 
 
 def capture(
@@ -140,7 +144,8 @@ class _Once:
         engine.sizes.finish()
         guards = merged(tuple(engine.guards.values()))
         guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
-        return Captured(guards, run, reason, graph), engine.stops
+        effects = tuple(_effects(engine)) if run is not None and events.listening() else ()
+        return Captured(guards, run, reason, graph, effects=effects), engine.stops
 
 
 def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
@@ -269,7 +274,6 @@ class _Plan:
 
 
 def _plan(engine: Engine, result: Value) -> _Plan:
-    engine.refuse_open_generators()
     dirty = tuple(engine.heap.dirty.values())
     for value in dirty:
         if replay.find(_replayed_as(value)) is None:
@@ -278,12 +282,24 @@ def _plan(engine: Engine, result: Value) -> _Plan:
     probe = Builder(engine, Writer())
     probe.results = "_"
     _need(engine, probe, result, dirty)
+    engine.refuse_open_generators(probe.generators)
     _write(engine, probe, result, dirty)
     return _Plan(result, dirty)
 
 
 def _replayed_as(value: Value) -> type:
     return next((cls for cls in type(value).__mro__ if cls in replay), type(value))
+
+
+def _effects(engine: Engine) -> Iterator[str]:
+    """Yield what residual code changes, in words and in the order of the changes."""
+    for value in engine.heap.dirty.values():
+        named = f": {', '.join(map(str, value.written))}" if isinstance(value, InstanceValue) else ""
+        yield f"changes {value.source or 'a new object'} ({value.describe()}){named}"
+    for scope in engine.written_globals():
+        yield f"sets globals of {scope.names.get('__name__')}: {', '.join(scope.written)}"
+    for effect in engine.heap.effects:
+        yield f"calls {effect.callee.describe()} with {', '.join(arg.describe() for arg in effect.args)}"
 
 
 def _need(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> None:

@@ -12,12 +12,12 @@ from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue, LeafValue
-from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.generator import GeneratorValue, Suspended
 from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue
 from supple.capture.values.klass import ClassValue
-from supple.capture.values.mapping import DictValue, DictView, SetValue
+from supple.capture.values.mapping import DictIterator, DictValue, DictView, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
-from supple.capture.values.sequence import SequenceIterator, SequenceValue, SliceValue
+from supple.capture.values.sequence import IteratorValue, SequenceIterator, SequenceValue, SliceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.expr.real import computed
@@ -36,6 +36,7 @@ class Builder:
     Attributes:
         tensors: results that the graph must return, in order of first need.
         numbers: numbers known only when the graph runs, which it must return after them.
+        generators: the frames of those that are made.
     """
 
     def __init__(self, engine: "Engine", writer: Writer) -> None:
@@ -43,6 +44,7 @@ class Builder:
         self.writer = writer
         self.tensors: dict[int, TensorValue] = {}
         self.numbers: dict[int, SymbolicValue] = {}
+        self.generators: list[Suspended] = []
         self.results = ""
         self._made: dict[object, str] = {}
         self._fills: list[Callable[[], None]] = []
@@ -64,6 +66,8 @@ class Builder:
                 continue
             if isinstance(one, SymbolicValue) and not self.engine.sizes.env.is_backed(one.expr):
                 self.numbers.setdefault(id(one), one)
+            if isinstance(one, GeneratorValue):
+                self.generators.append(one.frame)
             pending.extend(parts_of(self.engine, one))
 
     def prepare(self, value: Value) -> str:
@@ -168,6 +172,8 @@ def _parts_of_views(value: Value) -> list[Value]:
             return [value.mapping]
         case SequenceIterator():
             return [value.sequence]
+        case DictIterator():
+            return [value.mapping]
         case GeneratorValue() if (held := value.frame.held()) is not None:
             return [*held.cells, *held.values]
         case _:
@@ -392,31 +398,62 @@ def _(builder: Builder, value: Value) -> None:
     builder.writer.call(1)
 
 
+@rebuild.on(DictIterator)
+def _(builder: Builder, value: Value) -> None:
+    """An iterator over a dict's keys; advanced later."""
+    assert isinstance(value, DictIterator), value.describe()
+    mapping = builder.prepare(value.mapping)
+    builder.writer.function(iter)
+    builder.writer.op("LOAD_FAST", mapping)
+    builder.writer.call(1)
+
+
 @rebuild.on(GeneratorValue)
 def _(builder: Builder, value: Value) -> None:
     """A generator that goes on where the captured one stands."""
     assert isinstance(value, GeneratorValue), value.describe()
-    held = value.frame.held()
-    if held is None:
-        builder.engine.unsupported(breaks.REBUILD, name=value.describe())
-    cells = [builder.prepare(cell) for cell in held.cells]
-    values = [builder.prepare(part) for part in held.values]
     writer = builder.writer
-    writer.function(runtime.make_function)
-    for constant in (held.code, held.global_names, None, None):
-        writer.constant(constant)
-    for name in cells:
+    state = _held(builder, value)
+    writer.function(runtime.make_generator)
+    for name in state:
         writer.op("LOAD_FAST", name)
-    writer.op("BUILD_TUPLE", len(cells))
-    writer.call(5)
-    made = writer.store()
-    if held.is_started:
-        writer.function(runtime.make_generator)
+    writer.call(len(state))
+
+
+def restore_generator(builder: Builder, value: GeneratorValue) -> None:
+    """Make an existing generator go on where the captured one stands."""
+    writer = builder.writer
+    names = (builder.prepare(value), *_held(builder, value))
+    writer.function(runtime.restore_generator)
+    for name in names:
+        writer.op("LOAD_FAST", name)
+    writer.call(len(names))
+    writer.op("POP_TOP")
+
+
+def _held(builder: Builder, value: GeneratorValue) -> tuple[str, str, str]:
+    """Emit what a generator goes on with; return variables: a function, whether it has started, arguments."""
+    writer = builder.writer
+    held = value.frame.held()
+    if value.is_finished:
+        writer.constant(runtime.finished)
+        function = writer.store()
+    elif held is None:
+        builder.engine.unsupported(breaks.REBUILD, name=value.describe())
     else:
-        writer.op("PUSH_NULL")
-    for name in (made, *values):
-        writer.op("LOAD_FAST", name)
-    writer.call(len(values) + held.is_started)
+        cells = [builder.prepare(cell) for cell in held.cells]
+        writer.function(runtime.make_function)
+        for constant in (held.code, held.global_names, None, None):
+            writer.constant(constant)
+        for name in cells:
+            writer.op("LOAD_FAST", name)
+        writer.op("BUILD_TUPLE", len(cells))
+        writer.call(5)
+        function = writer.store()
+    writer.constant(held is not None and held.is_started)
+    is_started = writer.store()
+    builder.push_tuple(() if held is None else held.values)
+    return function, is_started, writer.store()
 
 
 _FILLS: Final[Rules[Rebuild]] = Rules("fill")
@@ -430,10 +467,10 @@ def _(builder: Builder, value: Value) -> None:
         write_sequence(builder, value)
 
 
-@_FILLS.on(SequenceIterator)
-def _(builder: Builder, value: Value) -> None:
-    """Items that were taken; by now the sequence has them."""
-    assert isinstance(value, SequenceIterator), value.describe()
+@_FILLS.on(SequenceIterator, DictIterator)
+def advance(builder: Builder, value: Value) -> None:
+    """Items that were taken; by now the container has them."""
+    assert isinstance(value, SequenceIterator | DictIterator | IteratorValue), value.describe()
     iterator = builder.prepare(value)
     builder.writer.function(runtime.advance)
     builder.writer.op("LOAD_FAST", iterator)

@@ -18,7 +18,7 @@ import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, cast
 
 from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
@@ -109,7 +109,23 @@ def _liveness(code: types.CodeType) -> Liveness:
 
 @functools.lru_cache(maxsize=256)
 def _decoded(code: types.CodeType) -> Decoded:
-    return decode(code)
+    normal = decode(code)
+    if _ITEMS not in code.co_varnames:
+        return normal
+    renamed = (
+        replace(instruction, arg=renamed_local(_ITEMS)) if instruction.arg == _ITEMS else instruction
+        for instruction in normal.instructions
+    )
+    return replace(normal, instructions=tuple(renamed))
+
+
+_ITEMS: Final = ".0"
+"""What the iterator of a comprehension is called, which no function in Python's text can call a parameter."""
+
+
+def renamed_local(name: str) -> str:
+    """Return what steps and continuations call a local variable."""
+    return "_supple_items" if name == _ITEMS else name
 
 
 def cell_names(code: types.CodeType) -> tuple[str, ...]:
@@ -124,8 +140,6 @@ def can_step(code: types.CodeType, index: int) -> bool:
     is_own = origin is None or origin.indices[index] is not None
     # The first parameter of a function in which super() is called cannot be in a cell.
     knows_itself = _LOOKS.isdisjoint(code.co_names) and (not _calls_super(code) or _first(code) is not None)
-    # The iterator of a comprehension has a name that no function can be given.
-    is_own = is_own and ".0" not in live_names(code, index)
     return is_own and knows_itself and _decoded(code).instructions[index].op not in REFUSED
 
 
@@ -149,7 +163,8 @@ def _first(code: types.CodeType) -> str | None:
 
 def _names(code: types.CodeType, index: int, bound: Iterable[str]) -> tuple[str, ...]:
     """Return the locals that a point needs; `super()` looks at the first."""
-    names = sorted(live_names(code, index).intersection(bound))
+    bound = frozenset(bound)
+    names = sorted(live_names(code, index) & bound)
     first = _first(code) if _calls_super(code) else None
     if first is None or first not in bound:
         return tuple(names)
@@ -160,10 +175,15 @@ def point_at(code: types.CodeType, index: int, names: Iterable[str], slots: tupl
     """Return the point of a frame whose bound fast locals are `names`."""
     origin = _ORIGINS.get(code)
     if origin is not None:
+        if origin.indices[index] is None:
+            # The state is loaded, and nothing has happened since.
+            target = _decoded(code).instructions[index].target
+            assert target is not None, "no step begins where the state is loaded"
+            index = target
         code, found = origin.code, origin.indices[index]
-        assert found is not None, "no step begins where the state is loaded"
+        assert found is not None, "a continuation jumps into the function"
         index = found
-    return Point(code, index, _names(code, index, names), slots)
+    return Point(code, index, _names(code, index, map(renamed_local, names)), slots)
 
 
 def suspended(
@@ -296,8 +316,12 @@ def step(
 Item = Instruction | Jump | Label
 
 
+@functools.lru_cache(maxsize=1024)
 def continued(point: Point) -> types.CodeType:
-    """Return code that takes a point's state and goes on there; that of a generator makes a generator."""
+    """Return code that takes a point's state and goes on there; that of a generator makes a generator.
+
+    One point has one code object: it is guarded.
+    """
     normal = _decoded(point.code)
     reached = _reachable(normal, point.index)
     labels = [Label() for _ in range(len(normal.instructions) + 1)]

@@ -7,7 +7,7 @@ import functools
 import re
 import threading
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
 import torch
@@ -16,20 +16,22 @@ from supple.base.marks import ORIGINAL
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
-from supple.capture.source import Source, attribute, instance_attribute, item, type_of
+from supple.capture.source import Called, Source, attribute, instance_attribute, item, type_of
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
 from supple.capture.values.callables import wrap_memoized
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, LeafValue, wrap_cell, wrap_function
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import EnumValue, InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
-from supple.capture.values.sequence import SequenceValue, SliceValue, wrap_sequence
+from supple.capture.values.sequence import ITERATORS, IteratorValue, SequenceValue, SliceValue, wrap_sequence
 from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.compiled import CompiledModule
+from supple.runtime.rebuild import box_of, relay
 from supple.shapes.symnode import Symbolic
 
 if TYPE_CHECKING:
@@ -315,6 +317,37 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     assert isinstance(obj, types.ModuleType), obj
     engine.guard(source, Kind.IS, obj)
     return PythonModuleValue(obj, source)
+
+
+@wrap_rules.on(*ITERATORS)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """An iterator over a builtin container."""
+    if source is None:
+        engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="no path leads to it")
+    engine.guard(source, Kind.TYPE, type(obj))
+    return IteratorValue(cast("Iterator[object]", obj), source)
+
+
+@wrap_rules.on(types.GeneratorType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A generator that was made at a graph break goes on, if no Python code has gone on with it."""
+    generator = cast("types.GeneratorType[object, object, object]", obj)
+    if source is None or generator.gi_code is not relay.__code__ or generator.gi_frame is None:
+        return _instance(engine, obj, source)
+    engine.guard(source, Kind.TYPE, types.GeneratorType)
+    engine.guard(attribute(source, "gi_code"), Kind.IS, relay.__code__)
+    box = wrap(engine, box_of(generator), Called(f"box_of({source})", source, box_of))
+    assert isinstance(box, SequenceValue), box.describe()
+    if not box.items:
+        return _instance(engine, obj, source)
+    function, is_started, *state = box.all(engine)
+    made = engine.call(function, state)
+    assert isinstance(made, GeneratorValue), made.describe()
+    if is_started.as_python():
+        made.advance(engine)
+    engine.generators.pop()  # Python closes it
+    made.source = source
+    return made
 
 
 @wrap_rules.on(BaseException)

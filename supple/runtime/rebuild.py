@@ -1,7 +1,19 @@
 """What residual code calls to make objects and to replay changes on objects that existed before the call."""
 
+import copy
+import inspect
+import itertools
 import types
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    MutableSet,
+    Sequence,
+)
 from contextlib import suppress
 from typing import Final, cast
 
@@ -86,17 +98,90 @@ def autocast_nested(before: int, deeper: int) -> None:
     autocast_nesting(before + deeper - autocast_nesting(0))
 
 
-def make_generator(function: Callable[..., object], *state: object) -> object:
-    """Return a generator suspended at its first `yield`."""
-    made = function(*state)
-    next(cast("Iterator[object]", made))
-    return made
+def relay(box: list[object]) -> Generator[object, object, object]:
+    """Be a generator whose state can be read and replaced: what goes on is made of the box at its next use.
+
+    Args:
+        box: a function, whether its generator has started, and the function's arguments; empty while that
+            generator runs.
+    """
+    inner: Generator[object, object, object] | None = None
+    is_waiting, sent, item = bool(box[1]), None, None
+    error: BaseException | None = None
+    while True:
+        try:
+            if is_waiting:
+                sent = yield item
+        except BaseException as raised:
+            error = raised
+        is_waiting = True
+        if box:
+            function, is_started, *state = box
+            box.clear()
+            inner = cast("Relayed", function)(*state)
+            if is_started:
+                next(inner)
+        assert inner is not None, "a relay has a state or a generator"
+        try:
+            item = inner.send(sent) if error is None else inner.throw(error)
+        except StopIteration as stop:
+            return stop.value
+        finally:
+            sent = error = None
+
+
+Relayed = Callable[..., Generator[object, object, object]]
+
+
+def make_generator(function: Relayed, is_started: bool, state: tuple[object, ...]) -> object:
+    """Return a generator that goes on where `function(*state)` does."""
+    return restore_generator(relay([function, is_started, *state]), function, is_started, state)
+
+
+def restore_generator(
+    generator: Generator[object, object, object],
+    function: Relayed,
+    is_started: bool,
+    state: tuple[object, ...],
+) -> object:
+    """Make a relay go on where `function(*state)` does; return it."""
+    box_of(generator)[:] = (function, is_started, *state)
+    if is_started and inspect.getgeneratorstate(generator) == inspect.GEN_CREATED:
+        next(generator)
+    return generator
+
+
+def box_of(generator: Generator[object, object, object]) -> list[object]:
+    """Return the state of a relay."""
+    return cast("list[object]", inspect.getgeneratorlocals(generator)["box"])
+
+
+def finished() -> Generator[object, object, object]:
+    """Return a generator that has nothing to give."""
+    return
+    yield
+
+
+def has_next(iterator: Iterator[object], count: int) -> bool | None:
+    """Tell whether an iterator gives another item after `count` more; None when it raises."""
+    try:
+        return next(itertools.islice(copy.copy(iterator), count, None), _END) is not _END
+    except RuntimeError:
+        return None
+
+
+def upcoming(iterator: Iterator[object], count: int) -> object:
+    """Return what an iterator, which a copy can stand for, gives after `count` more items."""
+    return next(itertools.islice(copy.copy(iterator), count, None))
+
+
+_END: Final = object()
 
 
 def advance(iterator: Iterator[object], count: int) -> None:
-    """Take items from an iterator."""
+    """Take items from an iterator, and find its end if there are fewer."""
     for _ in range(count):
-        next(iterator)
+        next(iterator, None)
 
 
 def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -> None:

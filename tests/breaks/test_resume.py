@@ -8,7 +8,7 @@ import functools
 import io
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import cast
 
 import pytest
@@ -162,7 +162,7 @@ PROGRAMS = {
     function.__name__: (function, graphs)
     for function, graphs in (
         (in_handlers, 4),
-        (in_a_loop_with_finally, 3),
+        (in_a_loop_with_finally, 4),
         (in_with_blocks, 3),
         (in_a_generator, 1),
         (and_finally_raises, 0),
@@ -238,3 +238,125 @@ def test_threads_share_continuations() -> None:
     for thread in threads:
         thread.join()
     assert {n: x[0].item() for n, x in results.items()} == {n: 8.0 * n + 1 for n in range(4)}
+
+
+def grows(x: torch.Tensor, k: float) -> torch.Tensor:
+    y = x * k
+    say("grows", k)
+    return y + 1
+
+
+class Layers(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(12)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for number, layer in enumerate(self.layers):
+            x = layer(x)
+            say("layer", number)
+        return x
+
+
+def over_layers(x: torch.Tensor) -> object:
+    torch.manual_seed(0)
+    return Layers()(x)
+
+
+def over_dicts_and_pairs(x: torch.Tensor) -> object:
+    scales = {"a": 2.0, "b": 3.0}
+    seen = []
+    for name, scale in scales.items():
+        x = grows(x, scale)
+        seen.append(name)
+    for name in scales:
+        x = grows(x, scales[name])
+    for left, right in zip([1.5, 2.5], (2, 3), strict=True):
+        x = grows(x, left * right)
+    for y in map(lambda each: each + 1, [x, x]):
+        say("mapped")
+        x = x + y
+    return x, seen
+
+
+def in_comprehensions(x: torch.Tensor) -> object:
+    return [grows(x, k) for k in (1.5, 2.5)], {k: grows(x, k) for k in (3.5, 4.5)}
+
+
+def a_list_that_grows(x: torch.Tensor) -> object:
+    items = [1]
+    for item in items:
+        x = grows(x, item)
+        if len(items) < 4:
+            items.append(item + 1)
+    return x, items
+
+
+def a_dict_that_changes(x: torch.Tensor) -> object:
+    table = {"a": 1, "b": 2}
+    for name in table:
+        x = grows(x, table[name])
+        table["c"] = 3
+    return x
+
+
+def an_iterator_with_two_names(x: torch.Tensor) -> object:
+    numbers = iter([1, 2, 3, 4, 5])
+    pairs = enumerate(numbers)
+    for place, number in pairs:
+        x = grows(x, number + place)
+        x = x + next(numbers, 0)
+    return x, list(numbers), list(pairs)
+
+
+def a_generator_that_waits(x: torch.Tensor) -> object:
+    def steps() -> Generator[torch.Tensor, float | None, None]:
+        try:
+            for number in range(4):
+                got = yield x + number
+                if got:
+                    yield x * got
+        finally:
+            say("closed")
+
+    taken = steps()
+    first = next(taken)
+    say("now")
+    second = taken.send(5)
+    say("then")
+    third = next(taken)
+    taken.close()
+    return first, second, third, list(taken)
+
+
+LOOPS = {
+    function.__name__: (function, graphs)
+    for function, graphs in (
+        (over_layers, 3),
+        (over_dicts_and_pairs, 13),
+        (in_comprehensions, 7),
+        (a_list_that_grows, 5),
+        (a_dict_that_changes, 2),
+        (an_iterator_with_two_names, 5),
+        (a_generator_that_waits, 3),
+    )
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_with_breaks_are_as_eager(name: str) -> None:
+    function, graphs = LOOPS[name]
+    compiled = supple.compile(function, backend="eager")
+
+    def both(run: Function) -> tuple[object, str]:
+        try:
+            return outcome(run)
+        except RuntimeError as error:
+            return repr(error), ""
+
+    with config.patch(suppress_errors=False):
+        for _ in range(3):
+            assert both(compiled) == both(function)
+    found = supple.stats()["graphs"]
+    assert isinstance(found, int)
+    assert found <= graphs

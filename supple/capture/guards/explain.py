@@ -62,6 +62,8 @@ def failure(entry: str, guard: Guard, values: Mapping[str, object]) -> FailedGua
         key = next(iter(re.findall(r"(\w+) mismatch", text)), "type")
     elif type(guard.expected) in (int, float) and f" ({type(guard.expected).__name__})" in text:
         key = "number"
+    elif type(guard.expected) is bool:
+        key = Kind.EQUALS
     index = next(iter(re.findall(r"at index (\d+)", text)), "0")
     hint = HINTS.get(key, HINTS[Kind.LENGTH])
     return FailedGuard(

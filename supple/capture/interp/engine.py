@@ -4,7 +4,7 @@ import builtins
 import contextvars
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NoReturn, cast
 
 import torch
@@ -306,10 +306,14 @@ class Engine:
         """Return the stack where an exception was raised first."""
         return self.raised_at[id(error)][1]
 
-    def refuse_open_generators(self) -> None:
-        """Give up when a generator left inside `try` or `with` would do something when CPython closes it."""
+    def refuse_open_generators(self, kept: Collection[object]) -> None:
+        """Give up when a generator left inside `try` or `with` would do something when CPython closes it.
+
+        Args:
+            kept: frames of those that the call hands on.
+        """
         for frame in self.generators:
-            if not frame.is_inside_a_block():
+            if frame in kept or not frame.is_inside_a_block():
                 continue
             where = frame.where()
             before = (self.heap.mark(), len(self.recorder.nodes))

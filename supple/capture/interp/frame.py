@@ -9,7 +9,7 @@ from supple.base.errors import SuppleError, Where
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
-from supple.capture.resume import Point, Slot, cell_names, continued, suspended
+from supple.capture.resume import Point, Slot, cell_names, continued, renamed_local, suspended
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
@@ -110,7 +110,8 @@ class Frame:
         for place in reversed(self.handled):
             assert handled is not None, "a handler handles an exception"
             stack[place], handled = handled, stack[place]
-        return [*(self.locals[name] for name in point.names), *(v for v in stack if v is not NULL)]
+        values = {renamed_local(name): value for name, value in self.locals.items()}
+        return [*(values[name] for name in point.names), *(v for v in stack if v is not NULL)]
 
     @property
     def name(self) -> str:

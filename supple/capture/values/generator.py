@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from supple.capture.machine import Machine
+from supple.capture.source import Source
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import Raised, Value
 from supple.capture.values.constant import ConstantValue
@@ -46,14 +47,18 @@ class Suspended(Protocol):
 
 
 class GeneratorValue(Value):
-    """A generator made during capture."""
+    """A generator made during capture; one made at a graph break gets another state when it changes."""
 
     __slots__ = ("frame", "is_finished")
 
-    def __init__(self, frame: Suspended) -> None:
-        super().__init__()
+    def __init__(self, frame: Suspended, source: Source | None = None) -> None:
+        super().__init__(source)
         self.frame = frame
         self.is_finished = False
+
+    def _changes(self, machine: Machine) -> None:
+        if self.source is not None:
+            machine.heap.touch(self)
 
     def python_type(self) -> type:
         return types.GeneratorType
@@ -79,6 +84,7 @@ class GeneratorValue(Value):
         """Return what the generator yields next; StopIteration is raised in the program at its end."""
         if self.is_finished:
             machine.throw(StopIteration)
+        self._changes(machine)
         try:
             return self.frame.send(value)
         except Raised:
@@ -89,6 +95,7 @@ class GeneratorValue(Value):
         """Raise `error` at the suspended yield; return what is yielded next."""
         if self.is_finished:
             raise Raised(error)
+        self._changes(machine)
         try:
             return self.frame.throw(error)
         except Raised:

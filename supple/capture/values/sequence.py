@@ -5,18 +5,19 @@ read.
 """
 
 import collections
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, cast
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, item
+from supple.capture.source import Called, Source, attribute, item
 from supple.capture.values.attributes import special, type_attr
 from supple.capture.values.base import LazyValue, NotConstant, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
+from supple.runtime import rebuild
 
 
 class SequenceValue(Value):
@@ -180,6 +181,62 @@ class SequenceIterator(Value):
             return None
         machine.heap.set_field(self, "position", position + 1)
         return self.sequence.at(machine, position)
+
+
+class IteratorValue(Value):
+    """An existing iterator over a container: what it gives next is guarded, and read from a copy of it."""
+
+    __slots__ = ("obj", "position")
+
+    def __init__(self, obj: Iterator[object], source: Source) -> None:
+        super().__init__(source)
+        self.obj = obj
+        self.position = 0
+
+    def python_type(self) -> type:
+        return type(self.obj)
+
+    def truth(self, machine: Machine) -> bool:
+        return True
+
+    def iterate(self, machine: Machine) -> Value:
+        return self
+
+    def advance(self, machine: Machine) -> Value | None:
+        position, source = self.position, self.source
+        assert source is not None, "it exists"
+        has_next = rebuild.has_next(self.obj, position)
+        if has_next is None or self._is_changed(machine):
+            machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its container may have changed")
+        place = f"{source.name}[{position}:]"
+        machine.guard(Called(f"any({place})", source, rebuild.has_next, (position,)), Kind.IS, has_next)
+        machine.heap.set_field(self, "position", position + 1)
+        machine.heap.touch(self)
+        if not has_next:
+            return None
+        found = Called(f"{place}[0]", source, rebuild.upcoming, (position,))
+        return machine.wrap(rebuild.upcoming(self.obj, position), found)
+
+    def _is_changed(self, machine: Machine) -> bool:
+        """Tell whether capture may have written to the container, of which the copy would not know."""
+        over = cast("tuple[object, tuple[object]]", self.obj.__reduce__())[1][0]
+        if not isinstance(over, list):
+            return False
+        written = [getattr(value, "obj", None) for value in machine.heap.dirty.values()]
+        if type(self.obj) in _OVER_LISTS:
+            return any(obj is over for obj in written)
+        return any(isinstance(obj, dict | set) for obj in written)
+
+
+_ITERABLES: Final[tuple[object, ...]] = (
+    *([0], (0,), "a", "\u0100", b"a", range(1), {0}, collections.OrderedDict({0: 0})),
+    *({0: 0}, {0: 0}.values(), {0: 0}.items()),
+)
+_OVER_LISTS: Final = (type(iter([0])), type(reversed([0])))
+ITERATORS: Final = frozenset(
+    {*_OVER_LISTS, *(type(iter(cast("Iterable[object]", items))) for items in _ITERABLES)}
+)
+"""The classes of iterators that a copy can stand for."""
 
 
 def make_tuple(kind: type, items: list[object]) -> object:
