@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from supple import errors, testing
     from supple.api import compile as compile
     from supple.api import (
+        compile_times,
         config,
         disable,
         error_on_graph_break,
+        explain,
         graph_break,
         is_compiling,
         list_backends,
@@ -34,10 +36,12 @@ __version__: Final = "0.1.0"
 
 __all__ = [
     "compile",
+    "compile_times",
     "config",
     "disable",
     "error_on_graph_break",
     "errors",
+    "explain",
     "graph_break",
     "is_compiling",
     "list_backends",

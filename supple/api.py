@@ -16,6 +16,7 @@ from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
 from supple.capture import dispatch
 from supple.capture.compilation import Compiler
+from supple.diagnose.explain import Explanation, explained
 from supple.diagnose.log import set_logs, set_logs_from_environment
 from supple.diagnose.stats import COUNTER
 from supple.runtime.compiled import CompiledModule, original_of
@@ -26,9 +27,11 @@ from supple.shapes.marks import mark_dynamic, mark_static, mark_unbacked, maybe_
 __all__ = [
     "CompiledModule",
     "compile",
+    "compile_times",
     "config",
     "disable",
     "error_on_graph_break",
+    "explain",
     "graph_break",
     "is_compiling",
     "list_backends",
@@ -226,6 +229,29 @@ def stats() -> dict[str, object]:
     (kernel -> graph nodes), times (seconds by stage).
     """
     return COUNTER.report(dispatch.entry_count())
+
+
+@overload
+def explain(function: Callable[..., object]) -> Callable[..., Explanation]: ...
+@overload
+def explain(
+    function: Callable[..., object], first: object, /, *args: object, **kwargs: object
+) -> Explanation: ...
+def explain(function: Callable[..., object], *args: object, **kwargs: object) -> object:
+    """Return a function whose call runs `function`, compiled anew, and returns an `Explanation` of it.
+
+    With arguments, return the `Explanation` of that call at once. Graphs run as eager runs them.
+    """
+
+    def call(*args: object, **kwargs: object) -> Explanation:
+        return explained(lambda backend: compile(function, backend=backend), args, kwargs)
+
+    return call(*args, **kwargs) if args or kwargs else call
+
+
+def compile_times() -> str:
+    """Return a table: seconds that each function's compilations took, then those of the backend by stage."""
+    return COUNTER.compile_times()
 
 
 def list_backends() -> list[str]:

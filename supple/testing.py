@@ -1,15 +1,24 @@
-"""For tests of programs that use supple: backends that count, and an assertion about compilations."""
+"""For tests of programs that use supple: backends that count and profile, an assertion about compilations."""
 
+import re
+from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from typing import cast
+from contextlib import ExitStack, contextmanager
+from typing import Final, cast
 
 import torch
 
 from supple.backends import BACKENDS, Backend
 from supple.base import events
+from supple.base.config import config
+from supple.diagnose.explain import Break, breaks_of, counted
+from supple.diagnose.record import Recorder
 
-__all__ = ["CompileCounter", "CompileCounterWithBackend", "assert_compiles"]
+__all__ = ["CompileCounter", "CompileCounterWithBackend", "CompileProfiler", "assert_compiles"]
+
+_NUMBER: Final = re.compile(r"\d+")
+UNLIMITED: Final = 2**31
+"""As many recompilations as a profiled program asks for."""
 
 
 class CompileCounter:
@@ -59,6 +68,66 @@ class CompileCounterWithBackend(CompileCounter):
         self.seen.append(gm)
         super().__call__(gm, example_inputs)
         return cast("Callable[..., object]", self._backend(gm, example_inputs))
+
+
+class CompileProfiler(CompileCounter):
+    """A backend that only observes: in its `with` block, causes of graph breaks and recompilations add up.
+
+    Args:
+        limit: how often a function is compiled before it runs eager; None is without end, so that every
+            cause is seen.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        super().__init__()
+        self._recorder = Recorder()
+        self._limit = UNLIMITED if limit is None else limit
+        self._block = ExitStack()
+
+    def __enter__(self) -> "CompileProfiler":
+        limits = {"recompile_limit": self._limit, "accumulated_recompile_limit": UNLIMITED}
+        self._block.enter_context(config.patch(limits))
+        self._block.enter_context(self._recorder)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._block.close()
+
+    @property
+    def breaks(self) -> tuple[Break, ...]:
+        """The graph breaks, each once."""
+        return breaks_of(self._recorder.compilations)
+
+    @property
+    def recompilations(self) -> dict[str, tuple[events.FailedGuard, ...]]:
+        """Why each function, or part of one behind a graph break, was compiled again: one cause each time."""
+        found: dict[str, tuple[events.FailedGuard, ...]] = {}
+        for one in self._recorder.compilations:
+            if one.recompiled:
+                found[one.name] = (*found.get(one.name, ()), one.recompiled[0])
+        return found
+
+    def report(self) -> str:
+        """Return graph breaks and recompilations so far; causes that differ in numbers count as one."""
+        compilations = self._recorder.compilations
+        lines = [
+            "supple profiler report",
+            f"{counted(self.graphs, 'graph')}, {counted(self.ops, 'operation')}, "
+            f"{counted(len(compilations), 'compilation')}",
+            "",
+            "Graph breaks:" if self.breaks else "No graph breaks.",
+            *map(str, self.breaks),
+            "",
+            "Recompilations:" if self.recompilations else "No recompilations.",
+        ]
+        for name, causes in self.recompilations.items():
+            alike = Counter(_NUMBER.sub("0", one.text) for one in causes)
+            first = {_NUMBER.sub("0", one.text): one for one in reversed(causes)}
+            lines.append(f"{name}: {counted(len(causes), 'recompilation')}")
+            for text, count in alike.most_common():
+                lines += [f"  {count} x {first[text].text}", f"    do: {first[text].hint}"]
+        lines += [f"Runs eager: {one.fallback}" for one in compilations if one.fallback]
+        return "\n".join(lines)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ say); the raise site gives only the facts that the texts name in braces.
 
 import linecache
 from dataclasses import dataclass
-from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Reason:
     """Why something could not be done: a stable code and three texts with {named} facts.
 
     Attributes:
-        code: a letter and three digits, never reused: B = graph break, U = user error, G = guard, M = middle.
+        code: a letter and three digits, never reused: B = break, U = user error, G = guards, I = internal.
         what: one sentence about what happened.
         why: why the compiler cannot do it.
         do: what the user can change.
@@ -51,7 +50,22 @@ class Explained(SuppleError):
         self.reason = reason
         self.stack = stack
         self.facts = facts
-        super().__init__(explain(reason, stack, facts))
+        super().__init__(explain(self))
+
+    @property
+    def what(self) -> str:
+        """What happened, with the facts of this case."""
+        return self.reason.what.format(**self.facts)
+
+    @property
+    def why(self) -> str:
+        """Why the compiler cannot do it."""
+        return self.reason.why.format(**self.facts)
+
+    @property
+    def do(self) -> str:
+        """What the user can change."""
+        return self.reason.do.format(**self.facts)
 
 
 class Unsupported(Explained):
@@ -90,35 +104,24 @@ class InternalError(SuppleError):
     """A failure inside the compiler. Never reaches the user's program unless `fullgraph=True`."""
 
 
-def explain(reason: Reason, stack: tuple[Where, ...], facts: dict[str, object]) -> str:
+def explain(reason: Explained) -> str:
     """Return the text of a reason: what [code], where with the user's line, why, do."""
-    lines = [f"{reason.what.format(**facts)} [{reason.code}]"]
-    for where in reversed(stack):
+    lines = [f"{reason.what} [{reason.reason.code}]"]
+    for where in reversed(reason.stack):
         lines.append(f"  at {where.filename}:{where.line} in {where.function}")
         if where.text:
             lines.append(f"    {where.text}")
-    lines.append(f"  why: {reason.why.format(**facts)}")
-    lines.append(f"  do:  {reason.do.format(**facts)}")
-    return "\n".join(lines)
-
-
-INTERNAL: Final = Reason(
-    "I001",
-    "The compiler failed: {error}.",
-    "This is a bug in supple, not in your program; the call ran without compilation.",
-    "Please report it with the repro named above. `supple.disable` on the function avoids it meanwhile.",
-)
+    return "\n".join((*lines, f"  why: {reason.why}", f"  do:  {reason.do}"))
 
 
 def one_line(function: str, reason: Explained, is_what: str) -> str:
     """Return a reason as one line: which function is what ("runs eager"), what, where, why, what to do."""
-    facts = reason.facts
     where = "".join(
         f" at {place.filename}:{place.line} in {place.function} (`{place.text}`)"
         for place in reason.stack[-1:]
     )
-    what, reason_why, do = (
-        text.format(**facts) for text in (reason.reason.what, reason.reason.why, reason.reason.do)
+    line = (
+        f"{function} {is_what}: {reason.what} [{reason.reason.code}]{where}. "
+        f"Why: {reason.why} Do: {reason.do}"
     )
-    line = f"{function} {is_what}: {what} [{reason.reason.code}]{where}. Why: {reason_why} Do: {do}"
     return " ".join(line.split())

@@ -3,6 +3,7 @@
 The compiler never formats log lines: it emits these records. `emit` costs one check when nobody listens.
 """
 
+import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -37,22 +38,41 @@ class FailedGuard:
 
 @dataclass(frozen=True, slots=True)
 class CompileStarted(Event):
-    """A call found no valid entry and is being captured; `all_failed` finds every guard that fails."""
+    """A call found no valid entry and is being captured.
+
+    Attributes:
+        where: the first line of the function, or the line on which it goes on after a graph break.
+        all_failed: finds every guard that fails.
+    """
 
     compile_id: str
     function: str
     where: Where
     failed_guards: tuple[FailedGuard, ...] = ()
     all_failed: Callable[[], tuple[FailedGuard, ...]] = tuple
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GraphCaptured(Event):
-    """Capture of one frame ended with a graph."""
+    """Capture of one frame ended with a graph; `ops` are the names of its operations."""
 
     compile_id: str
     text: str
     op_count: int
+    ops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GuardTold:
+    """A guard in words: the path to what is checked, what must hold of it, the user's line that asked."""
+
+    source: str
+    condition: str
+    where: Where | None
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.condition}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +83,35 @@ class GuardsInstalled(Event):
     text: str
     code: str
     count: int
+    guards: tuple[GuardTold, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BytecodeMade(Event):
+    """The code that an entry runs in place of the function's own; it may replay `effects` on objects."""
+
+    compile_id: str
+    original: types.CodeType
+    made: types.CodeType
+    effects: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GraphBroken(Event):
-    """Capture met something that it leaves to Python."""
+    """Capture met something that it leaves to Python; `text` has it all.
+
+    Attributes:
+        is_eager: the whole call runs eager, not this operation alone.
+    """
 
     compile_id: str
     code: str
     text: str
     stack: tuple[Where, ...]
+    what: str = ""
+    why: str = ""
+    do: str = ""
+    is_eager: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +207,7 @@ OF_COMPILATION: Final = (
     CompileStarted,
     GraphCaptured,
     GuardsInstalled,
+    BytecodeMade,
     GraphBroken,
     FellBack,
     CompileFinished,

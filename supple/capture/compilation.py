@@ -20,8 +20,9 @@ from supple.capture.guards.emit import Checker, checker
 from supple.capture.guards.explain import why
 from supple.capture.guards.hold import watched, weakened
 from supple.capture.guards.kinds import Guard, Kind, TensorExpectation
+from supple.capture.guards.tree import describe as described
 from supple.capture.guards.tree import text as tree_text
-from supple.capture.resume import Continuations
+from supple.capture.resume import CONTINUES, ENTERS, Continuations
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
 from supple.ir.graph.text import text as graph_text
@@ -88,9 +89,14 @@ class Made:
 
 
 def place_of(function: types.FunctionType) -> Where:
-    """Return where a function is defined."""
+    """Return where a function is defined, or where one that is a continuation goes on."""
     code = function.__code__
-    return Where(code.co_filename, code.co_firstlineno, code.co_qualname)
+    line = code.co_firstlineno
+    if CONTINUES in function.__dict__:
+        made, _ = function.__dict__.get(ENTERS, (code, None))
+        lines = (number for _, _, number in made.co_lines())
+        line = next((number for number in lines if number not in (None, line)), line)
+    return Where(code.co_filename, line, code.co_qualname.partition(" from ")[0])
 
 
 def compile_call(call: Call, compiler: Compiler, compile_id: str, continuations: Continuations) -> Made:
@@ -105,7 +111,8 @@ def compile_call(call: Call, compiler: Compiler, compile_id: str, continuations:
 
     def compile_graph(graph: Graph, examples: Sequence[object]) -> Callable[..., tuple[object, ...]]:
         text = graph_text(graph) if events.listening() else ""
-        events.emit(events.GraphCaptured(compile_id, text, len(graph.nodes)))
+        ops = tuple(node.op.name for node in graph.nodes)
+        events.emit(events.GraphCaptured(compile_id, text, len(ops), ops))
         begun = time.perf_counter()
         try:
             return compiler.compile_graph(graph, examples)
@@ -130,11 +137,15 @@ def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
     made = checked(call, guards)
     weak, kept = watched(guards, call.values)
     if events.listening():
-        events.emit(events.GuardsInstalled(compile_id, tree_text(guards), made.text, len(guards)))
+        said = tuple(events.GuardTold(one.source.name, described(one), one.where) for one in guards)
+        events.emit(events.GuardsInstalled(compile_id, tree_text(guards), made.text, len(guards), said))
     broken = captured.reason or captured.broken
     if broken is not None:
-        events.emit(_broken(compile_id, broken))
+        events.emit(_broken(compile_id, broken, is_eager=captured.run is None))
     run = captured.run or call.function
+    if isinstance(captured.run, types.FunctionType):
+        code = call.function.__code__
+        events.emit(events.BytecodeMade(compile_id, code, captured.run.__code__, captured.effects))
     return Made(
         Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason, captured.broken
     )
@@ -144,8 +155,11 @@ def _is_state(guard: Guard) -> bool:
     return guard.kind is Kind.STATE
 
 
-def _broken(compile_id: str, reason: Unsupported) -> events.GraphBroken:
-    return events.GraphBroken(compile_id, reason.reason.code, str(reason), reason.stack)
+def _broken(compile_id: str, reason: Unsupported, *, is_eager: bool) -> events.GraphBroken:
+    parts = (reason.what, reason.why, reason.do)
+    return events.GraphBroken(
+        compile_id, reason.reason.code, str(reason), reason.stack, *parts, is_eager=is_eager
+    )
 
 
 def checked(call: Call, guards: tuple[Guard, ...]) -> Checker:

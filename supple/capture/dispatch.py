@@ -46,7 +46,7 @@ from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.guards.state import State
 from supple.capture.library import marks as marks_rules
-from supple.capture.resume import Continuations
+from supple.capture.resume import CONTINUES, Continuations
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
 from supple.shapes.profile import note, seen_for
@@ -268,7 +268,8 @@ class Versions:
         self._compilations += 1
         all_failed = functools.partial(self._all_failed, call)
         where = place_of(self.function)
-        events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed))
+        goes_on = CONTINUES in self.function.__dict__
+        events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed, goes_on))
         try:
             made = compile_call(call, self._compiler, compile_id, self._continuations)
         except UserError:

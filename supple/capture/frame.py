@@ -295,7 +295,7 @@ def _effects(engine: Engine) -> Iterator[str]:
     """Yield what residual code changes, in words and in the order of the changes."""
     for value in engine.heap.dirty.values():
         named = f": {', '.join(map(str, value.written))}" if isinstance(value, InstanceValue) else ""
-        yield f"changes {value.source or 'a new object'} ({value.describe()}){named}"
+        yield f"changes {value.source} ({value.python_type().__name__}){named}"
     for scope in engine.written_globals():
         yield f"sets globals of {scope.names.get('__name__')}: {', '.join(scope.written)}"
     for effect in engine.heap.effects:

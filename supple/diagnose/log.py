@@ -7,6 +7,7 @@ The prefix: level and date, time, thread, the compiler's line that says so, the 
 
 import logging
 import os
+import reprlib
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from typing import Final, TypeVar, cast
 
 from supple.base import events
 from supple.base.errors import OptionsError, Where
+from supple.capture.bytecode import decode
 from supple.expr import And, Eq, Expr, Le, Ne, Or, parse
 from supple.expr import text as expression
 
@@ -160,6 +162,24 @@ def _recompiled(event: events.CompileStarted, failed: Sequence[events.FailedGuar
     return "\n".join(lines)
 
 
+def _bytecode(event: events.BytecodeMade) -> str:
+    """Return the function's own instructions, then those of the code that runs in their place."""
+    name = f"{event.original.co_qualname} in {event.original.co_filename}:{event.original.co_firstlineno}"
+    own, made = map(_instructions, (event.original, event.made))
+    return f"ORIGINAL BYTECODE {name}\n{own}\nMODIFIED BYTECODE {name}\n{made}"
+
+
+def _instructions(code: types.CodeType) -> str:
+    """Return the instructions of a code object: number, line, name, argument, where it jumps to."""
+    lines: list[str] = []
+    for number, one in enumerate(decode(code).instructions):
+        line = "" if one.position is None else one.position.line
+        arg = "" if one.arg is None and one.op != "LOAD_CONST" else reprlib.repr(one.arg)
+        to = "" if one.target is None else f"to {one.target}"
+        lines.append(f"{number:5} {line or '':>5}  {one.op:26} {arg}{to}".rstrip())
+    return "\n".join(lines)
+
+
 def _bounds(low: object, high: object) -> str:
     return f"[{'-int_oo' if low is None else low}, {'int_oo' if high is None else high}]"
 
@@ -215,6 +235,8 @@ def _shown(e: Expr) -> str:
 
 
 on("graph_code", events.GraphCaptured, lambda e: f"TRACED GRAPH\n ===== {e.compile_id} =====\n{e.text}")
+on("bytecode", events.BytecodeMade, _bytecode)
+on("side_effects", events.BytecodeMade, lambda e: "\n".join(e.effects))
 on("guards", events.GuardsInstalled, lambda e: e.text)
 on("recompiles", events.CompileStarted, lambda e: _recompiled(e, e.failed_guards))
 on("recompiles_verbose", events.CompileStarted, lambda e: _recompiled(e, e.all_failed()))

@@ -32,6 +32,8 @@ class Counter:
         self.externs = 0
         self.dropped = 0
         self.times: dict[str, float] = {}
+        self.names: dict[str, str] = {}
+        self.by_function: dict[str, dict[str, float]] = {}
 
     def __call__(self, event: events.Event) -> None:
         """Count an event."""
@@ -72,6 +74,7 @@ class Counter:
     def started(self, event: events.CompileStarted) -> None:
         """Count a compilation; after which another one existed, it is a recompilation."""
         self.compilations += 1
+        self.names[event.compile_id] = event.function
         if event.failed_guards:
             self.recompiles.append(f"{event.function}: {event.failed_guards[0]}")
 
@@ -90,6 +93,28 @@ class Counter:
     def timed(self, event: events.StageTimed) -> None:
         """Add up times by stage."""
         self.times[event.stage] = self.times.get(event.stage, 0.0) + event.seconds
+
+    def finished(self, event: events.CompileFinished) -> None:
+        """Add up times by function."""
+        name = self.names.pop(event.compile_id, "")
+        times = self.by_function.setdefault(name, {"compilations": 0.0})
+        for stage, seconds in (("compilations", 1.0), *event.seconds):
+            times[stage] = times.get(stage, 0.0) + seconds
+
+    def compile_times(self) -> str:
+        """Return times by function and by stage as a table."""
+        with self._lock:
+            lines = [
+                "Compile times in seconds",
+                f"{'function':32} compilations     total   capture    guards",
+            ]
+            for name, times in self.by_function.items():
+                total, capture, guards = (times.get(stage, 0.0) for stage in ("total", "capture", "guards"))
+                lines.append(
+                    f"{name:32} {times['compilations']:12.0f}{total:10.4f}{capture:10.4f}{guards:10.4f}"
+                )
+            lines += [f"stage {stage:26} {'':12}{seconds:10.4f}" for stage, seconds in self.times.items()]
+        return "\n".join(lines)
 
     def guarded(self, event: events.ShapeGuarded) -> None:
         """Keep a condition with the user's line."""
@@ -113,6 +138,7 @@ _on(events.KernelsPlanned, Counter.planned)
 _on(events.StageTimed, Counter.timed)
 _on(events.ShapeGuarded, Counter.guarded)
 _on(events.EntryDropped, Counter.lost)
+_on(events.CompileFinished, Counter.finished)
 _on(events.GraphBroken, lambda counter, event: counter.reasons.append(event.text))
 _on(events.FellBack, lambda counter, event: counter.fallbacks.append(event.text))
 _on(events.GraphRefused, lambda counter, event: counter.refusals.append(event.why))

@@ -1,5 +1,6 @@
 """Guards as a readable tree: grouped by the path to the value, in the order in which they were recorded."""
 
+import types
 from collections.abc import Iterator, Sequence
 from typing import cast
 
@@ -54,6 +55,8 @@ def describe(guard: Guard) -> str:
             detail = expected.label
         case tuple() if guard.kind is Kind.ALL:
             detail = ", ".join(_part(part) for part in cast("tuple[Guard, ...]", expected))
+        case types.CodeType():
+            detail = f"{expected.co_qualname} in {expected.co_filename}:{expected.co_firstlineno}"
         case type():
             detail = f"{expected.__module__}.{expected.__qualname__}"
         case None if guard.kind is not Kind.IS and guard.kind is not Kind.EQUALS:

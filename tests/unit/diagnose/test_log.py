@@ -89,6 +89,33 @@ def test_breaks_are_printed(capsys: pytest.CaptureFixture[str]) -> None:  # LOG0
     assert "why:" in text
 
 
+def test_bytecode_is_printed_before_and_after(capsys: pytest.CaptureFixture[str]) -> None:  # X-OBS04
+    text = lines(capsys, bytecode=True)
+    assert text.count("ORIGINAL BYTECODE lines.<locals>.<lambda> in ") == 2
+    assert text.count("MODIFIED BYTECODE lines.<locals>.<lambda> in ") == 2
+    assert re.search(r"\] +\d+ +\d+  BINARY_OP +'\*'\n", text)
+    assert "    0 " in text
+
+
+def test_side_effects_are_printed(capsys: pytest.CaptureFixture[str]) -> None:  # X-OBS04, CAP07
+    supple.set_logs(side_effects=True)
+    seen: list[torch.Tensor] = []
+    module = torch.nn.Identity()
+
+    @supple.compile
+    def f(x: torch.Tensor) -> torch.Tensor:
+        seen.append(x + 1)
+        setattr(module, "count", 3)  # noqa: B010
+        print("here")
+        return x
+
+    f(X)
+    text = capsys.readouterr().err
+    assert re.search(r"changes F\.\S+ \(list\)\n", text)
+    assert re.search(r"changes F\.\S+ \(Identity\): count\n", text)
+    assert "calls print with str 'here'\n" in text
+
+
 @pytest.mark.parametrize("channel", sorted(log.CHANNELS))
 def test_every_channel_can_be_switched_on(channel: str) -> None:
     supple.set_logs(**{channel: True})
