@@ -1,12 +1,14 @@
 """What is known of a tensor before it exists: sizes, strides, dtype, device."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from supple.expr import Const, Expr, as_expr, const
+from supple.expr import Const, Expr, as_expr, const, parse, product
 from supple.ir.dtypes import DType
+from supple.ir.forms import separated
 
 _AT_START: Final = const(0)
 
@@ -43,10 +45,7 @@ class TensorMeta:
     @property
     def numel(self) -> Expr:
         """Number of elements."""
-        total = const(1)
-        for size in self.sizes:
-            total = total * size
-        return total
+        return product(self.sizes)
 
     @property
     def is_contiguous(self) -> bool:
@@ -58,12 +57,32 @@ class TensorMeta:
         )
 
     def __str__(self) -> str:
-        sizes = ",".join(str(size) for size in self.sizes)
-        strides = ",".join(str(stride) for stride in self.strides)
-        place = "" if self.device == "cpu" else f"@{self.device}"
-        start = "" if self.offset is const(0) else f"+{self.offset}"
-        grad = "!" if self.requires_grad else ""
-        return f"{self.dtype.value}[{sizes}]({strides}){start}{place}{grad}"
+        return meta_text(self)
+
+
+def meta_text(meta: TensorMeta, number: Callable[[Expr], str] = str) -> str:
+    """Return metadata as text, `f32[2,s0](s0,1)+offset@device!`, without what is usual; see `parse_meta`."""
+    sizes, strides = (",".join(map(number, numbers)) for numbers in (meta.sizes, meta.strides))
+    start = "" if meta.offset is const(0) else f"+{number(meta.offset)}"
+    place = "" if meta.device == "cpu" else f"@{meta.device}"
+    return f"{meta.dtype.value}[{sizes}]({strides}){start}{place}{'!' if meta.requires_grad else ''}"
+
+
+_TEXT: Final = re.compile(r"(\w+)\[(.*?)\]\((.*?)\)(?:\+(.+?))?(?:@([\w:]+))?(!?)")
+
+
+def parse_meta(text: str, number: Callable[[str], Expr] = parse) -> TensorMeta:
+    """Return the metadata that `meta_text` printed; `number` reads its sizes.
+
+    Raises:
+        ValueError: for any other text.
+    """
+    found = _TEXT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"not a tensor's metadata: {text!r}")
+    dtype, sizes, strides, offset, device, grad = found.groups()
+    shape, steps = (tuple(map(number, separated(numbers))) for numbers in (sizes, strides))
+    return TensorMeta(shape, steps, DType(dtype), device or "cpu", number(offset or "0"), bool(grad))
 
 
 @lru_cache(maxsize=8192)

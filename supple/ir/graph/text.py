@@ -10,19 +10,18 @@ A quoted text is what is known of a value; the first that names a symbol has its
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 import torch
 
 from supple.expr import Expr, Symbol
-from supple.expr import parse as parse_expr
 from supple.expr import text as expr_text
 from supple.expr.real import Real, parse_number, replaced, symbols_of
-from supple.ir.dtypes import DType
+from supple.ir.forms import separated
 from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, numbers_in
 from supple.ir.literals import read, shown
-from supple.ir.meta import TensorMeta
+from supple.ir.meta import TensorMeta, parse_meta
 from supple.ir.ops import op_named
 
 _PARAMETER: Final = " parameter"
@@ -163,14 +162,13 @@ class _Reader:
     def meta(self, content: str) -> Meta:
         """Return metadata from its text."""
         if content.startswith("("):
-            inner = content[1:-1]
-            return tuple(self.meta(part.strip()) for part in split_top(inner, ";")) if inner else ()
+            return tuple(self.meta(part) for part in separated(content[1:-1], ";"))
         kind, _, rest = content.partition(" ")
         if kind in ("int", "float"):
             return self.number(rest)
         if kind == "value":
             return Constant(self.arg(ast.parse(rest, mode="eval").body))
-        return tensor_meta(content, self.size)
+        return parse_meta(content, self.size)
 
     def number(self, content: str) -> Expr | Real:
         """Return a number from its text; symbols have the range with which they were met first."""
@@ -197,56 +195,3 @@ def _var(tree: ast.expr) -> Var | None:
             return Var(base.name, (*base.path, index))
         case _:
             return None
-
-
-def tensor_meta(content: str, read: Callable[[str], Expr] = parse_expr) -> TensorMeta:
-    """Return tensor metadata from what `str` of it prints; `read` parses its sizes.
-
-    Raises:
-        ValueError: for any other text.
-    """
-    name, bracket, rest = content.partition("[")
-    sizes, closed, rest = rest.partition("](")
-    if not bracket or not closed:
-        raise ValueError(f"not the metadata of a tensor: {content}")
-    end = _closing(rest)
-    tail = rest[end + 1 :]
-    requires_grad = tail.endswith("!")
-    start, _, device = tail.removesuffix("!").partition("@")
-    return TensorMeta(
-        _exprs(sizes, read),
-        _exprs(rest[:end], read),
-        DType(name),
-        device or "cpu",
-        read(start[1:] or "0"),
-        requires_grad,
-    )
-
-
-def _closing(content: str) -> int:
-    """Return where the parenthesis opened before `content` closes."""
-    depth = 1
-    for place, character in enumerate(content):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if not depth:
-            return place
-    raise ValueError(f"unbalanced: {content}")
-
-
-def _exprs(content: str, read: Callable[[str], Expr]) -> tuple[Expr, ...]:
-    return tuple(read(part) for part in split_top(content, ",")) if content else ()
-
-
-def split_top(content: str, separator: str) -> list[str]:
-    """Return the parts of a text between separators that stand in no parentheses or brackets."""
-    parts, depth = [""], 0
-    for character in content:
-        depth += _DEPTH.get(character, 0)
-        if character == separator and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
-
-
-_DEPTH: Final[Mapping[str, int]] = {"(": 1, "[": 1, ")": -1, "]": -1}

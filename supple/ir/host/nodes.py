@@ -66,6 +66,11 @@ class Extern:
     kwargs: Mapping[str, Arg] = field(default_factory=dict[str, Arg])
     is_tuple: bool = False
 
+    @property
+    def call(self) -> tuple[tuple[Arg, ...], Mapping[str, Arg]]:
+        """The arguments."""
+        return self.args, self.kwargs
+
 
 @dataclass(frozen=True, slots=True)
 class View:

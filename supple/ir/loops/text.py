@@ -5,7 +5,7 @@
         for k[0:] < s0 vector reducing s: f32 = sum(t0):
           i: i32 = index k + 1
           m: b1 = lt(i, 7)
-          t0: f32 = load x[r*s0 + k] where m else 0
+          t0: f32 = load x[r*s0 + k] where m else 1
         store out[r] = s
 
 Symbols print their ranges where they are declared; elsewhere the name says which is meant. Names of scalars
@@ -13,14 +13,15 @@ in an index have no range; an expression with one that has prints all ranges. Nu
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf, nan
+from typing import Any, Final
 
 from supple import expr
-from supple.base.rules import Rules
 from supple.expr import Expr, Symbol, free_symbols, substitute, symbol
-from supple.ir.dtypes import DType
+from supple.ir.forms import DTYPE, WORD, Form, Part, listed, optional, part, read_one
 from supple.ir.loops.nodes import (
     Access,
     Axis,
@@ -37,111 +38,26 @@ from supple.ir.loops.nodes import (
     Store,
 )
 
-T = TypeVar("T")
-
-NUMBERS: Final = {
-    "inf": float("inf"),
-    "-inf": -float("inf"),
-    "nan": float("nan"),
-    "True": True,
-    "False": False,
-}
+Declared = Mapping[str, Symbol]
+"""The symbols that a name without range stands for."""
 
 
 def text(nest: Nest) -> str:
     """Return the nest as text, a line for each statement."""
     declared = {size.name: size for size in nest.sizes}
-    buffers = ", ".join(_buffer(buffer, declared) for buffer in nest.buffers)
-    sizes = "; " + ", ".join(map(expr.text, nest.sizes)) if nest.sizes else ""
-    origin = f" from {', '.join(nest.origin)}" if nest.origin else ""
-    lines = [f"nest {nest.name}({buffers}{sizes}){origin}:"]
-    inner = _with_axes(declared, nest.axes)
-    lines.append(f"  over {_axes(nest.axes, declared)}:" if nest.axes else "  once:")
-    lines += _block(nest.body, inner, "    ")
-    return "\n".join(lines)
+    body = _block(nest.body, _with_axes(declared, nest.axes), "    ")
+    return "\n".join((_NEST.show(nest, declared), *body))
 
 
-Declared = Mapping[str, Symbol]
-
-
-def _buffer(buffer: Buffer, declared: Declared) -> str:
-    return f"{buffer.name}: {buffer.dtype.value} {buffer.access.value} [{_expr(buffer.size, declared)}]"
+def _block(statements: Sequence[Statement], declared: Declared, indent: str) -> Iterator[str]:
+    for statement in statements:
+        yield indent + _FORMS[type(statement)].show(statement, declared)
+        if isinstance(statement, Loop):
+            yield from _block(statement.body, _with_axes(declared, statement.axes), f"{indent}  ")
 
 
 def _with_axes(declared: Declared, axes: Sequence[Axis]) -> Declared:
     return {**declared, **{axis.symbol.name: axis.symbol for axis in axes}}
-
-
-def _block(statements: Sequence[Statement], declared: Declared, indent: str) -> list[str]:
-    return [
-        line for statement in statements for line in printers[type(statement)](statement, declared, indent)
-    ]
-
-
-def _expr(e: Expr, declared: Declared) -> str:
-    """Return the text of an expression: without ranges if it says which symbols are meant."""
-    is_plain = all(declared.get(s.name, symbol(s.name)) is s for s in free_symbols(e))
-    return expr.text(e, ranges=not is_plain)
-
-
-def _axes(axes: Sequence[Axis], declared: Declared) -> str:
-    parts: list[str] = []
-    for axis in axes:
-        role = "" if axis.role is Role.SERIAL else f" {axis.role.value}"
-        parts.append(f"{expr.text(axis.symbol)} < {_expr(axis.extent, declared)}{role}")
-    return ", ".join(parts)
-
-
-def _place(buffer: str, index: Sequence[Expr], declared: Declared) -> str:
-    return f"{buffer}[{', '.join(_expr(e, declared) for e in index)}]"
-
-
-Printer = Callable[[Statement, Declared, str], list[str]]
-printers: Final[Rules[Printer]] = Rules("loops text")
-
-
-@printers.on(Load)
-def _(statement: Statement, declared: Declared, indent: str) -> list[str]:
-    """`t: f32 = load x[k] where m else 0`."""
-    assert isinstance(statement, Load)
-    mask = "" if statement.mask is None else f" where {statement.mask}"
-    other = "" if statement.mask is None and statement.other == 0 else f" else {statement.other!r}"
-    place = _place(statement.buffer, statement.index, declared)
-    return [f"{indent}{statement.name}: {statement.dtype.value} = load {place}{mask}{other}"]
-
-
-@printers.on(Compute)
-def _(statement: Statement, declared: Declared, indent: str) -> list[str]:
-    """`t: f32 = add(a, 1.0)`."""
-    assert isinstance(statement, Compute)
-    args = ", ".join(arg if isinstance(arg, str) else repr(arg) for arg in statement.args)
-    return [f"{indent}{statement.name}: {statement.dtype.value} = {statement.op}({args})"]
-
-
-@printers.on(IndexValue)
-def _(statement: Statement, declared: Declared, indent: str) -> list[str]:
-    """`t: i64 = index k + 1`."""
-    assert isinstance(statement, IndexValue)
-    return [f"{indent}{statement.name}: {statement.dtype.value} = index {_expr(statement.value, declared)}"]
-
-
-@printers.on(Store)
-def _(statement: Statement, declared: Declared, indent: str) -> list[str]:
-    """`store x[k] = t where m`."""
-    assert isinstance(statement, Store)
-    mask = "" if statement.mask is None else f" where {statement.mask}"
-    value = statement.value if isinstance(statement.value, str) else repr(statement.value)
-    return [f"{indent}store {_place(statement.buffer, statement.index, declared)} = {value}{mask}"]
-
-
-@printers.on(Loop)
-def _(statement: Statement, declared: Declared, indent: str) -> list[str]:
-    """`for k < 8 reducing s: f32 = sum(t):` and the body, indented."""
-    assert isinstance(statement, Loop)
-    reduces = ", ".join(f"{r.name}: {r.dtype.value} = {r.op}({r.value})" for r in statement.reduces)
-    head = f"{indent}for {_axes(statement.axes, declared)}{f' reducing {reduces}' if reduces else ''}:"
-    inner = _with_axes(declared, statement.axes)
-    return [head, *_block(statement.body, inner, f"{indent}  ")]
 
 
 def parse(source: str) -> Nest:
@@ -151,17 +67,14 @@ def parse(source: str) -> Nest:
         ValueError: the text is not in the language.
     """
     lines = [line for line in source.splitlines() if line.strip()]
-    head = _match(r"nest (\w+)\((.*)\)(?: from (.*))?:", lines[0])
-    buffers, _, sizes = head[1].partition(";")
-    declared = {size.name: size for size in map(_symbol, _split(sizes))}
-    over = _match(r"  (?:once|over (.*)):", lines[1])[0]
-    axes = tuple(_read_axis(part, declared) for part in _split(over))
+    head = "\n".join(lines[:2])
+    declared = {size.name: size for size in read_one((_NEST,), head, {}).sizes}
+    nest = read_one((_NEST,), head, declared)
     body = Reader(lines, 2)
-    statements = body.block(4, _with_axes(declared, axes))
+    statements = body.block(4, _with_axes(declared, nest.axes))
     if body.place != len(lines):
         raise ValueError(f"line {body.place + 1} is indented like no block: {lines[body.place]!r}")
-    parameters = tuple(_read_buffer(part, declared) for part in _split(buffers))
-    return Nest(head[0], parameters, tuple(declared.values()), axes, statements, tuple(_split(head[2])))
+    return replace(nest, body=statements)
 
 
 @dataclass(slots=True)
@@ -177,90 +90,89 @@ class Reader:
 
     def _statements(self, indent: int, declared: Declared) -> Iterator[Statement]:
         while self.place < len(self.lines) and _indent(self.lines[self.place]) == indent:
-            line = self.lines[self.place].strip()
+            found = read_one(tuple(_FORMS.values()), self.lines[self.place].strip(), declared)
             self.place += 1
-            if not line.startswith("for "):
-                yield _read_statement(line, declared)
-                continue
-            head = _match(r"for (.*?)(?: reducing (.*))?:", line)
-            axes = tuple(_read_axis(part, declared) for part in _split(head[0]))
-            body = self.block(indent + 2, _with_axes(declared, axes))
-            yield Loop(axes, body, tuple(map(_read_reduce, _split(head[1]))))
+            if isinstance(found, Loop):
+                found = replace(found, body=self.block(indent + 2, _with_axes(declared, found.axes)))
+            yield found
 
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip())
 
 
-def _match(pattern: str, line: str) -> list[str]:
-    """Return the groups of a pattern that the whole line follows; what is not there is empty."""
-    found = re.fullmatch(pattern, line)
-    if found is None:
-        raise ValueError(f"{line!r} does not follow {pattern}")
-    return [group or "" for group in found.groups()]
-
-
-def _split(line: str) -> list[str]:
-    """Return the parts between commas that stand in no bracket."""
-    parts: list[str] = []
-    depth = start = 0
-    for place, letter in enumerate(line):
-        depth += (letter in "([") - (letter in ")]")
-        if letter == "," and depth == 0:
-            parts.append(line[start:place])
-            start = place + 1
-    return [part.strip() for part in [*parts, line[start:]] if part.strip()]
-
-
-def _symbol(line: str) -> Symbol:
-    parsed = expr.parse(line)
-    if not isinstance(parsed, Symbol):
-        raise ValueError(f"{line!r} is not a symbol")  # noqa: TRY004  # the text is wrong, not a type
-    return parsed
+def _show_expr(e: Expr, declared: Declared) -> str:
+    """Return the text of an expression: without ranges if it says which symbols are meant."""
+    is_plain = all(declared.get(s.name, symbol(s.name)) is s for s in free_symbols(e))
+    return expr.text(e, ranges=not is_plain)
 
 
 def _read_expr(line: str, declared: Declared) -> Expr:
     return substitute(expr.parse(line), {symbol(name): known for name, known in declared.items()})
 
 
-def _read_axis(line: str, declared: Declared) -> Axis:
-    name, extent, role = _match(r"(.+?) < (.+?)(?: (parallel|vector))?", line)
-    return Axis(_symbol(name), _read_expr(extent, declared), Role(role) if role else Role.SERIAL)
-
-
-def _read_buffer(line: str, declared: Declared) -> Buffer:
-    name, dtype, access, size = _match(r"(\w+): (\w+) (\w+) \[(.*)\]", line)
-    return Buffer(name, DType(dtype), Access(access), _read_expr(size, declared))
-
-
-def _read_reduce(line: str) -> Reduce:
-    name, dtype, op, value = _match(r"(\w+): (\w+) = (\w+)\((\w+)\)", line)
-    return Reduce(name, DType(dtype), op, value)
+def _read_symbol(line: str) -> Symbol:
+    parsed = expr.parse(line)
+    if not isinstance(parsed, Symbol):
+        raise ValueError(f"{line!r} is not a symbol")  # noqa: TRY004  # the text is wrong, not a type
+    return parsed
 
 
 def _read_scalar(line: str) -> Scalar:
-    if line in NUMBERS:
-        return NUMBERS[line]
+    if line in _NUMBERS:
+        return _NUMBERS[line]
     if line.isidentifier():
         return line
     return int(line) if re.fullmatch(r"-?\d+", line) else float(line)
 
 
-def _read_statement(line: str, declared: Declared) -> Statement:
-    if line.startswith("store "):
-        buffer, index, value, mask = _match(r"store (\w+)\[(.*)\] = (\S+?)(?: where (\w+))?", line)
-        return Store(buffer, _read_index(index, declared), _read_scalar(value), mask or None)
-    name, dtype, value = _match(r"(\w+): (\w+) = (.*)", line)
-    if value.startswith("load "):
-        buffer, index, mask, other = _match(r"load (\w+)\[(.*)\](?: where (\w+))?(?: else (\S+))?", value)
-        number = _read_scalar(other or "0")
-        assert not isinstance(number, str), f"{line!r}: what stands for masked elements is a number"
-        return Load(name, DType(dtype), buffer, _read_index(index, declared), mask or None, number)
-    if value.startswith("index "):
-        return IndexValue(name, DType(dtype), _read_expr(value.removeprefix("index "), declared))
-    op, args = _match(r"(\w+)\((.*)\)", value)
-    return Compute(name, DType(dtype), op, tuple(map(_read_scalar, _split(args))))
+def _show_role(role: Role) -> str:
+    return "" if role is Role.SERIAL else f" {role.value}"
 
 
-def _read_index(line: str, declared: Declared) -> tuple[Expr, ...]:
-    return tuple(_read_expr(part, declared) for part in _split(line))
+def _show_over(axes: tuple[Axis, ...], declared: Declared) -> str:
+    return f"over {_AXES.show(axes, declared)}" if axes else "once"
+
+
+def _read_over(line: str, declared: Declared) -> object:
+    return () if line == "once" else _AXES.read(line.removeprefix("over "), declared)
+
+
+_NUMBERS: Final = {"inf": inf, "-inf": -inf, "nan": nan, "True": True, "False": False}
+_EXPR: Final = Part(".+?", _show_expr, _read_expr)
+_INDEX: Final = listed(_EXPR)
+_SYMBOL: Final = part(".+?", expr.text, _read_symbol)
+_SCALAR: Final = part(r"\S+?", lambda value: value if isinstance(value, str) else repr(value), _read_scalar)
+_ROLE: Final = part("(?: parallel| vector)?", _show_role, lambda line: Role(line.strip() or "serial"))
+_ACCESS: Final = part(r"\w+", lambda access: access.value, Access)
+_MASK: Final = optional(" where ", WORD, absent=None)
+_OTHER: Final = part(
+    r"(?: else \S+)?",
+    lambda other: "" if repr(other) == "0" else f" else {other!r}",
+    lambda line: _read_scalar(line.removeprefix(" else ") or "0"),
+)
+_AXIS: Final = Form(Axis, "{symbol} < {extent}{role}", symbol=_SYMBOL, extent=_EXPR, role=_ROLE)
+_AXES: Final = listed(_AXIS.item(), ".+?")
+_BUFFER: Final = Form(Buffer, "{name}: {dtype} {access} [{size}]", dtype=DTYPE, access=_ACCESS, size=_EXPR)
+_REDUCE: Final = Form(Reduce, "{name}: {dtype} = {op}({value})", dtype=DTYPE)
+_NEST: Final = Form(
+    partial(Nest, body=()),
+    "nest {name}({buffers}{sizes}){origin}:\n  {axes}:",
+    buffers=listed(_BUFFER.item(), ".*?"),
+    sizes=optional("; ", listed(_SYMBOL, ".+")),
+    origin=optional(" from ", listed(WORD)),
+    axes=Part("once|over .+", _show_over, _read_over),
+)
+_LOAD: Final = "{name}: {dtype} = load {buffer}[{index}]{mask}{other}"
+_FORMS: Final[Mapping[type[Statement], Form[Any]]] = {
+    Load: Form(Load, _LOAD, dtype=DTYPE, index=_INDEX, mask=_MASK, other=_OTHER),
+    Store: Form(Store, "store {buffer}[{index}] = {value}{mask}", index=_INDEX, value=_SCALAR, mask=_MASK),
+    IndexValue: Form(IndexValue, "{name}: {dtype} = index {value}", dtype=DTYPE, value=_EXPR),
+    Compute: Form(Compute, "{name}: {dtype} = {op}({args})", dtype=DTYPE, args=listed(_SCALAR)),
+    Loop: Form(
+        partial(Loop, body=()),
+        "for {axes}{reduces}:",
+        axes=_AXES,
+        reduces=optional(" reducing ", listed(_REDUCE.item())),
+    ),
+}

@@ -9,8 +9,8 @@ from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Constant, Graph, Input, Node, Var
 from supple.ir.graph.spec import check, check_aten, check_core
-from supple.ir.graph.text import parse, tensor_meta, text
-from supple.ir.meta import TensorMeta, contiguous
+from supple.ir.graph.text import parse, text
+from supple.ir.meta import TensorMeta, contiguous, parse_meta
 from supple.ir.ops import function_op, method_op, op_named
 
 X = contiguous((2, 3), DType.F32)
@@ -102,7 +102,7 @@ def test_objects_without_literal_are_passed_beside_the_text() -> None:
 @pytest.mark.parametrize("content", ["", "f32", "f32[2", "f32[2](1", "zz[2](1)"])
 def test_wrong_metadata_text_is_an_error(content: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        tensor_meta(content)
+        parse_meta(content)
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def test_text_reads_like_a_program() -> None:
         "host(x, n):",
         "  s0 = size 0 of x",
         "  f0 = number n",
-        "  y = alloc bf16[s0[2:], 3](3, 1)",
+        "  y = alloc bf16[s0[2:],3](3,1)",
         "  kernel0_add(x, y; s0[2:], 2*s0[2:] + 1, real('f0 * (s0[2:] + 1)'))",
-        "  w = view x f32[s0[2:], 2](3, 1) at 1",
+        "  w = view x f32[s0[2:],2](3,1)+1",
     ]
 
 
