@@ -179,7 +179,8 @@ def _viewer(
         now = fixed.copy() if computed else fixed
         for at, place in computed:
             now[at] = cast("int", results[place])
-        return base.as_strided(now[:rank], now[rank:-1], base.storage_offset() + now[-1])
+        # A view made in no_grad mode of a tensor that requires gradients says that it does too.
+        return base.detach().as_strided(now[:rank], now[rank:-1], base.storage_offset() + now[-1])
 
     return view
 

@@ -442,7 +442,13 @@ class _Ending:
         return len(self.results) - 1
 
     def _relative(self, meta: TensorMeta, base: TensorMeta) -> TensorMeta:
-        """Return `meta` with its offset counted from the base's; its symbolic numbers become results."""
+        """Return `meta` with its offset counted from the base's; its symbolic numbers become results.
+
+        Raises:
+            NotFunctional: the view has another type, so that the two count in other units.
+        """
+        if meta.dtype is not base.dtype:
+            raise NotFunctional("a view of another type is returned")
         offset = meta.offset - current(base).offset
         for number in () if meta.is_static else (*meta.sizes, *meta.strides, offset):
             if not number.is_const and number not in self.sizes:

@@ -28,7 +28,7 @@ PUBLIC: Final = {
     for name in (
         "mm.default addmm.default bmm.default baddbmm.default convolution.default cumsum.default "
         "sort.default sort.stable topk.default scatter.src scatter.value scatter_add.default "
-        "index_put.default embedding.default index_select.default gather.default"
+        "embedding.default index_select.default gather.default"
     ).split()
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from supple.expr import Expr, Symbol, substitute
+from supple.expr.real import names_of
 from supple.schedule.coordinates import ranges_of
 from supple.schedule.define import Definition
 from supple.schedule.lower import Lowered
@@ -57,6 +58,7 @@ class Reach:
         self.definitions = lowered.definitions
         self.sources = sources
         self.shown = lowered.shown
+        self._parts = {bits.name: names_of(real) for bits, real in lowered.reals.items()}
         self._known: dict[str, tuple[Access, ...]] = {}
         self._showing: dict[str, frozenset[str]] = {}
 
@@ -76,7 +78,8 @@ class Reach:
         known = self._showing.get(name)
         if known is None:
             inlined = (load.buffer for load in definition.loads if load.buffer not in self.sources)
-            known = frozenset(self.shown[number] for number in definition.numbers if number in self.shown)
+            numbers = (part for number in definition.numbers for part in self._parts.get(number, (number,)))
+            known = frozenset(self.shown[number] for number in numbers if number in self.shown)
             known = self._showing[name] = known.union(*map(self.showing, inlined))
         return known
 
