@@ -1,6 +1,7 @@
 """Capture one call, the stage's front door: a function and its arguments -> graph, guards, residual code."""
 
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from supple.capture.resume import (
     Continuations,
     HandOver,
     Point,
+    Runs,
     can_take,
     cell_names,
     point_at,
@@ -169,25 +171,26 @@ def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
 
 def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
     """Return the plan that makes what the frames hold: of each its cells and its values."""
-    points: list[Point] = []
+    left: list[_Left] = []
     states: list[Value] = []
-    for frame in frames:
+    for frame, called in itertools.zip_longest(frames, frames[1:]):
         code = frame.code_object
         if not can_take(code, frame.pc - 1, frame.slots()):
             engine.unsupported(breaks.REBUILD, name="handler")
         point = point_at(code, frame.pc - 1, frame.locals, frame.slots())
-        points.append(point)
+        runs = Runs.INSTRUCTION if called is None else Runs.CALLED if called.made is None else Runs.INIT
+        left.append((point, frame.function.global_names, runs))
         cells: list[Value] = []
         for name in cell_names(code):
             cell = frame.cells.get(name)
             if cell is None:
                 engine.unsupported(breaks.REBUILD, name="closure cell")
             cells.append(cell)
-        values = SequenceValue(tuple, frame.state(point))
-        states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), values]))
-    plan = _plan(engine, SequenceValue(tuple, states))
-    names = [frame.function.global_names for frame in frames]
-    return replace(plan, frames=tuple(zip(points, names, strict=True)))
+        values = frame.state(point)
+        if called is not None and called.made is not None:
+            values.append(called.made)
+        states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), SequenceValue(tuple, values)]))
+    return replace(_plan(engine, SequenceValue(tuple, states)), frames=tuple(left))
 
 
 def _root_frame(engine: Engine, function: types.FunctionType, bound: Mapping[str, object]) -> Frame:
@@ -263,14 +266,17 @@ class _Plan:
     Attributes:
         result: what the call returns, or what the frames hold.
         dirty: the values that side effects write.
-        frames: where each frame goes on, and its globals; empty when the call is whole.
+        frames: where each frame goes on, its globals, and by what; empty when the call is whole.
         changes: of modes.
     """
 
     result: Value
     dirty: tuple[Value, ...]
-    frames: tuple[tuple[Point, dict[str, object]], ...] = ()
+    frames: "tuple[_Left, ...]" = ()
     changes: _Changes = _Changes()
+
+
+_Left = tuple[Point, dict[str, object], Runs]
 
 
 def _plan(engine: Engine, result: Value) -> _Plan:
@@ -363,11 +369,7 @@ def _call(writer: Writer, function: Callable[..., object], args: tuple[object, .
 
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:
     assert once.continuations is not None, "a stopped capture has continuations"
-    last = len(plan.frames) - 1
-    steps = tuple(
-        step(point, names, once.continuations, calls_next=place < last)
-        for place, (point, names) in enumerate(plan.frames)
-    )
+    steps = tuple(step(point, names, once.continuations, runs) for point, names, runs in plan.frames)
     return HandOver(steps, CONTINUES in once.function.__dict__)
 
 

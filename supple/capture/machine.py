@@ -81,6 +81,12 @@ class Machine(Protocol):
         """Return a new instance of a class, by its rule or through `__new__` and `__init__`."""
         ...
 
+    def initialize(
+        self, made: "Value", init: "Value", args: Sequence["Value"], kwargs: Mapping[str, "Value"]
+    ) -> None:
+        """Run the `__init__` of a new instance, which the call that is interpreted gives."""
+        ...
+
     def handling(self) -> "Value | None":
         """Return the exception of the program that is being handled."""
         ...

@@ -133,7 +133,10 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
     found: list[Value] = []
     match value:
         case SequenceValue():
-            found = value.items if is_existing(value) else value.all(engine)
+            appended = value.appended
+            if appended is None:
+                appended = value.items if is_existing(value) else value.all(engine)
+            found = appended
             found = [item for item in found if not isinstance(item, LazyValue)]
         case DictValue():
             found = [
@@ -402,7 +405,9 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """An iterator over a dict's keys; advanced later."""
     assert isinstance(value, DictIterator), value.describe()
-    mapping = builder.prepare(value.mapping)
+    if len(value.keys) != len(value.mapping.items):
+        builder.engine.unsupported(breaks.REBUILD, name="iterator over a dict that has changed")
+    (mapping,) = builder.keys([value.mapping])
     builder.writer.function(iter)
     builder.writer.op("LOAD_FAST", mapping)
     builder.writer.call(1)
@@ -545,14 +550,20 @@ def write_sequence(builder: Builder, value: SequenceValue) -> None:
 
 def fill_sequence(builder: Builder, target: str, value: SequenceValue) -> None:
     """Make the list in the variable `target` hold the items of `value`."""
-    parts = [builder.prepare(item) for item in value.all(builder.engine)]
-    builder.writer.function(runtime.replace_sequence)
-    builder.writer.op("LOAD_FAST", target)
+    appended = value.appended
+    parts = [builder.prepare(item) for item in (value.all(builder.engine) if appended is None else appended)]
+    writer = builder.writer
+    if appended is None:
+        writer.function(runtime.replace_sequence)
+    writer.op("LOAD_FAST", target)
     for part in parts:
-        builder.writer.op("LOAD_FAST", part)
-    builder.writer.op("BUILD_LIST", len(parts))
-    builder.writer.call(2)
-    builder.writer.op("POP_TOP")
+        writer.op("LOAD_FAST", part)
+    writer.op("BUILD_LIST", len(parts))
+    if appended is None:
+        writer.call(2)
+    else:
+        writer.op("LIST_EXTEND", 1)
+    writer.op("POP_TOP")
 
 
 def write_mapping(builder: Builder, function: object, target: str, value: DictValue) -> None:

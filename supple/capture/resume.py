@@ -31,6 +31,8 @@ Compile = Callable[[types.FunctionType], Function]
 
 NEXT: Final = "_supple_next"
 """The parameter that holds the step of the frame that was called."""
+MADE: Final = "_supple_made"
+"""The parameter that holds the instance whose `__init__` was called."""
 CELLS: Final = "_supple_cells"
 REFUSED: Final = frozenset(
     (
@@ -43,6 +45,17 @@ _LOOKS: Final = frozenset(("locals", "vars", "dir", "eval", "exec"))
 """Functions that look at the variables of the frame that calls them."""
 _PEEKS: Final = frozenset(("COPY", "WITH_EXCEPT_START"))
 """Instructions that leave the stack as it is and push one object."""
+
+
+class Runs(enum.Enum):
+    """What a step runs: its instruction, or in its place the step of the frame that was called.
+
+    When that frame is an `__init__`, the instruction gives the instance, a further argument of the step.
+    """
+
+    INSTRUCTION = enum.auto()
+    CALLED = enum.auto()
+    INIT = enum.auto()
 
 
 class Slot(enum.Enum):
@@ -297,15 +310,13 @@ ENTERS: Final = "__supple_enters__"
 
 
 def step(
-    point: Point, global_names: dict[str, object], continuations: Continuations, *, calls_next: bool
+    point: Point, global_names: dict[str, object], continuations: Continuations, runs: Runs
 ) -> Callable[[Sequence[object]], Function]:
     """Return a function of the frame's cells that gives its step: `(*locals, *stack)`.
 
-    Args:
-        calls_next: the step takes a further argument, which it calls in place of the instruction; what the
-            instruction takes from the stack is not among the values.
+    Of a frame that calls another, what the instruction takes from the stack is not among the values.
     """
-    code = _Step(point, global_names, continuations, calls_next).code()
+    code = _Step(point, global_names, continuations, runs).code()
 
     def made(cells: Sequence[object]) -> Function:
         return make_function(code, global_names, None, None, cast("tuple[types.CellType, ...]", cells))
@@ -431,21 +442,23 @@ class _Step:
     point: Point
     global_names: dict[str, object]
     continuations: Continuations
-    calls_next: bool
+    runs: Runs
 
     def code(self) -> types.CodeType:
         """Return code that runs the instruction, then hands over; also at a handler, when it raises."""
         point = self.point
         normal = _decoded(point.code)
         instruction = normal.instructions[point.index]
-        taken = 0 if self.calls_next else effect(instruction.op, instruction.arg)[0]
+        calls_next = self.runs is not Runs.INSTRUCTION
+        taken = 0 if calls_next else effect(instruction.op, instruction.arg)[0]
         start, end = Label(), Label()
         items: list[Item] = [*_cells(point.code), *_prologue(point, taken, in_python=True), start]
-        if self.calls_next:
+        if calls_next:
             items += [
                 Instruction("PUSH_NULL"),
                 Instruction("LOAD_FAST", NEXT),
                 Instruction("CALL", (0, ())),
+                *((Instruction("POP_TOP"), Instruction("LOAD_FAST", MADE)) if self.runs is Runs.INIT else ()),
                 end,
                 *self._onward(point.index + 1, point.slots, _OBJECT),
             ]
@@ -533,7 +546,7 @@ def _header(point: Point, items: Sequence[Item]) -> Header:
         for item in items
         if isinstance(item, Instruction) and item.op.endswith(("_FAST", "_FAST_AND_CLEAR")) and item.arg
     ]
-    parameters = [*point.parameters, *(NEXT for name in used if name == NEXT)]
+    parameters = [*point.parameters, *(name for name in (MADE, NEXT) if name in used)]
     return Header(
         name=normal.name,
         qualname=normal.qualname,

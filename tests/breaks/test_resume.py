@@ -258,9 +258,11 @@ class Layers(torch.nn.Module):
         return x
 
 
+LAYERS = Layers()
+
+
 def over_layers(x: torch.Tensor) -> object:
-    torch.manual_seed(0)
-    return Layers()(x)
+    return LAYERS(x)
 
 
 def over_dicts_and_pairs(x: torch.Tensor) -> object:
@@ -360,3 +362,28 @@ def test_loops_with_breaks_are_as_eager(name: str) -> None:
     found = supple.stats()["graphs"]
     assert isinstance(found, int)
     assert found <= graphs
+
+
+class Scaled:
+    def __init__(self, x: torch.Tensor, factor: float) -> None:
+        self.x = x * factor
+        say("scaled", factor)
+        self.factor = factor + 1
+
+
+class Shifted(Scaled):
+    def __init__(self, x: torch.Tensor) -> None:
+        super().__init__(x + 1, 2.0)
+        self.both = (self.x, self)
+
+
+def in_constructors(x: torch.Tensor) -> object:
+    made = Shifted(x + 3)
+    return made.x * made.factor, made.both[1] is made
+
+
+def test_a_break_in_a_constructor_is_left_alone_in_it() -> None:
+    compiled = supple.compile(in_constructors, backend="eager")
+    with config.patch(suppress_errors=False):
+        assert outcome(compiled) == outcome(in_constructors)
+    assert [supple.stats()[key] for key in ("graphs", "breaks")] == [2, 1]

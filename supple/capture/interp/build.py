@@ -1,8 +1,10 @@
 """Containers, slices, formatted strings, unpacking."""
 
+from itertools import islice
+
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, opcode
-from supple.capture.values.base import Value, take_all
+from supple.capture.values.base import Value, drain, take_all
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import container
 from supple.capture.values.mapping import DictValue, SetValue
@@ -101,7 +103,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     item = frame.pop()
     target = frame.stack[-_count(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
-    extend(frame, target, [item])
+    target.extend(frame.engine, [item])
 
 
 @opcode.on("SET_ADD")
@@ -124,15 +126,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     items = take_all(frame.engine, frame.pop())
     target = frame.stack[-_count(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
-    extend(frame, target, items)
-
-
-def extend(frame: Frame, target: SequenceValue, items: list[Value]) -> None:
-    """Append to a list that the frame makes; after a graph break it may have begun before the call."""
-    if target.source is None:
-        frame.engine.heap.replace(target.items, [*target.items, *items])
-    else:
-        target.rewrite(frame.engine, [*target.items, *items])
+    target.extend(frame.engine, items)
 
 
 @opcode.on("SET_UPDATE")
@@ -177,7 +171,10 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """A, b = x."""
     wanted = _count(instruction)
-    items = take_all(frame.engine, frame.pop())
+    given = frame.pop()
+    if isinstance(given, ConstantValue) and not hasattr(given.python_type(), "__iter__"):
+        frame.engine.throw(TypeError, f"cannot unpack non-iterable {given.python_type().__name__} object")
+    items = list(islice(drain(frame.engine, given.iterate(frame.engine)), wanted + 1))
     if len(items) < wanted:
         msg = f"not enough values to unpack (expected {wanted}, got {len(items)})"
         frame.engine.throw(ValueError, msg)

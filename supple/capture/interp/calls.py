@@ -17,6 +17,7 @@ from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
 from supple.capture.values.instance import InstanceValue, container
+from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.torch_private import module_call
@@ -55,6 +56,9 @@ def _codes(callee: Value, args: Sequence[Value]) -> tuple[types.CodeType, ...]:
     if isinstance(callee, InstanceValue):
         found = lookup(callee.cls, "__call__")
         return _codes_of(found, callee) if isinstance(found, types.FunctionType) else ()
+    if isinstance(callee, ClassValue):
+        found = lookup(callee.cls, "__init__")
+        return (found.__code__,) if isinstance(found, types.FunctionType) else ()
     if not isinstance(callee, FunctionValue):
         return ()
     return (callee.code,) if callee.fn is None else _codes_of(callee.fn, *args[:1])
@@ -165,7 +169,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """Push whether the top is a sequence."""
     found = container(frame.stack[-1])
-    frame.push(ConstantValue(isinstance(found, SequenceValue)))
+    frame.push(ConstantValue(isinstance(found, SequenceValue) or frame.stack[-1].python_type() is range))
 
 
 @opcode.on("MATCH_KEYS")

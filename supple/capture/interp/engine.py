@@ -3,6 +3,7 @@
 import builtins
 import contextvars
 import inspect
+import sys
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final, NoReturn, cast
@@ -101,6 +102,7 @@ class Engine:
         self._cells: dict[int, CellValue] = {}
         self._steps = 0
         self._opaque = 0  # calls under way whose results are not those of the functions that they call
+        self._made: Value | None = None
         self.stop_at: int | None = None
         self.stops: tuple[int, ...] = ()
 
@@ -192,15 +194,31 @@ class Engine:
         finally:
             self._opaque -= 1
 
+    def initialize(
+        self, made: Value, init: Value, args: Sequence[Value], kwargs: Mapping[str, Value]
+    ) -> None:
+        """Run the `__init__` of a new instance, which the call that is interpreted gives."""
+        self._made = made
+        self._opaque -= 1
+        try:
+            self.call(init, [made, *args], kwargs)
+        finally:
+            self._made = None
+            self._opaque += 1
+
     def note_break(self) -> None:
         """Remember, once, the instructions at which each frame could be left to Python: innermost first.
 
         A frame counts only if its result is what the instruction of its caller gives, up to the outermost.
+        What a library does by itself, without calls of the program's code, is left whole.
         """
         if self.stops:
             return
         found: list[int] = []
-        for place, frame in enumerate(self.frames):
+        own = next(
+            (place for place in range(len(self.frames), 0, -1) if not _is_library(self.frames[place - 1])), 1
+        )
+        for place, frame in enumerate(self.frames[:own]):
             if place and not frame.is_direct:
                 break
             if can_step(frame.code_object, frame.pc - 1):
@@ -240,7 +258,7 @@ class Engine:
             self.generators.append(frame)
             return GeneratorValue(frame)
         if not self._opaque and self.frames and function.code in self.frames[-1].callees:
-            frame.is_direct = True
+            frame.is_direct, frame.made, self._made = True, self._made, None
             self.frames[-1].callees = ()
         if function.code.co_flags & _COROUTINES:
             self.unsupported(breaks.GENERATOR, name="coroutine")
@@ -449,6 +467,21 @@ def _has_default(variable: contextvars.ContextVar[object]) -> bool:
     except LookupError:
         return False
     return True
+
+
+_PROGRAMS: Final = ("torch.nn.", "torch.optim", "torch.distributions")
+"""Parts of torch that are written as users write programs; their constructors are not."""
+
+
+def _is_library(frame: Frame) -> bool:
+    """Tell whether a frame runs the standard library, torch, or this package."""
+    name = str(frame.function.global_names.get("__name__", ""))
+    if name.startswith(_PROGRAMS):
+        return frame.name == "__init__" or name == "torch.nn.modules.module"
+    return name.partition(".")[0] in _LIBRARIES
+
+
+_LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "supple"}) - {"__main__"}
 
 
 def _is_ours(frame: Frame) -> bool:

@@ -68,7 +68,9 @@ def _classes(frame: Frame, wanted: Value) -> tuple[type, ...]:
     if isinstance(wanted, SequenceValue):
         return tuple(cls for one in wanted.all(frame.engine) for cls in _classes(frame, one))
     cls = wanted.as_python()
-    assert isinstance(cls, type), wanted.describe()
+    if not isinstance(cls, type) or not issubclass(cls, BaseException):
+        msg = "catching classes that do not inherit from BaseException is not allowed"
+        frame.engine.throw(TypeError, msg)
     return (cls,)
 
 

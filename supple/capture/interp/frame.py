@@ -53,7 +53,8 @@ class Frame:
         exception: the one being handled, None outside of handlers.
         began: the number of the instruction that is being interpreted.
         callees: while a call is interpreted, the code of which the first to run gives its result.
-        is_direct: its result is what the instruction of the calling frame gives.
+        is_direct: its result is what the instruction of the calling frame gives, or else `made` is.
+        made: the instance of which it is the `__init__`.
         handled: where on the stack handlers keep the exception that was handled before theirs.
     """
 
@@ -71,6 +72,7 @@ class Frame:
         "is_finished",
         "is_started",
         "locals",
+        "made",
         "pc",
         "stack",
     )
@@ -89,6 +91,7 @@ class Frame:
         self.began = 0
         self.callees: tuple[types.CodeType, ...] = ()
         self.is_direct = False
+        self.made: Value | None = None
         self.handled: list[int] = []
 
     @property

@@ -197,9 +197,9 @@ def construct(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value
 def _by_new_and_init(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     made = _new(machine, kind, args, kwargs)
     init = lookup(kind, "__init__")
-    if issubclass(made.python_type(), kind):
+    if kind in made.python_type().__mro__:
         if isinstance(init, types.FunctionType):
-            machine.call(machine.wrap(init, None), [made, *args], kwargs)
+            machine.initialize(made, machine.wrap(init, None), args, kwargs)
         elif init is not object.__init__ and not issubclass(kind, BaseException):
             machine.call_leaf(init, [made, *args], kwargs)
     return made
@@ -241,6 +241,8 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     if hasattr(kind, "_fields") and issubclass(kind, tuple):
         return SequenceValue(kind, take_all(machine, args[0]))
     made = InstanceValue(kind)
+    if issubclass(kind, OSError) and len(args) > 1:
+        machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its class depends on the error's number")
     if issubclass(kind, BaseException):
         made.payload = new_tuple(args)
         return made

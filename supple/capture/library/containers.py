@@ -85,8 +85,12 @@ def _inserted(_: Machine, items: list[Value], args: Args) -> list[Value]:
 
 
 _Deque = collections.deque
-call.on(list.append, _Deque.append)(changing(lambda _m, items, args: [*items, args[0]]))
-call.on(list.extend, _Deque.extend, _Deque.__iadd__)(
+call.on(list.append)(effect(lambda machine, args, _: sequence(args[0]).extend(machine, [args[1]])))
+call.on(list.extend)(
+    effect(lambda machine, args, _: sequence(args[0]).extend(machine, take_all(machine, args[1])))
+)
+call.on(_Deque.append)(changing(lambda _m, items, args: [*items, args[0]]))
+call.on(_Deque.extend, _Deque.__iadd__)(
     changing(lambda machine, items, args: [*items, *take_all(machine, args[0])])
 )
 call.on(list.insert)(changing(_inserted))

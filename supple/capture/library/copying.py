@@ -128,7 +128,7 @@ def _deepen(machine: Machine, made: Value, memo: dict[object, Value]) -> None:
     """Replace the parts of a new object by deep copies."""
     match made:
         case SequenceValue():
-            made.items = [_deep(machine, item, memo) for item in made.items]
+            made.items[:] = [_deep(machine, item, memo) for item in made.items]
         case DictValue():
             values = [made.find(machine, key) for key in made.keys(machine)]
             pairs = zip(made.items.items(), values, strict=True)

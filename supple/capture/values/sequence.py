@@ -1,11 +1,11 @@
 """Lists, tuples, torch.Size, named tuples, deques, slices: a Python kind and a list of values.
 
-A sequence that exists already is read lazily: its length is guarded when it is wrapped, an item when it is
-read.
+A sequence that exists already is read lazily: its length is guarded when it is wrapped (of a list, when
+anything but `append` looks at it), an item when it is read.
 """
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
 import torch
@@ -25,21 +25,39 @@ class SequenceValue(Value):
 
     Attributes:
         kind: list, tuple, torch.Size, a namedtuple class, collections.deque.
-        items: written by the heap alone.
         obj: the existing object, None when capture made it.
         maxlen: of a deque.
     """
 
-    __slots__ = ("items", "kind", "maxlen", "obj")
+    __slots__ = ("_before", "_items", "kind", "maxlen", "obj")
 
     def __init__(
-        self, kind: type, items: list[Value], source: Source | None = None, obj: object = None
+        self,
+        kind: type,
+        items: list[Value],
+        source: Source | None = None,
+        obj: object = None,
+        before: Callable[[], list[Value]] | None = None,
     ) -> None:
         super().__init__(source)
         self.kind = kind
-        self.items = items
+        self._items = items
+        self._before = before
         self.obj = obj
         self.maxlen: int | None = None
+
+    @property
+    def items(self) -> list[Value]:
+        """All items, written by the heap alone; from here on they are guarded to be so many."""
+        if self._before is not None:
+            read, self._before = self._before, None
+            self._items[:0] = read()
+        return self._items
+
+    @property
+    def appended(self) -> list[Value] | None:
+        """What was appended to an existing list of which nothing was read; None of any other."""
+        return None if self._before is None else self._items
 
     def python_type(self) -> type:
         return self.kind
@@ -105,7 +123,10 @@ class SequenceValue(Value):
         if isinstance(index, slice):
             from_iterable = machine.call(machine.wrap(list, None), [new])
             assert isinstance(from_iterable, SequenceValue)
-            items[index] = from_iterable.items
+            try:
+                items[index] = from_iterable.items
+            except ValueError as error:
+                machine.throw(ValueError, *error.args)
         else:
             items[self._position(machine, index)] = new
         self.rewrite(machine, items)
@@ -127,6 +148,15 @@ class SequenceValue(Value):
         machine.heap.replace(self.items, items)
         if self.source is not None:
             machine.heap.touch(self)
+
+    def extend(self, machine: Machine, items: Sequence[Value]) -> None:
+        """Append items to a list or deque."""
+        if self._before is None:
+            self.rewrite(machine, [*self.items, *items])
+            return
+        for one in items:
+            machine.heap.append(self._items, one)
+        machine.heap.touch(self)
 
     def contains(self, machine: Machine, item: Value) -> Value:
         from_library = machine.call_python(_contains, self, item)
@@ -260,15 +290,21 @@ def wrap_sequence(
         machine.guard(source, Kind.EQUALS, obj)
         return SequenceValue(kind, [ConstantValue(element) for element in obj], source, obj)
     machine.guard(source, Kind.TYPE, kind)
-    machine.guard(source, Kind.LENGTH, len(obj))
-    items: list[Value]
     if source is None:
-        items = [machine.wrap(element, None) for element in obj]
+        made = SequenceValue(kind, [machine.wrap(element, None) for element in obj])
     else:
         bases: tuple[type, ...] = (tuple, list, collections.deque)
         base = next(base for base in bases if base in kind.__mro__)
-        items = [LazyValue(element, item(source, i, base)) for i, element in enumerate(obj)]
-    made = SequenceValue(kind, items, source, obj if source is not None else None)
+
+        def items() -> list[Value]:
+            machine.guard(source, Kind.LENGTH, len(obj))
+            return [LazyValue(element, item(source, i, base)) for i, element in enumerate(obj)]
+
+        made = (
+            SequenceValue(kind, [], source, obj, items)
+            if kind is list
+            else SequenceValue(kind, items(), source, obj)
+        )
     if isinstance(obj, collections.deque):
         made.maxlen = obj.maxlen
         machine.guard(attribute(source, "maxlen") if source else None, Kind.EQUALS, made.maxlen)
@@ -293,7 +329,7 @@ class SliceValue(Value):
     def get_attr(self, machine: Machine, name: str) -> Value:
         if name in ("start", "stop", "step"):
             return self.parts[("start", "stop", "step").index(name)]
-        machine.unsupported(breaks.ATTRIBUTE, name=name, owner="slice")
+        return type_attr(machine, self, slice, name)
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         machine.throw(TypeError, "'slice' object is not callable")
