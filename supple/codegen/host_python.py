@@ -82,7 +82,8 @@ class Text:
         return argument_text(arg, self.number)
 
 
-lines: Final[Rules[Callable[[Text, Step], None]]] = Rules("host Python")
+#: Kind of step -> (text, step) -> None.
+lines: Final[Rules[Callable[..., None]]] = Rules("host Python")
 
 
 def host_source(host: Host) -> str:
@@ -124,9 +125,8 @@ def _uses(step: Step) -> Iterator[object]:
 
 
 @lines.on(Bind)
-def _(out: Text, step: Step) -> None:
+def _(out: Text, step: Bind) -> None:
     """number = value.size(dim)."""
-    assert isinstance(step, Bind), f"{step}"
     if step.dim is not None:
         out.lines.append(f"{step.number} = {step.value}.size({step.dim})")
     elif step.number != step.value:
@@ -134,9 +134,8 @@ def _(out: Text, step: Step) -> None:
 
 
 @lines.on(Alloc)
-def _(out: Text, step: Step) -> None:
+def _(out: Text, step: Alloc) -> None:
     """name = empty_strided(sizes, strides, dtype), or empty(sizes, dtype)."""
-    assert isinstance(step, Alloc), f"{step}"
     meta = step.meta
     strides = fresh_strides(meta)
     make = out.bind("torch.empty" if strides is None else "torch.empty_strided")
@@ -147,9 +146,8 @@ def _(out: Text, step: Step) -> None:
 
 
 @lines.on(Launch)
-def _(out: Text, step: Step) -> None:
+def _(out: Text, step: Launch) -> None:
     """kernel(addresses, sizes)."""
-    assert isinstance(step, Launch), f"{step}"
     args = [out.pointer(name) for name in step.buffers]
     args += [
         f"float_bits({out.number(size)})" if isinstance(size, Real) else out.number(size)
@@ -159,9 +157,8 @@ def _(out: Text, step: Step) -> None:
 
 
 @lines.on(Extern)
-def _(out: Text, step: Step) -> None:
+def _(out: Text, step: Extern) -> None:
     """names = function(arguments)."""
-    assert isinstance(step, Extern), f"{step}"
     safe = SAFE.get(step.op)
     function = safe.__name__ if safe else out.bind(PUBLIC.get(step.op, f"torch.ops.{step.op}"))
     args = [out.argument(arg) for arg in step.args]
@@ -171,9 +168,8 @@ def _(out: Text, step: Step) -> None:
 
 
 @lines.on(View)
-def _(out: Text, step: Step) -> None:
+def _(out: Text, step: View) -> None:
     """name = as_strided(base, sizes, strides, offset)."""
-    assert isinstance(step, View), f"{step}"
     meta: TensorMeta = step.meta
     make = out.bind("torch.as_strided")
     start = "" if meta.offset is const(0) else f", {step.base}.storage_offset() + {out.number(meta.offset)}"
@@ -182,15 +178,13 @@ def _(out: Text, step: Step) -> None:
 
 
 @lines.on(Free)
-def _(out: Text, step: Step) -> None:
+def _(out: Text, step: Free) -> None:
     """del name; its address is forgotten."""
-    assert isinstance(step, Free), f"{step}"
     out.pointers.pop(step.name, None)
     out.lines.append(f"del {step.name}")
 
 
 @lines.on(Return)
-def _(out: Text, step: Step) -> None:
+def _(out: Text, step: Return) -> None:
     """return results."""
-    assert isinstance(step, Return), f"{step}"
     out.lines.append(f"return {out.argument(step.values)}")

@@ -45,8 +45,6 @@ from supple.expr.polynomial import product as product
 from supple.expr.polynomial import total as total
 from supple.expr.prove import Answer as Answer
 from supple.expr.simplify import simplify as simplify
-from supple.expr.solve import Isolated as Isolated
-from supple.expr.solve import isolate as isolate
 from supple.expr.text import parse as parse
 from supple.expr.text import text as text
 from supple.expr.walk import coefficient as coefficient

@@ -7,7 +7,7 @@ are not known here.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Final
 
 from supple.base.rules import Rules
 from supple.expr.nodes import Add, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Symbol, factors_of
@@ -26,8 +26,8 @@ class Interval:
 
 
 EVERYTHING: Final = Interval(None, None)
-Transfer: TypeAlias = Callable[[Expr], Interval]
-transfer: Final[Rules[Transfer]] = Rules("interval")
+#: Kind of expression -> (expression) -> its interval.
+transfer: Final[Rules[Callable[..., Interval]]] = Rules("interval")
 
 
 @cache
@@ -100,9 +100,8 @@ def _(e: Expr) -> Interval:
 
 
 @transfer.on(Symbol)
-def _(e: Expr) -> Interval:
+def _(e: Symbol) -> Interval:
     """A symbol brings its range."""
-    assert isinstance(e, Symbol), f"{e} is not a symbol"
     return Interval(e.minimum, e.maximum)
 
 

@@ -30,10 +30,12 @@ class Expr:
         sort_key: nested tuple; orders all expressions the same way in every process.
         constant: the integer that is added (numbers only).
         terms: (monomial, coefficient) pairs in the order of the monomials, no 0 coefficients (numbers only).
+        sign: of the operator in Python, for kinds with operands.
     """
 
     __slots__ = ("args", "constant", "sort_key", "terms")
 
+    sign: ClassVar[str] = ""
     args: "tuple[Expr, ...]"
     constant: int
     sort_key: SortKey
@@ -131,21 +133,17 @@ def sort_key(e: Expr) -> SortKey:
     return e.sort_key
 
 
-def _interned(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:
-    """Make a node and return the one that the table keeps: `dict.setdefault` lets one thread win."""
+def _interned(key: tuple[object, ...], kind: type[Expr], *, is_atom: bool = False, **fields: object) -> Any:
+    """Make a node and return the one that the table keeps: `dict.setdefault` lets one thread win.
+
+    The polynomial of an atom is the atom itself.
+    """
     node = object.__new__(kind)
     for name, value in fields.items():
         _set(node, name, value)
-    return _INTERNED.setdefault(key, node)
-
-
-def _atom(key: tuple[object, ...], kind: type[Expr], **fields: object) -> Any:
-    """Make a node whose polynomial is itself, interned."""
-    node = object.__new__(kind)
-    for name, value in fields.items():
-        _set(node, name, value)
-    _set(node, "constant", 0)
-    _set(node, "terms", ((node, 1),))
+    if is_atom:
+        _set(node, "constant", 0)
+        _set(node, "terms", ((node, 1),))
     return _INTERNED.setdefault(key, node)
 
 
@@ -191,9 +189,10 @@ class Symbol(Expr):
         found = _INTERNED.get(key)
         if found is not None:
             return found
-        return _atom(
+        return _interned(
             key,
             cls,
+            is_atom=True,
             args=(),
             name=name,
             minimum=minimum,
@@ -220,6 +219,7 @@ class Mul(Expr):
     """
 
     __slots__ = ("coefficient", "factors")
+    sign = "*"
 
     coefficient: int
     factors: tuple[tuple[Expr, int], ...]
@@ -232,20 +232,12 @@ class Mul(Expr):
             return found
         atoms = tuple(atom for atom, power in factors for _ in range(power))
         keys = tuple((atom.sort_key, power) for atom, power in factors)
+        known: dict[str, Any] = {"coefficient": coefficient, "factors": factors}
+        order = (-len(atoms), 6, keys, coefficient)
         if coefficient == 1:
-            return _atom(
-                key, cls, args=atoms, coefficient=1, factors=factors, sort_key=(-len(atoms), 6, keys, 1)
-            )
-        return _interned(
-            key,
-            cls,
-            args=(Const(coefficient), *atoms),
-            coefficient=coefficient,
-            factors=factors,
-            constant=0,
-            terms=((monomial(factors), coefficient),),
-            sort_key=(-len(atoms), 6, keys, coefficient),
-        )
+            return _interned(key, cls, is_atom=True, args=atoms, sort_key=order, **known)
+        terms, args = ((monomial(factors), coefficient),), (Const(coefficient), *atoms)
+        return _interned(key, cls, args=args, constant=0, terms=terms, sort_key=order, **known)
 
     def __reduce__(self) -> tuple[type[Expr], tuple[object, ...]]:
         return Mul, (self.coefficient, self.factors)
@@ -272,6 +264,7 @@ class Add(Expr):
     """`constant + sum(coefficient * monomial)`: two summands at least."""
 
     __slots__ = ()
+    sign = "+"
 
     def __new__(cls, constant: int, terms: tuple[tuple[Expr, int], ...]) -> "Add":
         """Return the one node with these operands."""
@@ -306,35 +299,35 @@ class Function(Expr):
         if found is not None:
             return found
         order = (-1, cls.rank, len(args), tuple([arg.sort_key for arg in args]))
-        return _atom(key, cls, args=args, sort_key=order)
+        return _interned(key, cls, is_atom=True, args=args, sort_key=order)
 
 
 class FloorDiv(Function):
     """`args[0] // args[1]`, rounded down as in Python."""
 
     __slots__ = ()
-    rank = 2
+    rank, sign = 2, "//"
 
 
 class Mod(Function):
     """`args[0] % args[1]`, with the sign of the divisor as in Python."""
 
     __slots__ = ()
-    rank = 3
+    rank, sign = 3, "%"
 
 
 class Min(Function):
     """The least of its operands."""
 
     __slots__ = ()
-    rank = 4
+    rank, sign = 4, "min"
 
 
 class Max(Function):
     """The greatest of its operands."""
 
     __slots__ = ()
-    rank = 5
+    rank, sign = 5, "max"
 
 
 class BoolExpr(Expr):
@@ -386,43 +379,45 @@ class Eq(BoolExpr):
     """`args[0] == args[1]`."""
 
     __slots__ = ()
-    rank = 9
+    rank, sign = 9, "=="
 
 
 class Ne(BoolExpr):
     """`args[0] != args[1]`."""
 
     __slots__ = ()
-    rank = 10
+    rank, sign = 10, "!="
 
 
 class Lt(BoolExpr):
     """`args[0] < args[1]`."""
 
     __slots__ = ()
-    rank = 11
+    rank, sign = 11, "<"
 
 
 class Le(BoolExpr):
     """`args[0] <= args[1]`."""
 
     __slots__ = ()
-    rank = 12
+    rank, sign = 12, "<="
 
 
 class And(BoolExpr):
     """All of its operands are true."""
 
     __slots__ = ()
-    rank = 13
+    rank, sign = 13, "and"
 
 
 class Or(BoolExpr):
     """One of its operands is true."""
 
     __slots__ = ()
-    rank = 14
+    rank, sign = 14, "or"
 
 
 TRUE: Final = Truth(True)
 FALSE: Final = Truth(False)
+KINDS: Final = {kind.sign: kind for kind in (Add, Mul, FloorDiv, Mod, Min, Max, Eq, Ne, Lt, Le, And, Or)}
+"""The kinds with operands."""

@@ -15,34 +15,16 @@ from typing import Any, Final, cast
 from supple.expr.evaluate import evaluate
 from supple.expr.nodes import Expr, Symbol
 from supple.expr.polynomial import as_expr
+from supple.expr.python import PYTHON, SIGNS
 from supple.expr.text import LOOSE, TIGHT, Print, parse
 from supple.expr.walk import free_symbols, substitute
 
 EXACT_BITS: Final = 2**20
 """Factors below this leave products with sizes below 2**33 exact in a float."""
 
-_BINARY: Final[dict[str, Callable[[float, float], float]]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "**": lambda a, b: a**b,
-    "min": min,
-    "max": max,
-}
-OPERATORS: Final[dict[str, tuple[type[ast.operator], Callable[[float, float], float]]]] = {
-    "+": (ast.Add, lambda a, b: a + b),
-    "-": (ast.Sub, lambda a, b: a - b),
-    "*": (ast.Mult, lambda a, b: a * b),
-    "/": (ast.Div, lambda a, b: a / b),
-    "//": (ast.FloorDiv, lambda a, b: a // b),
-    "%": (ast.Mod, lambda a, b: a % b),
-    "**": (ast.Pow, lambda a, b: a**b),
-}
+OPERATORS: Final = frozenset(("+", "-", "*", "/", "//", "%", "**"))
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    **{sign: function for sign, (_, function) in OPERATORS.items()},
+    **{sign: PYTHON[sign] for sign in (*OPERATORS, "min", "max")},
     "float": float,
     "sqrt": math.sqrt,
     "floor": math.floor,
@@ -50,8 +32,6 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "trunc": math.trunc,
     "round": round,
     "abs": abs,
-    "min": min,
-    "max": max,
 }
 NAMES: Final[dict[str, object]] = {
     name: getattr(math, name) for name in ("sqrt", "floor", "ceil", "trunc", "inf", "nan")
@@ -146,8 +126,7 @@ def _read(tree: ast.expr) -> object:
         case ast.UnaryOp(op=ast.USub(), operand=operand) if isinstance(value := _read(operand), float):
             return -value
         case ast.BinOp(left=left, op=operation, right=right):
-            op = next((sign for sign, (kind, _) in OPERATORS.items() if type(operation) is kind), "")
-            args = _read(left), _read(right)
+            op, args = SIGNS.get(type(operation), ""), (_read(left), _read(right))
         case ast.Call(func=ast.Name(id=op)):
             args = tuple(map(_read, tree.args))
         case _:

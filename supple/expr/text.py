@@ -10,32 +10,14 @@ from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
 from supple.expr.build import boolean, negate, symbol
-from supple.expr.nodes import (
-    Add,
-    And,
-    Const,
-    Eq,
-    Expr,
-    FloorDiv,
-    Le,
-    Lt,
-    Max,
-    Min,
-    Mod,
-    Mul,
-    Ne,
-    Or,
-    Symbol,
-    Truth,
-    construct,
-    factors_of,
-    presenters,
-)
+from supple.expr.nodes import KINDS, Add, Const, Expr, Mul, Symbol, Truth, construct, factors_of, presenters
+from supple.expr.python import SIGNS
 
 # How tightly an operator binds, loosest first; an operand that binds looser than its place gets parentheses.
 LOOSE, OR, AND, COMPARE, SUM, PRODUCT, UNARY, TIGHT = range(8)
 
-Printer: TypeAlias = "Callable[[Expr, Print], tuple[str, int]]"
+Printer: TypeAlias = Callable[..., tuple[str, int]]
+"""(expression, print) -> its text, and how tightly it binds."""
 printers: Final[Rules[Printer]] = Rules("expression text")
 
 
@@ -82,9 +64,8 @@ def _(e: Expr, show: Print) -> tuple[str, int]:
 
 
 @printers.on(Symbol)
-def _(e: Expr, show: Print) -> tuple[str, int]:
+def _(e: Symbol, show: Print) -> tuple[str, int]:
     """name, or name[minimum:maximum + 1]."""
-    assert isinstance(e, Symbol), f"{e} is not a symbol"
     if not show.ranges or (e.minimum is None and e.maximum is None):
         return e.name, TIGHT
     start = "" if e.minimum is None else str(e.minimum)
@@ -116,39 +97,31 @@ def _(e: Expr, show: Print) -> tuple[str, int]:
 
 def _joined(sign: str, inner: int, binding: int) -> Printer:
     """Return the printer of an operator between operands; both of a division stand in parentheses."""
-    return lambda e, show: (sign.join(show(arg, inner) for arg in e.args), binding)
+
+    def printer(e: Expr, show: Print) -> tuple[str, int]:
+        return f" {sign} ".join(show(arg, inner) for arg in e.args), binding
+
+    return printer
 
 
-def _called(name: str) -> Printer:
-    """Return the printer of a function of all operands."""
-    return lambda e, show: (f"{name}({', '.join(show(arg, LOOSE) for arg in e.args)})", TIGHT)
-
-
-printers.on(FloorDiv)(_joined(" // ", TIGHT, PRODUCT))
-printers.on(Mod)(_joined(" % ", TIGHT, PRODUCT))
-printers.on(Min)(_called("min"))
-printers.on(Max)(_called("max"))
-printers.on(Eq)(_joined(" == ", SUM, COMPARE))
-printers.on(Ne)(_joined(" != ", SUM, COMPARE))
-printers.on(Lt)(_joined(" < ", SUM, COMPARE))
-printers.on(Le)(_joined(" <= ", SUM, COMPARE))
-printers.on(And)(_joined(" and ", COMPARE, AND))
-printers.on(Or)(_joined(" or ", AND, OR))
-
-
-KINDS: Final[dict[type[ast.AST], type[Expr]]] = {
-    ast.Add: Add,
-    ast.Mult: Mul,
-    ast.FloorDiv: FloorDiv,
-    ast.Mod: Mod,
-    ast.Eq: Eq,
-    ast.NotEq: Ne,
-    ast.Lt: Lt,
-    ast.LtE: Le,
-    ast.And: And,
-    ast.Or: Or,
+BINDINGS: Final = {
+    **dict.fromkeys(("//", "%"), (TIGHT, PRODUCT)),
+    **dict.fromkeys(("==", "!=", "<", "<="), (SUM, COMPARE)),
+    "and": (COMPARE, AND),
+    "or": (AND, OR),
 }
-FUNCTIONS: Final[dict[str, type[Expr]]] = {"min": Min, "max": Max}
+"""How tightly the operands and the operator of a sign bind."""
+
+for _sign, (_inner, _binding) in BINDINGS.items():
+    printers.on(KINDS[_sign])(_joined(_sign, _inner, _binding))
+
+FUNCTIONS: Final = ("min", "max")
+
+
+@printers.on(*(KINDS[name] for name in FUNCTIONS))
+def _(e: Expr, show: Print) -> tuple[str, int]:
+    """A function of all operands."""
+    return f"{e.sign}({', '.join(show(arg, LOOSE) for arg in e.args)})", TIGHT
 
 
 def parse(line: str) -> Expr:
@@ -188,24 +161,24 @@ def _read(tree: ast.expr) -> Expr:
         case ast.BinOp(left=left, op=ast.Pow(), right=right):
             return _read(left) ** _read(right).value
         case _:
-            kind, operands = _operation(tree)
-            return construct[kind](*map(_read, operands))
+            sign, operands = _operation(tree)
+            return construct[KINDS[sign]](*map(_read, operands))
 
 
-def _operation(tree: ast.expr) -> tuple[type[Expr], Sequence[ast.expr]]:
+def _operation(tree: ast.expr) -> tuple[str, Sequence[ast.expr]]:
     """Return what a syntax tree makes of which operands.
 
     Raises:
         ValueError: it has no meaning in an expression.
     """
     match tree:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in KINDS:
-            return KINDS[type(op)], (left, right)
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in KINDS:
-            return KINDS[type(op)], (left, right)
+        case (
+            ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right])
+        ) if SIGNS.get(type(op)) in KINDS:
+            return SIGNS[type(op)], (left, right)
         case ast.BoolOp(op=op, values=values):
-            return KINDS[type(op)], values
+            return SIGNS[type(op)], values
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
-            return FUNCTIONS[name], args
+            return name, args
         case _:
             raise ValueError(f"{ast.unparse(tree)!r} has no meaning in an expression")

@@ -135,15 +135,6 @@ class Call:
         return not self.op.is_pure or self.op.name == CHECK
 
 
-def alias_definition(
-    name: str, meta: TensorMeta, base: str, index: Sequence[Expr], dtype: DType
-) -> Definition:
-    """Return the definition of a view: the base at other coordinates, in the base's storage."""
-    body = Body(meta)
-    body.load(base, dtype, index)
-    return body.definition(name, meta, alias_of=base)
-
-
 class Body:
     """Writes the scalar body of a definition; every scalar it names has a known dtype."""
 

@@ -9,12 +9,7 @@ from supple.ir.loops.nodes import Scalar
 from supple.schedule.define import number
 
 _COMPARISONS: Final[dict[str, Callable[[float, float], bool]]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
 }
 
 

@@ -7,7 +7,6 @@ helps when it is true and costs nothing when it is not known. `oblivious` is a q
 right for every size.
 """
 
-import operator
 import sys
 import threading
 from collections.abc import Callable, Generator
@@ -36,6 +35,7 @@ from supple.expr import (
     symbol,
     text,
 )
+from supple.expr.python import PYTHON
 from supple.expr.real import Comparison, Real, evaluate_real, inputs_of, ratio, symbols_of
 from supple.shapes.errors import LateGuard, Undecided
 
@@ -48,14 +48,6 @@ COMPARE: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
     "<=": less_equal,
     ">": lambda left, right: less(right, left),
     ">=": lambda left, right: less_equal(right, left),
-}
-PYTHON: Final[dict[str, Callable[[float, float], bool]]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
 }
 
 

@@ -15,8 +15,12 @@ import pytest
 import supple
 from supple.base.events import Event
 from supple.base.rules import Rules
-from supple.expr.nodes import BoolExpr, Const, Expr, Symbol, Truth
+from supple.expr.nodes import KINDS, BoolExpr, Const, Expr, Symbol, Truth
+from supple.expr.python import PYTHON
+from supple.ir.host import text as host_text
+from supple.ir.host.nodes import Step
 from supple.ir.loops import spec
+from supple.ir.loops import text as loops_text
 from supple.ir.loops.nodes import Statement
 from supple.ir.loops.scalar_ops import SCALAR_OPS, Operands
 from tests.contract.package import sources
@@ -57,12 +61,10 @@ def reductions() -> Iterable[Hashable]:
 
 COVERAGE = (
     Coverage("supple.expr.interval:transfer", integer_expressions),
-    Coverage("supple.expr.evaluate:meanings", lambda: leaves(Expr) - {Const, Symbol, Truth}),
     Coverage("supple.expr.text:printers", lambda: leaves(Expr)),
     Coverage("supple.ir.loops.meaning:meanings", lambda: SCALAR_OPS),
     Coverage("supple.ir.loops.types:operand_rules", lambda: Operands),
     Coverage("supple.ir.loops.interp:runners", loop_statements),
-    Coverage("supple.ir.loops.text:printers", loop_statements),
     Coverage("supple.ir.loops.spec:checks", loop_statements),
     Coverage("supple.codegen.cpu.scalars:scalars", lambda: SCALAR_OPS),
     Coverage("supple.codegen.cpu.statements:write_rules", loop_statements),
@@ -99,6 +101,13 @@ def test_tables_have_names_of_their_own() -> None:
 @pytest.mark.parametrize("coverage", COVERAGE, ids=lambda coverage: coverage.table)
 def test_a_table_covers_its_keys(coverage: Coverage) -> None:
     assert tables()[coverage.table].unclaimed(coverage.keys()) == coverage.holes
+
+
+def test_every_statement_step_and_operator_has_its_form() -> None:
+    assert set(loop_statements()) == loops_text.FORMS.keys()
+    assert set(get_args(Step)) == host_text.FORMS.keys()
+    assert leaves(Expr) - {Const, Symbol, Truth} == set(KINDS.values())
+    assert KINDS.keys() <= PYTHON.keys()
 
 
 def constructed() -> set[str]:

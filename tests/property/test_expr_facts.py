@@ -5,8 +5,8 @@ import contextlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from supple.expr import Answer, Expr, Facts, evaluate, isolate, negate
-from tests.property.expr_trees import SYMBOLS, Tree, built, conditions, environments, names, trees, value
+from supple.expr import Answer, Expr, Facts, evaluate, negate
+from tests.property.expr_trees import Tree, built, conditions, environments, names, trees, value
 
 simple = st.recursive(
     names | st.integers(-3, 12),
@@ -85,16 +85,3 @@ def evaluates_to_true(e: Expr, env: dict[str, int]) -> bool:
     with contextlib.suppress(ZeroDivisionError):
         return bool(evaluate(e, env))
     return False
-
-
-@given(simple_conditions | conditions, names, environments)
-def test_isolated_symbol_says_the_same(tree: Tree, name: str, env: dict[str, int]) -> None:
-    e = built(tree)
-    found = isolate(e, SYMBOLS[name])
-    if found is None:
-        return
-    with contextlib.suppress(ZeroDivisionError):
-        comparison = (found.relation, name, evaluate(found.value, env))
-        assert value(comparison if found.relation != ">=" else ("<=", *comparison[:0:-1]), env) == evaluate(
-            e, env
-        )

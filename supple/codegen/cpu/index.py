@@ -35,7 +35,8 @@ class Index:
         return [self.code.splat(reg, lanes) for reg in operands]
 
 
-evaluators: Final[Rules[Callable[[Index, Expr], Reg]]] = Rules("index value")
+#: Kind of expression -> (index, expression) -> its value.
+evaluators: Final[Rules[Callable[..., Reg]]] = Rules("index value")
 
 
 @evaluators.on(Const)
@@ -45,9 +46,8 @@ def _(index: Index, e: Expr) -> Reg:
 
 
 @evaluators.on(Symbol)
-def _(index: Index, e: Expr) -> Reg:
+def _(index: Index, e: Symbol) -> Reg:
     """A symbol is what the program holds under its name."""
-    assert isinstance(e, Symbol)
     return index.lookup(e.name)
 
 

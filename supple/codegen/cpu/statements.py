@@ -13,7 +13,8 @@ from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Compute, IndexValue, Load, Statement, Store
 from supple.ir.loops.types import operand_dtypes
 
-write_rules: Final[Rules[Callable[[Block, Statement], None]]] = Rules("LLVM statement")
+#: Kind of statement -> (block, statement) -> None.
+write_rules: Final[Rules[Callable[..., None]]] = Rules("LLVM statement")
 LINE_COMPARISONS: Final = {"lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge", "eq": "eq", "ne": "ne"}
 SCALAR_RULES: Final = (math, division)
 """Modules that fill the table of scalar operators."""
@@ -26,32 +27,28 @@ def write(block: Block, statements: Sequence[Statement]) -> None:
 
 
 @write_rules.on(Load)
-def _(block: Block, statement: Statement) -> None:
+def _(block: Block, statement: Load) -> None:
     """A load defines its name."""
-    assert isinstance(statement, Load)
     block.names[statement.name] = memory.load(block, statement)
 
 
 @write_rules.on(Store)
-def _(block: Block, statement: Statement) -> None:
+def _(block: Block, statement: Store) -> None:
     """A store defines nothing."""
-    assert isinstance(statement, Store)
     memory.store(block, statement)
 
 
 @write_rules.on(IndexValue)
-def _(block: Block, statement: Statement) -> None:
+def _(block: Block, statement: IndexValue) -> None:
     """An index expression is computed in 64 bits."""
-    assert isinstance(statement, IndexValue)
     if block.stride(statement.value) == 1:
         block.starts[statement.name] = block.index_at_lane_0(statement.value)
     block.names[statement.name] = cast(block.code, block.index(statement.value), statement.dtype)
 
 
 @write_rules.on(Compute)
-def _(block: Block, statement: Statement) -> None:
+def _(block: Block, statement: Compute) -> None:
     """An operator on scalars stays scalar; with one vector among its operands all become vectors."""
-    assert isinstance(statement, Compute)
     named = {arg: block.names[arg].dtype for arg in statement.args if isinstance(arg, str)}
     operands = [
         block.operand(arg, dtype)

@@ -37,9 +37,8 @@ Steps = Folding | ExtremePosition
 
 
 @write_rules.on(Loop)
-def write_loop(block: Block, statement: Statement) -> None:
+def write_loop(block: Block, statement: Loop) -> None:
     """Write a loop; the results of its reduces become names of the block."""
-    assert isinstance(statement, Loop)
     code = block.code
     dtypes = dict(definitions(statement.body))
     steps = tuple(

@@ -1,7 +1,6 @@
-"""Passes over graphs that hold for any operators: dead nodes, repeated nodes, patterns."""
+"""Passes over graphs that hold for any operators: dead nodes, repeated nodes."""
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
 from typing import Final, cast
 
 from supple.expr import Expr
@@ -97,61 +96,3 @@ def _key(arg: Arg) -> Hashable:
 
 
 _NUMBERS: Final = frozenset((bool, int, float, complex, str))
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A rewrite of single nodes.
-
-    Attributes:
-        op: name of the op it is about.
-        replace: (graph so far by name, node) -> the node to put in its place, a Var or constant that stands
-        for its value, or None where the pattern does not hold.
-    """
-
-    op: str
-    replace: Callable[[dict[str, Node], Node], Node | Arg | None]
-
-
-def rewrite(graph: Graph, patterns: Sequence[Pattern], limit: int = 100) -> Graph:
-    """Return the graph after applying patterns until none holds.
-
-    Raises:
-        RuntimeError: after `limit` rounds that all changed something.
-    """
-    by_op: dict[str, list[Pattern]] = {}
-    for pattern in patterns:
-        by_op.setdefault(pattern.op, []).append(pattern)
-    for _ in range(limit):
-        graph, changed = _round(graph, by_op)
-        if not changed:
-            return graph
-    raise RuntimeError(f"patterns still change the graph after {limit} rounds")
-
-
-def _round(graph: Graph, by_op: dict[str, list[Pattern]]) -> tuple[Graph, bool]:
-    values: dict[str, Arg] = {}
-    made: dict[str, Node] = {}
-    changed = False
-
-    def follow(var: Var) -> Arg:
-        return values.get(var.name, var) if not var.path else var
-
-    for node in graph.nodes:
-        args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
-        kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
-        current = Node(node.name, node.op, args, kwargs, node.meta, node.where)
-        for pattern in by_op.get(node.op.name, ()):
-            found = pattern.replace(made, current)
-            if found is None:
-                continue
-            changed = True
-            if isinstance(found, Node):
-                current = Node(node.name, found.op, found.args, found.kwargs, found.meta, node.where)
-            else:
-                values[node.name] = found
-            break
-        if node.name not in values:
-            made[node.name] = current
-    outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
-    return Graph(graph.inputs, tuple(made.values()), outputs), changed

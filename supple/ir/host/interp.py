@@ -73,8 +73,8 @@ class Machine:
         )
 
 
-Run = Callable[[Machine, Step], object]
-runs: Final[Rules[Run]] = Rules("host interpreter")
+#: Kind of step -> (machine, step) -> None.
+runs: Final[Rules[Callable[..., None]]] = Rules("host interpreter")
 
 
 def run(host: Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[object, ...]:
@@ -94,9 +94,8 @@ def run(host: Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[ob
 
 
 @runs.on(Bind)
-def _(machine: Machine, step: Step) -> None:
+def _(machine: Machine, step: Bind) -> None:
     """A size of a tensor, or a number that the caller or a library call gave."""
-    assert isinstance(step, Bind), f"{step}"
     value = machine.values[step.value] if step.dim is None else machine.tensor(step.value).size(step.dim)
     if isinstance(value, float):
         machine.floats[step.number] = value
@@ -106,9 +105,8 @@ def _(machine: Machine, step: Step) -> None:
 
 
 @runs.on(Alloc)
-def _(machine: Machine, step: Step) -> None:
+def _(machine: Machine, step: Alloc) -> None:
     """A fresh tensor; NaN or a large number shows where it is read before it is written."""
-    assert isinstance(step, Alloc), f"{step}"
     meta, sizes = step.meta, list(map(machine.number, step.meta.sizes))
     strides = fresh_strides(meta)
     if strides is None:
@@ -120,9 +118,8 @@ def _(machine: Machine, step: Step) -> None:
 
 
 @runs.on(Launch)
-def _(machine: Machine, step: Step) -> None:
+def _(machine: Machine, step: Launch) -> None:
     """One kernel on its tensors."""
-    assert isinstance(step, Launch), f"{step}"
     tensors = [machine.tensor(name) for name in step.buffers]
     numbers = cast("list[float]", [machine.argument(number) for number in step.sizes])
     kinds = [float if isinstance(size, Real) else int for size in step.sizes]
@@ -130,9 +127,8 @@ def _(machine: Machine, step: Step) -> None:
 
 
 @runs.on(Extern)
-def _(machine: Machine, step: Step) -> None:
+def _(machine: Machine, step: Extern) -> None:
     """One library call."""
-    assert isinstance(step, Extern), f"{step}"
     args = [machine.argument(arg) for arg in step.args]
     kwargs = {key: machine.argument(arg) for key, arg in step.kwargs.items()}
     result = op_named(step.op).call(*args, **kwargs)
@@ -147,18 +143,16 @@ def _(machine: Machine, step: Step) -> None:
 
 
 @runs.on(View)
-def _(machine: Machine, step: Step) -> None:
+def _(machine: Machine, step: View) -> None:
     """The base's storage under other sizes and strides; the offset counts from the base's first element."""
-    assert isinstance(step, View), f"{step}"
     base = machine.tensor(step.base)
     sizes, strides, offset = machine.places(step.meta)
     machine.values[step.name] = base.as_strided(sizes, strides, base.storage_offset() + offset)
 
 
 @runs.on(Free)
-def _(machine: Machine, step: Step) -> None:
+def _(machine: Machine, step: Free) -> None:
     """The name ends."""
-    assert isinstance(step, Free), f"{step}"
     del machine.values[step.name]
 
 

@@ -6,11 +6,11 @@ last step and nothing but it; what is neither freed nor returned leaks, except i
 numbers.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from supple.base.errors import SuppleError
+from supple.base.errors import SpecError
 from supple.base.rules import Rules
 from supple.expr import Expr
 from supple.expr.real import Real, names_of
@@ -18,40 +18,44 @@ from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return
 from supple.ir.meta import TensorMeta
 
 
-class SpecError(SuppleError):
-    """A host program breaks a rule of the language; the text names the step and the rule."""
-
-
 @dataclass(slots=True)
 class State:
-    """What is known between two steps."""
+    """What is known between two steps; `step` is the one that is checked."""
 
     inputs: frozenset[str]
-    live: set[str] = field(default_factory=set[str])
+    live: set[str]
     numbers: set[str] = field(default_factory=set[str])
     freed: set[str] = field(default_factory=set[str])
+    step: Step | None = None
 
-    def use(self, name: str, step: Step) -> None:
-        """Check that a name is live."""
-        if name not in self.live:
-            problem = "after its Free" if name in self.freed else "before it is defined"
-            raise SpecError(f"{step}: {name} is used {problem}")
+    def require(self, holds: bool, rule: str) -> None:
+        """Raise SpecError where a rule does not hold."""
+        if not holds:
+            raise SpecError(f"{self.step}: {rule}")
 
-    def define(self, name: str, step: Step) -> None:
-        """Make a name live."""
-        if name in self.live:
-            raise SpecError(f"{step}: {name} is live already")
+    def use(self, *values: object) -> None:
+        """Check that Values are live, and that expressions hold bound numbers only."""
+        for value in values:
+            if isinstance(value, Value):
+                problem = "after its Free" if value.name in self.freed else "before it is defined"
+                self.require(value.name in self.live, f"{value.name} is used {problem}")
+            elif isinstance(value, Expr | Real):
+                self.require(names_of(value) <= self.numbers, f"{value} holds a number that is not bound")
+
+    def use_names(self, names: Sequence[str]) -> None:
+        """Check that names are live."""
+        self.use(*map(Value, names))
+
+    def define(self, name: str, meta: TensorMeta | None = None) -> None:
+        """Make a name live; its metadata holds bound numbers only."""
+        if meta is not None:
+            self.use(*meta.sizes, *meta.strides, meta.offset)
+        self.require(name not in self.live, f"{name} is live already")
         self.live.add(name)
 
-    def computable(self, values: "tuple[object, ...]", step: Step) -> None:
-        """Check that expressions hold bound numbers only."""
-        for value in values:
-            if isinstance(value, Expr | Real) and not names_of(value) <= self.numbers:
-                raise SpecError(f"{step}: {value} holds a number that is not bound")
 
-
-Check = Callable[[State, Step], None]
-checks: Final[Rules[Check]] = Rules("host spec")
+#: Kind of step -> (state, step) -> None.
+checks: Final[Rules[Callable[..., None]]] = Rules("host spec")
 
 
 def check(host: Host) -> None:
@@ -61,93 +65,66 @@ def check(host: Host) -> None:
         SpecError: naming the step and the rule that it breaks.
     """
     inputs = frozenset(host.inputs)
-    if len(inputs) != len(host.inputs):
-        raise SpecError(f"two inputs have one name: {host.inputs}")
     state = State(inputs, set(inputs))
+    state.require(len(inputs) == len(host.inputs), f"two inputs have one name: {host.inputs}")
+    state.require(bool(host.steps), "a program without Return")
     for place, step in enumerate(host.steps):
-        if isinstance(step, Return) is not (place == len(host.steps) - 1):
-            raise SpecError(f"step {place}, {step}: Return is the last step, and only it")
+        state.step = step
+        is_last = place == len(host.steps) - 1
+        state.require(isinstance(step, Return) is is_last, "Return is the last step, and only it")
         checks[type(step)](state, step)
-    if not host.steps:
-        raise SpecError("a program without Return")
-
-
-def _use_all(state: State, args: object, step: Step) -> None:
-    for leaf in leaves(args):
-        if isinstance(leaf, Value):
-            state.use(leaf.name, step)
-        state.computable((leaf,), step)
-
-
-def _meta(state: State, meta: TensorMeta, step: Step) -> None:
-    state.computable((*meta.sizes, *meta.strides, meta.offset), step)
 
 
 @checks.on(Bind)
-def _(state: State, step: Step) -> None:
+def _(state: State, step: Bind) -> None:
     """Uses its value; a number is bound once."""
-    assert isinstance(step, Bind), f"{step}"
-    state.use(step.value, step)
-    if step.number in state.numbers:
-        raise SpecError(f"{step}: {step.number} is bound already")
+    state.use_names((step.value,))
+    state.require(step.number not in state.numbers, f"{step.number} is bound already")
     state.numbers.add(step.number)
 
 
 @checks.on(Alloc)
-def _(state: State, step: Step) -> None:
+def _(state: State, step: Alloc) -> None:
     """Defines a fresh tensor."""
-    assert isinstance(step, Alloc), f"{step}"
-    _meta(state, step.meta, step)
-    state.define(step.name, step)
+    state.define(step.name, step.meta)
 
 
 @checks.on(Launch)
-def _(state: State, step: Step) -> None:
+def _(state: State, step: Launch) -> None:
     """Uses live tensors and bound numbers."""
-    assert isinstance(step, Launch), f"{step}"
-    for name in step.buffers:
-        state.use(name, step)
-    state.computable(step.sizes, step)
+    state.use_names(step.buffers)
+    state.use(*step.sizes)
 
 
 @checks.on(Extern)
-def _(state: State, step: Step) -> None:
+def _(state: State, step: Extern) -> None:
     """Uses live values, then defines its results; one name unless the result is a tuple."""
-    assert isinstance(step, Extern), f"{step}"
-    _use_all(state, (step.args, dict(step.kwargs)), step)
-    if not step.is_tuple and len(step.names) != 1:
-        raise SpecError(f"{step}: one result has one name")
-    for name in step.names:
-        if name is not None:
-            state.define(name, step)
+    state.use(*leaves((step.args, dict(step.kwargs))))
+    state.require(step.is_tuple or len(step.names) == 1, "one result has one name")
+    for name in filter(None, step.names):
+        state.define(name)
 
 
 @checks.on(View)
-def _(state: State, step: Step) -> None:
+def _(state: State, step: View) -> None:
     """Uses its base."""
-    assert isinstance(step, View), f"{step}"
-    state.use(step.base, step)
-    _meta(state, step.meta, step)
-    state.define(step.name, step)
+    state.use_names((step.base,))
+    state.define(step.name, step.meta)
 
 
 @checks.on(Free)
-def _(state: State, step: Step) -> None:
+def _(state: State, step: Free) -> None:
     """Ends a live name that is no input."""
-    assert isinstance(step, Free), f"{step}"
-    state.use(step.name, step)
-    if step.name in state.inputs:
-        raise SpecError(f"{step}: inputs belong to the caller")
+    state.use_names((step.name,))
+    state.require(step.name not in state.inputs, "inputs belong to the caller")
     state.live.discard(step.name)
     state.freed.add(step.name)
 
 
 @checks.on(Return)
-def _(state: State, step: Step) -> None:
+def _(state: State, step: Return) -> None:
     """Uses what it returns; nothing else but inputs is live."""
-    assert isinstance(step, Return), f"{step}"
-    _use_all(state, step.values, step)
+    state.use(*leaves(step.values))
     returned = {leaf.name for leaf in leaves(step.values) if isinstance(leaf, Value)}
     left = state.live - returned - state.inputs
-    if left:
-        raise SpecError(f"never freed: {', '.join(sorted(left))}")
+    state.require(not left, f"never freed: {', '.join(sorted(left))}")

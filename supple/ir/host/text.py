@@ -34,9 +34,7 @@ UNNAMED: Final = "_"
 
 def text(host: Host) -> str:
     """Return a host program as text."""
-    return (
-        "\n".join((_HEAD.show(host), *(f"  {_FORMS[type(step)].show(step)}" for step in host.steps))) + "\n"
-    )
+    return "\n".join((_HEAD.show(host), *(f"  {FORMS[type(step)].show(step)}" for step in host.steps))) + "\n"
 
 
 def parse(source: str) -> Host:
@@ -46,7 +44,7 @@ def parse(source: str) -> Host:
         ValueError: the text is not in the language.
     """
     head, *lines = source.strip().splitlines()
-    steps = (read_one(tuple(_FORMS.values()), line.strip()) for line in lines)
+    steps = (read_one(tuple(FORMS.values()), line.strip()) for line in lines)
     return Host(read_one((_HEAD,), head).inputs, tuple(steps))
 
 
@@ -128,7 +126,7 @@ _CALL: Final = part(".*", _call_text, _parse_call)
 _VALUES: Final = part(".+", argument_text, _parse_values)
 
 _HEAD: Final = Form(partial(Host, steps=()), "host({inputs}):", inputs=listed(WORD))
-_FORMS: Final[Mapping[type[Step], Form[Any]]] = {
+FORMS: Final[Mapping[type[Step], Form[Any]]] = {
     Bind: Form(Bind, "{number} = {dim} {value}", dim=_DIM),
     Alloc: Form(Alloc, "{name} = alloc {meta}", meta=_META),
     View: Form(View, "{name} = view {base} {meta}", meta=_META),

@@ -100,14 +100,13 @@ def _integers(env: Mapping[str, Number]) -> Mapping[str, int]:
     return cast("Mapping[str, int]", env)
 
 
-Runner = Callable[[Machine, Statement, dict[str, Number]], None]
-runners: Final[Rules[Runner]] = Rules("run statement")
+#: Kind of statement -> (machine, statement, names) -> None.
+runners: Final[Rules[Callable[..., None]]] = Rules("run statement")
 
 
 @runners.on(Load)
-def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+def _(machine: Machine, statement: Load, env: dict[str, Number]) -> None:
     """A load that is masked out reads nothing."""
-    assert isinstance(statement, Load)
     machine.dtypes[statement.name] = statement.dtype
     if statement.mask is not None and not env[statement.mask]:
         env[statement.name] = rounded(statement.dtype, statement.other)
@@ -117,9 +116,8 @@ def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
 
 
 @runners.on(Compute)
-def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+def _(machine: Machine, statement: Compute, env: dict[str, Number]) -> None:
     """Numbers among the operands are rounded to the dtype they stand for."""
-    assert isinstance(statement, Compute)
     dtypes = operand_dtypes(statement, machine.dtypes)
     operands = [
         env[arg] if isinstance(arg, str) else rounded(dtype, arg)
@@ -130,17 +128,15 @@ def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
 
 
 @runners.on(IndexValue)
-def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+def _(machine: Machine, statement: IndexValue, env: dict[str, Number]) -> None:
     """An index expression wraps to its dtype."""
-    assert isinstance(statement, IndexValue)
     machine.dtypes[statement.name] = statement.dtype
     env[statement.name] = rounded(statement.dtype, evaluate(statement.value, _integers(env)))
 
 
 @runners.on(Store)
-def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+def _(machine: Machine, statement: Store, env: dict[str, Number]) -> None:
     """A store that is masked out writes nothing."""
-    assert isinstance(statement, Store)
     if statement.mask is not None and not env[statement.mask]:
         return
     place = machine.place(statement.buffer, statement.index, env)
@@ -149,9 +145,8 @@ def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
 
 
 @runners.on(Loop)
-def _(machine: Machine, statement: Statement, env: dict[str, Number]) -> None:
+def _(machine: Machine, statement: Loop, env: dict[str, Number]) -> None:
     """Names defined in a loop end with the iteration; reduces see the value of each."""
-    assert isinstance(statement, Loop)
     seen: dict[str, list[Number]] = {reduce.name: [] for reduce in statement.reduces}
     for point in _points(statement.axes, env):
         inside = {**env, **point}

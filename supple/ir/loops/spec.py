@@ -7,8 +7,8 @@ must lie inside its buffer, unless it is masked.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, NoReturn
 
 from supple.base.errors import SpecError
 from supple.base.rules import Rules
@@ -43,103 +43,104 @@ def check(nest: Nest) -> None:
     Raises:
         SpecError: naming the nest, the statement and the rule that it breaks.
     """
-    checker = Checker(nest, {buffer.name: buffer for buffer in nest.buffers})
-    if len(checker.buffers) != len(nest.buffers):
-        checker.fail(nest.buffers, "two buffers have one name")
-    for buffer in nest.buffers:
-        if buffer.dtype in COMPLEX:
-            checker.fail(buffer, "complex elements have no scalar operators")
-        checker.expression(buffer.size, buffer, {size.name: None for size in nest.sizes})
-    names: dict[str, DType | None] = {size.name: None for size in nest.sizes}
+    buffers = {buffer.name: buffer for buffer in nest.buffers}
     roles = [axis.role for axis in nest.axes]
-    if (
-        roles != sorted(roles, key=[Role.PARALLEL, Role.SERIAL, Role.VECTOR].index)
-        or roles.count(Role.VECTOR) > 1
-    ):
-        checker.fail(nest.axes, "axes are PARALLEL, then SERIAL, then at most one VECTOR")
-    checker.axes(nest.axes, names)
-    checker.block(nest.body, names, is_vector=Role.VECTOR in roles)
+    checker = Checker(nest, buffers, {size.name: None for size in nest.sizes}, Role.VECTOR in roles)
+    checker.require(len(buffers) == len(nest.buffers), "two buffers have one name")
+    for buffer in nest.buffers:
+        checker.where = buffer
+        checker.require(buffer.dtype not in COMPLEX, "complex elements have no scalar operators")
+        checker.expression(buffer.size)
+    checker.where = nest.axes
+    is_sorted = roles == sorted(roles, key=[Role.PARALLEL, Role.SERIAL, Role.VECTOR].index)
+    is_ordered = is_sorted and roles.count(Role.VECTOR) <= 1
+    checker.require(is_ordered, "axes are PARALLEL, then SERIAL, then at most one VECTOR")
+    checker.axes(nest.axes)
+    checker.block(nest.body)
 
 
-Names = dict[str, DType | None]
-"""What is visible: scalars with their dtype, axes and sizes with None."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Checker:
-    """One check of a nest."""
+    """One check of a nest, inside of one block.
+
+    Attributes:
+        names: what is visible: scalars with their dtype, axes and sizes with None.
+        is_vector: whether the block is in a vector axis.
+        where: the part that is checked now.
+    """
 
     nest: Nest
     buffers: Mapping[str, Buffer]
+    names: dict[str, DType | None]
+    is_vector: bool
+    where: object = None
 
-    def fail(self, what: object, rule: str) -> None:
-        """Raise SpecError about a part of the nest."""
-        raise SpecError(f"nest {self.nest.name}: {what}: {rule}")
+    def fail(self, rule: str) -> NoReturn:
+        """Raise SpecError about the part of the nest that is checked."""
+        raise SpecError(f"nest {self.nest.name}: {self.where}: {rule}")
 
-    def block(self, statements: Sequence[Statement], names: Names, *, is_vector: bool) -> None:
-        """Check statements in order; `names` grows by what they define."""
-        for statement in statements:
-            checks[type(statement)](self, statement, names, is_vector)
+    def require(self, holds: bool, rule: str) -> None:
+        """Check that a rule holds."""
+        if not holds:
+            self.fail(rule)
 
-    def define(self, name: str, dtype: DType | None, names: Names, where: object) -> None:
+    def block(self, statements: Sequence[Statement]) -> None:
+        """Check statements in order; the names that they define become visible."""
+        for self.where in statements:
+            checks[type(self.where)](self, self.where)
+
+    def define(self, name: str, dtype: DType | None) -> None:
         """Make a name visible."""
-        if name in names or not name.isidentifier():
-            self.fail(where, f"{name} is visible already, or is no identifier")
-        names[name] = dtype
+        is_new = name not in self.names and name.isidentifier()
+        self.require(is_new, f"{name} is visible already, or is no identifier")
+        self.names[name] = dtype
 
-    def axes(self, axes: Sequence[Axis], names: Names) -> None:
+    def axes(self, axes: Sequence[Axis]) -> None:
         """Check axes and make their symbols visible."""
         for axis in axes:
-            self.expression(axis.extent, axis, names)
+            self.expression(axis.extent)
         for axis in axes:
-            self.define(axis.symbol.name, None, names, axis)
+            self.define(axis.symbol.name, None)
 
-    def expression(self, e: Expr, where: object, names: Names) -> None:
+    def expression(self, e: Expr) -> None:
         """Check that an expression ranges over visible axes, sizes and integers."""
         for symbol in free_symbols(e):
-            if symbol.name not in names:
-                self.fail(where, f"{symbol.name} is not visible")
-            dtype = names[symbol.name]
-            if dtype is not None and not dtype.is_integer:
-                self.fail(where, f"{symbol.name} is {dtype.value}, no integer")
+            self.require(symbol.name in self.names, f"{symbol.name} is not visible")
+            dtype = self.names[symbol.name]
+            self.require(dtype is None or dtype.is_integer, f"{symbol.name} is {dtype}, no integer")
 
-    def scalar(self, name: Scalar, dtype: DType, where: object, names: Names) -> None:
+    def scalar(self, name: Scalar, dtype: DType) -> None:
         """Check that an operand is visible and has the dtype, or is a number that fits it."""
-        if not isinstance(name, str):
-            kind = number_dtype(name)
-            if dtype.is_float or kind is dtype or (kind is DType.I64 and dtype.is_integer):
-                return
-            if dtype is DType.BOOL and name in (0, 1):
-                return
-            self.fail(where, f"the number {name!r} is no {dtype.value}")
-        elif name not in names:
-            self.fail(where, f"{name} is not visible")
-        elif names[name] is not dtype:
-            self.fail(where, f"{name} is not a {dtype.value}")
+        if isinstance(name, str):
+            self.require(name in self.names, f"{name} is not visible")
+            self.require(self.names[name] is dtype, f"{name} is not a {dtype.value}")
+            return
+        kind = number_dtype(name)
+        fits = dtype.is_float or kind is dtype or (kind is DType.I64 and dtype.is_integer)
+        is_truth = dtype is DType.BOOL and name in (0, 1)
+        self.require(fits or is_truth, f"the number {name!r} is no {dtype.value}")
 
-    def access(self, statement: Load | Store, names: Names) -> Buffer:
+    def access(self, statement: Load | Store) -> Buffer:
         """Check buffer, index and mask of an access."""
         buffer = self.buffers.get(statement.buffer)
         if buffer is None or len(statement.index) != 1:
-            self.fail(statement, "an access names a buffer and has one index")
-        assert buffer is not None, "fail raises"
+            self.fail("an access names a buffer and has one index")
         (index,) = statement.index
-        self.expression(index, statement, names)
+        self.expression(index)
         if statement.mask is not None:
-            self.scalar(statement.mask, DType.BOOL, statement, names)
+            self.scalar(statement.mask, DType.BOOL)
         elif buffer.size.is_const:
-            self._inside(index, buffer, statement)
+            self._inside(index, buffer)
         return buffer
 
-    def _inside(self, index: Expr, buffer: Buffer, statement: Load | Store) -> None:
+    def _inside(self, index: Expr, buffer: Buffer) -> None:
         """Check an index whose symbols all have ranges; an axis that never runs excuses everything."""
-        if any(axis.extent.is_const and axis.extent.value <= 0 for axis in self.nest.axes):
-            return
+        is_run = not any(axis.extent.is_const and axis.extent.value <= 0 for axis in self.nest.axes)
         reach = interval(index)
-        if reach.lo is not None and reach.lo < 0 and _is_exact(index):
-            self.fail(statement, f"the index reaches {reach.lo}")
-        if reach.hi is not None and reach.hi >= buffer.size.value and _is_exact(index):
-            self.fail(statement, f"the index reaches {reach.hi} of {buffer.size} elements")
+        if is_run and _is_exact(index):
+            self.require(reach.lo is None or reach.lo >= 0, f"the index reaches {reach.lo}")
+            is_below = reach.hi is None or reach.hi < buffer.size.value
+            self.require(is_below, f"the index reaches {reach.hi} of {buffer.size} elements")
 
 
 def _is_exact(index: Expr) -> bool:
@@ -148,94 +149,90 @@ def _is_exact(index: Expr) -> bool:
     return len(symbols) == len(set(symbols)) and all(len(free_symbols(mono)) == 1 for mono, _ in index.terms)
 
 
-Check = Callable[[Checker, Statement, Names, bool], None]
-checks: Final[Rules[Check]] = Rules("loops spec")
+#: Kind of statement -> (checker, statement) -> None.
+checks: Final[Rules[Callable[..., None]]] = Rules("loops spec")
 
 
 @checks.on(Load)
-def _(checker: Checker, statement: Statement, names: Names, is_vector: bool) -> None:
+def _(checker: Checker, statement: Load) -> None:
     """A load has its buffer's dtype and does not read what only is written."""
-    assert isinstance(statement, Load)
-    buffer = checker.access(statement, names)
-    if buffer.dtype is not statement.dtype:
-        checker.fail(statement, f"the buffer holds {buffer.dtype.value}")
+    buffer = checker.access(statement)
+    checker.require(buffer.dtype is statement.dtype, f"the buffer holds {buffer.dtype.value}")
     if statement.mask is not None:
-        checker.scalar(statement.other, statement.dtype, statement, names)
-    checker.define(statement.name, statement.dtype, names, statement)
+        checker.scalar(statement.other, statement.dtype)
+    checker.define(statement.name, statement.dtype)
 
 
 @checks.on(Store)
-def _(checker: Checker, statement: Statement, names: Names, is_vector: bool) -> None:
+def _(checker: Checker, statement: Store) -> None:
     """A store's value has the buffer's dtype, and its index tells apart the points of the parallel axes."""
-    assert isinstance(statement, Store)
-    buffer = checker.access(statement, names)
-    if buffer.access is Access.READ:
-        checker.fail(statement, "the buffer is read only")
-    checker.scalar(statement.value, buffer.dtype, statement, names)
+    buffer = checker.access(statement)
+    checker.require(buffer.access is not Access.READ, "the buffer is read only")
+    checker.scalar(statement.value, buffer.dtype)
     used = {symbol.name for symbol in free_symbols(statement.index[0])}
-    if buffer.access is Access.SCRATCH or any(names[name] is not None for name in used):
+    if buffer.access is Access.SCRATCH or any(checker.names[name] is not None for name in used):
         return
     for axis in checker.nest.axes:
-        many = not axis.extent.is_const or axis.extent.value > 1
-        if axis.role is not Role.SERIAL and many and axis.symbol.name not in used:
-            checker.fail(statement, f"all points of {axis.symbol.name} write one location")
+        is_one = axis.role is Role.SERIAL or (axis.extent.is_const and axis.extent.value <= 1)
+        is_told = is_one or axis.symbol.name in used
+        checker.require(is_told, f"all points of {axis.symbol.name} write one location")
 
 
 @checks.on(IndexValue)
-def _(checker: Checker, statement: Statement, names: Names, is_vector: bool) -> None:
+def _(checker: Checker, statement: IndexValue) -> None:
     """An index value is an integer of 32 or 64 bits."""
-    assert isinstance(statement, IndexValue)
-    checker.expression(statement.value, statement, names)
-    if statement.dtype not in INDEX_DTYPES:
-        checker.fail(statement, "an index value is i64 or i32")
-    checker.define(statement.name, statement.dtype, names, statement)
+    checker.expression(statement.value)
+    checker.require(statement.dtype in INDEX_DTYPES, "an index value is i64 or i32")
+    checker.define(statement.name, statement.dtype)
 
 
 @checks.on(Compute)
-def _(checker: Checker, statement: Statement, names: Names, is_vector: bool) -> None:
+def _(checker: Checker, statement: Compute) -> None:
     """Operands are as many and of the dtypes that the operator takes."""
-    assert isinstance(statement, Compute)
     op = SCALAR_OPS.get(statement.op)
     if op is None or len(statement.args) != op.arity:
-        checker.fail(statement, f"{statement.op} is no operator of {len(statement.args)} operands")
-    assert op is not None, "fail raises"
+        checker.fail(f"{statement.op} is no operator of {len(statement.args)} operands")
+    known = {name: dtype for name, dtype in checker.names.items() if dtype is not None}
     for arg in statement.args:
-        if isinstance(arg, str) and names.get(arg) is None:
-            checker.fail(statement, f"{arg} is no visible scalar")
-    known = {name: dtype for name, dtype in names.items() if dtype is not None}
+        checker.require(not isinstance(arg, str) or arg in known, f"{arg} is no visible scalar")
     for arg, dtype in zip(statement.args, operand_dtypes(statement, known), strict=True):
-        checker.scalar(arg, dtype, statement, names)
-        if dtype.is_low_precision and op.operands not in MOVES_ANY_FLOAT:
-            checker.fail(statement, f"there is no arithmetic in {dtype.value}")
-    if op.operands is Operands.COMPARE and statement.dtype is not DType.BOOL:
-        checker.fail(statement, "a comparison is a b1")
-    if op.operands is Operands.FROM_BITS and statement.dtype is not DType.F64:
-        checker.fail(statement, "bits of 64 are of an f64")
-    if op.operands is Operands.BITS and statement.dtype.is_float:
-        checker.fail(statement, "bits are of integers and b1")
-    checker.define(statement.name, statement.dtype, names, statement)
+        checker.scalar(arg, dtype)
+        is_arithmetic = op.operands not in MOVES_ANY_FLOAT
+        rule = f"there is no arithmetic in {dtype.value}"
+        checker.require(not (dtype.is_low_precision and is_arithmetic), rule)
+    is_right, rule = RESULTS.get(op.operands, (lambda dtype: True, ""))
+    checker.require(is_right(statement.dtype), rule)
+    checker.define(statement.name, statement.dtype)
+
+
+RESULTS: Final[Mapping[Operands, tuple[Callable[[DType], bool], str]]] = {
+    Operands.COMPARE: (lambda dtype: dtype is DType.BOOL, "a comparison is a b1"),
+    Operands.FROM_BITS: (lambda dtype: dtype is DType.F64, "bits of 64 are of an f64"),
+    Operands.BITS: (lambda dtype: not dtype.is_float, "bits are of integers and b1"),
+}
+"""What holds of the results of some operators."""
 
 
 @checks.on(Loop)
-def _(checker: Checker, statement: Statement, names: Names, is_vector: bool) -> None:
+def _(checker: Checker, statement: Loop) -> None:
     """Only the last axis may be VECTOR, and only where nothing around it is; reduces see the body's names."""
-    assert isinstance(statement, Loop)
     roles = [axis.role for axis in statement.axes]
     has_vector = Role.VECTOR in roles
-    if not roles or Role.PARALLEL in roles or Role.VECTOR in roles[:-1] or (has_vector and is_vector):
-        checker.fail(statement.axes, "a loop has SERIAL axes, the last may be VECTOR unless one around it is")
-    inside = dict(names)
-    checker.axes(statement.axes, inside)
-    checker.block(statement.body, inside, is_vector=is_vector or has_vector)
+    is_wrong = Role.PARALLEL in roles or Role.VECTOR in roles[:-1] or (has_vector and checker.is_vector)
+    rule = "a loop has SERIAL axes, the last may be VECTOR unless one around it is"
+    checker.require(bool(roles) and not is_wrong, rule)
+    inside = replace(checker, names=dict(checker.names), is_vector=checker.is_vector or has_vector)
+    inside.axes(statement.axes)
+    inside.block(statement.body)
     for reduce in statement.reduces:
-        value = inside.get(reduce.value)
+        checker.where = reduce
+        value = inside.names.get(reduce.value)
         if value is None:
-            checker.fail(reduce, f"{reduce.value} is no visible scalar")
-        assert value is not None, "fail raises"
+            checker.fail(f"{reduce.value} is no visible scalar")
         rule = reductions.find(reduce.op)
-        if rule is None or not rule(reduce, value):
-            checker.fail(reduce, f"{reduce.op} of {value.value} does not give {reduce.dtype.value}")
-        checker.define(reduce.name, reduce.dtype, names, reduce)
+        fits = rule is not None and rule(reduce, value)
+        checker.require(fits, f"{reduce.op} of {value.value} does not give {reduce.dtype.value}")
+        checker.define(reduce.name, reduce.dtype)
 
 
 reductions: Final[Rules[Callable[[Reduce, DType], bool]]] = Rules("reduction dtypes")

@@ -51,7 +51,7 @@ def text(nest: Nest) -> str:
 
 def _block(statements: Sequence[Statement], declared: Declared, indent: str) -> Iterator[str]:
     for statement in statements:
-        yield indent + _FORMS[type(statement)].show(statement, declared)
+        yield indent + FORMS[type(statement)].show(statement, declared)
         if isinstance(statement, Loop):
             yield from _block(statement.body, _with_axes(declared, statement.axes), f"{indent}  ")
 
@@ -90,7 +90,7 @@ class Reader:
 
     def _statements(self, indent: int, declared: Declared) -> Iterator[Statement]:
         while self.place < len(self.lines) and _indent(self.lines[self.place]) == indent:
-            found = read_one(tuple(_FORMS.values()), self.lines[self.place].strip(), declared)
+            found = read_one(tuple(FORMS.values()), self.lines[self.place].strip(), declared)
             self.place += 1
             if isinstance(found, Loop):
                 found = replace(found, body=self.block(indent + 2, _with_axes(declared, found.axes)))
@@ -164,7 +164,7 @@ _NEST: Final = Form(
     axes=Part("once|over .+", _show_over, _read_over),
 )
 _LOAD: Final = "{name}: {dtype} = load {buffer}[{index}]{mask}{other}"
-_FORMS: Final[Mapping[type[Statement], Form[Any]]] = {
+FORMS: Final[Mapping[type[Statement], Form[Any]]] = {
     Load: Form(Load, _LOAD, dtype=DTYPE, index=_INDEX, mask=_MASK, other=_OTHER),
     Store: Form(Store, "store {buffer}[{index}] = {value}{mask}", index=_INDEX, value=_SCALAR, mask=_MASK),
     IndexValue: Form(IndexValue, "{name}: {dtype} = index {value}", dtype=DTYPE, value=_EXPR),

@@ -8,7 +8,7 @@ from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.graph.interp import compile_python, last_uses, run, run_node
 from supple.ir.graph.nodes import Constant, Graph, Input, Node, Var
-from supple.ir.graph.rewrite import Pattern, rewrite, without_dead, without_repeats
+from supple.ir.graph.rewrite import without_dead, without_repeats
 from supple.ir.graph.spec import check
 from supple.ir.meta import TensorMeta, contiguous
 from supple.ir.ops import function_op, method_op, op_named
@@ -55,27 +55,6 @@ def test_calls_with_different_constants_stay(other: object) -> None:
 def test_random_calls_are_never_merged() -> None:
     before = graph([node("a", RAND, Var("x")), node("b", RAND, Var("x"))], Var("a"), Var("b"))
     assert without_repeats(before) == before
-
-
-def test_patterns_apply_until_none_holds() -> None:
-    def drop(made: dict[str, Node], now: Node) -> object:
-        source = made.get(now.args[0].name) if isinstance(now.args[0], Var) else None
-        return source.args[0] if source is not None and source.op is SIN else None
-
-    chain = [
-        node("a", SIN, Var("x")),
-        node("b", COS, Var("a")),
-        node("c", SIN, Var("b")),
-        node("d", COS, Var("c")),
-    ]
-    after = without_dead(rewrite(graph(chain, Var("d")), [Pattern("Tensor.cos", drop)]))
-    assert after == graph([], Var("x"))
-
-
-def test_patterns_that_never_end_are_an_error() -> None:
-    flip = Pattern("Tensor.sin", lambda made, now: node(now.name, SIN, *now.args))
-    with pytest.raises(RuntimeError, match="still change"):
-        rewrite(graph([node("a", SIN, Var("x"))], Var("a")), [flip])
 
 
 def test_values_are_dropped_after_their_last_use() -> None:

@@ -2,10 +2,11 @@
 
 import pytest
 
+from supple.base.errors import SpecError
 from supple.expr import const, symbol
 from supple.ir.dtypes import DType
 from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
-from supple.ir.host.spec import SpecError, check
+from supple.ir.host.spec import check
 from supple.ir.meta import contiguous
 
 META = contiguous((2, 3), DType.F32)
