@@ -41,11 +41,13 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue
+from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.capture.wrap import wrap
 from supple.shapes.profile import Seen
 
 _UNSET: Final = object()
+_PLAIN: Final = (ConstantValue, SymbolicValue)
 STEP_LIMIT: Final = 5_000_000
 _COROUTINES: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
@@ -152,7 +154,7 @@ class Engine:
                 kinds = f"{left.describe()} and {right.describe()}"
                 self.unsupported(breaks.OPERATOR, name="is", kinds=kinds)
             return True
-        constant = isinstance(left, ConstantValue) or isinstance(right, ConstantValue)
+        constant = isinstance(left, _PLAIN) or isinstance(right, _PLAIN)
         if left.source is not None and right.source is not None and not constant:
             self._record(left.source, Kind.DISTINCT, None, (right.source,))
         return False

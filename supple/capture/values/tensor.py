@@ -19,7 +19,7 @@ from supple.capture.values.sequence import SequenceValue, SliceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.ir.graph.nodes import Arg
 from supple.ir.ops import Op, function_op
-from supple.shapes.fake import DataDependent
+from supple.shapes.errors import DataDependent, NoShapeRule
 
 #: Attributes that are plain metadata, read off the fake tensor.
 METADATA: Final = frozenset(
@@ -155,7 +155,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         result = op.call(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
-    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
+    except (NoShapeRule, RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {error}")
     query = op.name.rsplit(".", 1)[-1]
     if query == "stride" and not machine.sizes.pin_strides():
