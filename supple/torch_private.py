@@ -79,6 +79,9 @@ GLOBAL_MODULE_HOOKS: Final = (
     "_global_backward_pre_hooks",
     "_global_forward_hooks",
     "_global_forward_pre_hooks",
+# What `Function.apply(...)` of a subclass runs.
+autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
+
 )
 
 # Questions whose answer inside captured code is True, and those whose answer is False.

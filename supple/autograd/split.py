@@ -2,9 +2,11 @@
 
 from supple.autograd.convention import Split
 from supple.autograd.decompose import decompose
+from supple.autograd.errors import NotFunctional
 from supple.autograd.trace import trace
 from supple.base.options import Options
 from supple.ir.graph.nodes import Graph
+from supple.torch_private import default_device
 
 
 def split(graph: Graph, options: Options) -> Split:
@@ -12,8 +14,12 @@ def split(graph: Graph, options: Options) -> Split:
 
     Raises:
         NeedsGrad: an output requires gradients; run the captured graph with eager torch.
-        NotFunctional: a write has no pure form; run the captured graph with eager torch.
+        NotFunctional: a write has no pure form, or another default device than the CPU would get the
+            memory that kernels write; run the captured graph with eager torch.
         Exception: whatever eager raises when it runs this graph.
     """
+    device = default_device()
+    if device is not None and device.type != "cpu":
+        raise NotFunctional(f"the default device is {device}")
     traced = trace(graph)
     return Split(graph, decompose(traced.graph), None, traced.convention)

@@ -416,6 +416,8 @@ class _Ending:
         meta = meta_of(tensor)
         if storage.input is not None and not cell.chain:
             return InputItself(storage.input)
+        if any(step.op.name in ("aten._conj.default", "aten._neg_view.default") for step in cell.chain):
+            raise NotFunctional("a view that shows other numbers is returned")
         if tensor.requires_grad:
             raise NeedsGrad(f"output {place}")
         if storage.input is not None:

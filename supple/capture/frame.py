@@ -17,7 +17,7 @@ from supple.capture.effects import replay
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
-from supple.capture.guards.state import SOURCE, State, state_now
+from supple.capture.guards.state import SOURCE, TRANSFORMS, State, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
@@ -135,7 +135,7 @@ class _Once:
         frame = _root_frame(engine, self.function, self.bound)
         with using(engine.sizes.env):
             with _Restored() as restored, faking():
-                plan = _refusal(self.function) or _interpreted(engine, frame)
+                plan = _refusal(self.function, self.state) or _interpreted(engine, frame)
                 changes = restored.changes()
             engine.guard(SOURCE, Kind.STATE, self.state)
             graph, run, reason = None, None, None
@@ -211,7 +211,11 @@ def _root_function(engine: Engine, function: types.FunctionType) -> FunctionValu
     return wrap_function(engine, function, pinned("F", function))
 
 
-def _refusal(function: types.FunctionType) -> Unsupported | None:
+def _refusal(function: types.FunctionType, state: State) -> Unsupported | None:
+    now = dict(state.parts)
+    if now["function_modes"] != (now["default_device"] is not None) or any(now[name] for name in TRANSFORMS):
+        detail = "a mode or transform of torch is active, which sees every call that is made"
+        return Unsupported(breaks.OBJECT, (), name="torch mode", detail=detail)
     if function.__code__.co_flags & (
         inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     ):

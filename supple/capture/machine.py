@@ -109,6 +109,10 @@ class Machine(Protocol):
         """Return the hooks that apply to all modules, each with its source."""
         ...
 
+    def written_globals(self) -> Sequence[object]:
+        """Return the modules whose globals were written."""
+        ...
+
     def read_context_variable(self, variable: "Value", default: Sequence["Value"]) -> "Value":
         """Return `variable.get(*default)`."""
         ...

@@ -362,12 +362,8 @@ def _(builder: Builder, value: Value) -> None:
     """owner.function."""
     assert isinstance(value, BoundMethodValue), value.describe()
     owner = builder.prepare(value.owner)
-    if isinstance(value.function, LeafValue):
-        builder.writer.op("LOAD_FAST", owner)
-        builder.writer.op("LOAD_ATTR", str(getattr(value.function.obj, "__name__", "")))
-        return
     function = builder.prepare(value.function)
-    builder.writer.function(types.MethodType)
+    builder.writer.function(runtime.bound if isinstance(value.function, LeafValue) else types.MethodType)
     builder.writer.op("LOAD_FAST", function)
     builder.writer.op("LOAD_FAST", owner)
     builder.writer.call(2)

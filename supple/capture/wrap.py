@@ -101,7 +101,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
         engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="it is a subclass of torch.Tensor")
     if engine.recorder.knows(obj):
         return engine.tensors[id(obj)]
-    if obj.layout is not torch.strided or obj.is_quantized:
+    if obj.layout is not torch.strided or obj.is_quantized or obj.is_nested:
         engine.unsupported(breaks.OBJECT, name=f"{obj.layout} tensor", detail="only strided tensors are")
     if source is None:
         engine.unsupported(breaks.OBJECT, name="tensor constant", detail="no path leads to it")

@@ -10,6 +10,7 @@ is computed once.
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from typing import Final
 
 from supple.base.rules import Rules
@@ -49,7 +50,8 @@ class Text:
     def bind(self, expression: str) -> str:
         """Return a global name for an expression of torch's namespace, bound once."""
         name = "_" + expression.removeprefix("torch.").removeprefix("ops.").replace(".", "_")
-        self.bound[name] = expression
+        owner, _, last = expression.rpartition(".")
+        self.bound[name] = f"getattr({owner}, {last!r})" if iskeyword(last) else expression
         return name
 
     def pointer(self, name: str) -> str:

@@ -63,6 +63,13 @@ def delete_attributes(owner: object, names: tuple[str, ...]) -> None:
         object.__delattr__(owner, name)
 
 
+def bound(function: object, owner: object) -> object:
+    """Return a method written in C of an object, or of a class, whatever its class calls by that name."""
+    place = (None, owner) if isinstance(function, types.ClassMethodDescriptorType) else (owner,)
+    get = getattr(function, "__get__", None)
+    return getattr(owner, function.__name__) if get is None else get(*place)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+
+
 def make_function(
     code: types.CodeType,
     names: dict[str, object],

@@ -51,6 +51,11 @@ def functorch_active() -> bool:
     return functorch_level() is not None
 
 
+def forward_mode_active() -> bool:
+    """Tell whether derivatives are computed forwards."""
+    return forward_mode_level() >= 0
+
+
 #: How each part is read, by its name.
 READERS: Final[dict[str, Callable[[], object]]] = {
     "grad_mode": torch.is_grad_enabled,
@@ -62,11 +67,14 @@ READERS: Final[dict[str, Callable[[], object]]] = {
     "function_modes": function_mode_count,
     "dispatch_modes": dispatch_mode_count,
     "functorch": functorch_active,
-    "forward_mode": forward_mode_level,
+    "forward_mode": forward_mode_active,
     "threads": torch.get_num_threads,
     "matmul_precision": torch.get_float32_matmul_precision,
 }
 
+
+TRANSFORMS: Final = ("dispatch_modes", "functorch", "forward_mode")
+"""Parts that are false unless something of torch changes or watches what operators do."""
 
 ON_REQUEST: Final = ("threads", "matmul_precision")
 """Parts on which few programs depend: each is compared where a program asks for it."""

@@ -1,6 +1,7 @@
 """What known callables do: rules by object, polyfills in plain Python, torch functions as graph nodes."""
 
 from supple.capture.library import (
+    autograd,
     builtins,
     containers,
     contents,
@@ -16,6 +17,7 @@ from supple.capture.library import (
 )
 
 __all__ = [
+    "autograd",
     "builtins",
     "containers",
     "contents",

@@ -265,6 +265,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 @make.on(super)
+    if isinstance(value, TensorValue):
+        return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """super() and super(cls, self)."""
     after, owner = (args[0], args[1]) if args else machine.super_of_frame()

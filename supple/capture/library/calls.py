@@ -11,7 +11,7 @@ import torch
 
 from supple.capture import breaks
 from supple.capture.library.factories import FACTORIES
-from supple.capture.library.folding import is_foldable
+from supple.capture.library.folding import is_foldable, is_hashable
 from supple.capture.library.refusals import reason_for
 from supple.capture.library.table import Args, Call, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
@@ -101,7 +101,7 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
 
 def is_factory(function: object) -> bool:
     """Tell whether a callable makes tensors from constants."""
-    return type(function).__hash__ is not None and function in FACTORIES
+    return is_hashable(function) and function in FACTORIES
 
 
 def plain_value(value: Value) -> object:

@@ -13,6 +13,8 @@ import re
 import string
 import types
 from typing import Final
+import typing
+import weakref
 
 import torch
 
@@ -42,15 +44,16 @@ def _collect() -> frozenset[object]:
         found.update(value for value in vars(module).values() if callable(value))
     for kind in _TYPES:
         found.add(kind)
-        found.update(value for value in vars(kind).values() if callable(value) and _is_hashable(value))
-        found.update(getattr(kind, name) for name in vars(kind) if _is_hashable(getattr(kind, name, None)))
+        found.update(value for value in vars(kind).values() if callable(value) and is_hashable(value))
+        found.update(getattr(kind, name) for name in vars(kind) if is_hashable(getattr(kind, name, None)))
     found.update(_FUNCTIONS)
     found.discard(None)
     return frozenset(found)
 
 
-def _is_hashable(value: object) -> bool:
-    return type(value).__hash__ is not None
+def is_hashable(value: object) -> bool:
+    """Tell whether a callable can be looked up; the hash of a weak reference is that of its object."""
+    return type(value).__hash__ is not None and not isinstance(value, weakref.ReferenceType)
 
 
 FOLDABLE: Final = _collect()
@@ -58,4 +61,4 @@ FOLDABLE: Final = _collect()
 
 def is_foldable(function: object) -> bool:
     """Tell whether calling this on constants gives the same constant each time and changes nothing."""
-    return _is_hashable(function) and function in FOLDABLE
+    return is_hashable(function) and function in FOLDABLE

@@ -51,8 +51,9 @@ class SuperValue(Value):
     def _bind(self, machine: Machine, cls: type, name: str, found: object) -> Value:
         if self.is_on_class and isinstance(found, types.FunctionType):
             return machine.wrap(found, attribute(class_source(cls), name) if may_change(cls) else None)
-        if isinstance(found, classmethod):
-            inner = machine.wrap(unbound(cast("object", found)), None)
+        if isinstance(found, classmethod | types.ClassMethodDescriptorType):
+            of_python = isinstance(found, classmethod)
+            inner = machine.wrap(unbound(cast("object", found)), None) if of_python else LeafValue(found)
             owner = self.owner if self.is_on_class else machine.wrap(self.start, None)
             return BoundMethodValue(owner, inner)
         if isinstance(found, SLOT_KINDS) and isinstance(self.owner, InstanceValue):

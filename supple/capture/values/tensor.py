@@ -35,6 +35,8 @@ QUERIES: Final = frozenset(
     "size stride numel nelement dim ndimension storage_offset is_contiguous element_size is_floating_point "
     "is_complex is_same_size is_signed __len__".split()
 )
+#: Functions whose other answers fakes give as tensors do: what more they tell of a fake may be wrong.
+ANSWERS: Final = QUERIES.union("type get_device result_type".split())
 
 
 class TensorValue(Value):
@@ -160,9 +162,18 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     query = op.name.rsplit(".", 1)[-1]
     if query == "stride" and not machine.sizes.pin_strides():
         machine.unsupported(breaks.ATTRIBUTE, name="stride()", owner=f"{args[0].describe()} with one element")
-    if query not in QUERIES:
+    if query not in QUERIES and _is_of_graph(result):
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
+    elif query not in ANSWERS:
+        machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     return of_result(machine, result)
+
+
+def _is_of_graph(result: object) -> bool:
+    """Tell whether a torch function gave what a graph can give: tensors, numbers of the run, nothing."""
+    if isinstance(result, tuple | list):
+        return any(map(_is_of_graph, cast("Sequence[object]", result))) or not result
+    return result is None or isinstance(result, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
 def of_result(machine: Machine, result: object) -> Value:
