@@ -9,7 +9,7 @@ bin := $(VENV)/bin
 stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
 
-.PHONY: help env check format test slow golden bench demo fuzz clean
+.PHONY: help env check format test slow golden docs bench demo fuzz clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -43,6 +43,9 @@ slow: $(stamp) ## the tests marked slow: whole models
 
 golden: $(stamp) ## rewrite the golden files; review the difference with git
 	$(bin)/python -m pytest -n $(WORKERS) tests/language --golden $(ARGS)
+
+docs: $(stamp) ## rewrite docs/errors from the catalogue and its examples
+	$(bin)/python -m tools.error_pages
 
 fuzz: $(stamp) ## the property tests with 5,000 examples each
 	HYPOTHESIS_PROFILE=nightly $(bin)/python -m pytest -n $(WORKERS) tests/property $(ARGS)

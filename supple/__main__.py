@@ -5,12 +5,13 @@ from typing import TextIO
 
 import click
 from rich.console import Console
+from rich.markdown import Markdown
 from rich.markup import escape
 from rich.table import Table
 
 from supple.base.config import config
-from supple.capture.breaks import catalogue
 from supple.diagnose.log import CHANNELS
+from supple.diagnose.pages import REASONS, page
 from supple.diagnose.similar import similar_graphs
 from supple.shapes.profile import load, path_of, text
 
@@ -28,9 +29,17 @@ def main() -> None:
 def codes() -> None:
     """Print each reason for which a function runs eager: code, what, why, what to do."""
     table = Table("code", "what", "why", "do", show_lines=True)
-    for reason in catalogue():
+    for reason in REASONS.values():
         table.add_row(*map(escape, (reason.code, reason.what, reason.why, reason.do)))
     Console().print(table)
+
+
+@main.command()
+@click.argument("chosen", metavar="CODE...", nargs=-1, required=True, type=click.Choice(list(REASONS)))
+def explain(chosen: tuple[str, ...]) -> None:
+    """Print the page of a CODE, such as B104: what it means, where, why, what to do, an example."""
+    for code in chosen:
+        Console().print(Markdown(page(code)))
 
 
 @main.command()

@@ -22,6 +22,7 @@ class Options:
         fusion: False launches one kernel per operator (to find a guilty fusion).
         threads: False compiles single-threaded kernels.
         inline_depth: nesting of inlined calls at which capture gives up.
+        step_limit: instructions of one call at which capture gives up: loops are unrolled.
         break_at: the number of the instruction before which a graph break is forced, to test them; 0 = none.
         settings: the configuration of one compilation (`fixed`); None follows `supple.config`.
     """
@@ -34,6 +35,7 @@ class Options:
     fusion: bool = True
     threads: bool = True
     inline_depth: int = 200
+    step_limit: int = 5_000_000
     break_at: int = 0
     settings: Settings | None = None
 
@@ -58,7 +60,7 @@ class Options:
 
 
 MODES: Final = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
-_SETTABLE: Final = ("recompile_limit", "check", "fusion", "threads", "inline_depth", "break_at")
+_SETTABLE: Final = ("recompile_limit", "check", "fusion", "threads", "inline_depth", "step_limit", "break_at")
 
 
 def with_mapping(base: Options, given: Mapping[str, object]) -> Options:

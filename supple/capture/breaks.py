@@ -1,4 +1,7 @@
-"""The catalogue of graph breaks: reasons as data, with stable codes. The raise site gives the {facts}."""
+"""The catalogue: why something is not captured, or not compiled, as data with stable codes.
+
+The raise site gives the {facts}. Each code has an example in diagnose/examples, and a page made of both.
+"""
 
 from typing import Final
 
@@ -113,7 +116,7 @@ STEPS: Final = _reason(
     "B116",
     "Capture ran {limit} instructions without an end.",
     "Loops are unrolled, and this one does not end soon.",
-    "Move the loop out of the compiled function.",
+    "Move the loop out of the compiled function, or raise `options={{'step_limit': ...}}`.",
 )
 NOT_CONSTANT: Final = _reason(
     "B119",
@@ -206,8 +209,26 @@ SKIPPED: Final = _reason(
     "Remove the call, or ask for `supple.graph_break()`: the rest is captured then.",
 )
 STANCE: Final = _reason(
-    "U102",
+    "U104",
     "`supple.set_stance` in compiled code.",
     "A stance decides whether this very code is compiled, before it runs.",
     "Set it around the call of the compiled function.",
+)
+LIMIT: Final = _reason(
+    "G101",
+    "{function} hit the {limit}.",
+    "The last reason for which it was compiled again: {last}. To go on costs more than it gains.",
+    "Keep constant what changes, or raise the limit. SUPPLE_LOGS=recompiles prints all reasons.",
+)
+FORBIDDEN: Final = _reason(
+    "G102",
+    "{function} would be compiled, and {by} forbids it.",
+    "Its entries do not serve this call: {failed}.",
+    "{hint}",
+)
+FAILED: Final = _reason(
+    "I001",
+    "The compiler failed: {error}.",
+    "This is a bug in supple, or in the backend, and not in your program.",
+    "Please report it with {note}. `supple.disable` on the function avoids it meanwhile.",
 )

@@ -21,7 +21,6 @@ from supple.base import events
 from supple.base.errors import (
     Explained,
     FailOnRecompileLimitHit,
-    Reason,
     RecompileError,
     Unsupported,
     UserError,
@@ -29,7 +28,7 @@ from supple.base.errors import (
 )
 from supple.base.marks import ORIGINAL
 from supple.base.stance import DEFAULT, STANCES, Backend, Stance
-from supple.capture.breaks import ESCAPED
+from supple.capture.breaks import ESCAPED, FAILED, FORBIDDEN, LIMIT
 from supple.capture.compilation import (
     About,
     Call,
@@ -59,24 +58,6 @@ Function = Callable[..., object]
 Arguments = tuple[object, ...]
 Named = Mapping[str, object]
 
-LIMIT: Final = Reason(
-    "G101",
-    "{function} hit the {limit}.",
-    "The last reason for which it was compiled again: {last}. To go on costs more than it gains.",
-    "Keep constant what changes, or raise the limit. SUPPLE_LOGS=recompiles prints all reasons.",
-)
-FORBIDDEN: Final = Reason(
-    "G102",
-    "{function} would be compiled, and {by} forbids it.",
-    "Its entries do not serve this call: {failed}.",
-    "{hint}",
-)
-FAILED: Final = Reason(
-    "I001",
-    "The compiler failed: {error}.",
-    "This is a bug in supple, or in the backend, and not in your program.",
-    "Please report it with {note}. `supple.disable` on the function avoids it meanwhile.",
-)
 COMPILATIONS_PER_ENTRY: Final = 8
 """A function is compiled at most this many times the number of entries that it may keep."""
 

@@ -124,7 +124,7 @@ class Violation(NamedTuple):
 
 SPECIALIZED: Final = Reason(
     "U101",
-    "{what}",
+    "{names}: marked dynamic, but the program does not allow every size.",
     "`mark_dynamic` promises that one graph serves all sizes, and these conditions do not allow it:{found}",
     "Remove the conditions, or write {fixes}, which allows them.",
 )
@@ -136,7 +136,7 @@ def violations(found: Sequence[Violation]) -> ConstraintViolationError:
     fixes = (f"supple.maybe_mark_dynamic({plain(one.source).removeprefix('L.')}, {one.dim})" for one in found)
     return ConstraintViolationError(
         SPECIALIZED,
-        what=f"{names[0].upper()}{names[1:]}: marked dynamic, but the program does not allow every size.",
+        names=f"{names[0].upper()}{names[1:]}",
         found="".join(map(_told, found)),
         fixes=" and ".join(dict.fromkeys(fixes)),
     )

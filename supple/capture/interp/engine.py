@@ -48,7 +48,6 @@ from supple.shapes.profile import Seen
 
 _UNSET: Final = object()
 _PLAIN: Final = (ConstantValue, SymbolicValue)
-STEP_LIMIT: Final = 5_000_000
 _COROUTINES: Final = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -120,8 +119,8 @@ class Engine:
             raise Stopped(tuple(self.frames))
         if self._steps == self.options.break_at:
             self.unsupported(breaks.FORCED, number=self._steps)
-        if self._steps > STEP_LIMIT:
-            self.unsupported(breaks.STEPS, limit=STEP_LIMIT)
+        if self._steps > self.options.step_limit:
+            self.unsupported(breaks.STEPS, limit=self._steps - 1)
 
     # What values and library ask for (Machine).
 
