@@ -16,6 +16,7 @@ from supple.ir.dtypes import DType, from_torch
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, always, decide, generally, is_known, must_equal, printed
 from supple.shapes.env import active
+from supple.shapes.layout import format_strides
 
 Size = Expr | int
 ShapeRule = Callable[..., object]
@@ -55,6 +56,11 @@ def view_of(
         base.device,
         base.offset if offset is None else as_expr(offset),
     )
+
+
+def copied(tensor: TensorMeta, dtype: DType | None = None) -> TensorMeta:
+    """Return the metadata of a copy that keeps the layout, of another type if one is given."""
+    return fresh(tensor.sizes, dtype or tensor.dtype, tensor, format_strides(tensor, None))
 
 
 def as_dtype(dtype: torch.dtype | None, otherwise: DType) -> DType:

@@ -6,7 +6,7 @@ nothing about the metadata.
 
 import math
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
 import torch
 
@@ -17,7 +17,7 @@ from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, ZERO, decide, exprs, hint, printed, real_number, requires
 from supple.shapes.layout import format_strides
 from supple.shapes.promote import Number, default_dtype, number_dtype
-from supple.shapes.rules import Size, as_dtype, aten, fresh, shape_rules
+from supple.shapes.rules import ShapeRule, Size, as_dtype, aten, fresh, shape_rules
 
 
 def _made(
@@ -61,12 +61,6 @@ def _(size: Sequence[Size], fill_value: Number, **options: object) -> TensorMeta
     return _made(size, number_dtype(fill_value), options)
 
 
-@shape_rules.on(*aten("scalar_tensor"))
-def _(s: Number, **options: object) -> TensorMeta:
-    """Rank 0, the default type unless one is given."""
-    return _made((), default_dtype(), options)
-
-
 @shape_rules.on(*aten("empty_strided"))
 def _(size: Sequence[Size], stride: Sequence[Size], **options: object) -> TensorMeta:
     """Sizes and strides as given."""
@@ -81,27 +75,13 @@ def _(size: Sequence[Size], physical_layout: Sequence[int], **options: object) -
     return _made(size, default_dtype(), options, strides=strides)
 
 
-@shape_rules.on(*aten("arange"))
-def _(end: Number, **options: object) -> TensorMeta:
-    """0, 1, ... below the end."""
-    return _counted(0, end, 1, options)
-
-
-@shape_rules.on(*aten("arange.start"))
-def _(start: Number, end: Number, **options: object) -> TensorMeta:
-    """start, start + 1, ... below the end."""
-    return _counted(start, end, 1, options)
-
-
-@shape_rules.on(*aten("arange.start_step"))
-def _(start: Number, end: Number, step: Number = 1, **options: object) -> TensorMeta:
-    """start, start + step, ... before the end."""
-    return _counted(start, end, step, options)
-
-
-def _counted(start: Number, end: Number, step: Number, options: dict[str, object]) -> TensorMeta:
-    if isinstance(start, int | Expr) and isinstance(end, int | Expr) and isinstance(step, int | Expr):
-        dtype, distance, pace = DType.I64, as_expr(end) - as_expr(start), as_expr(step)
+@shape_rules.on(*aten("arange", "arange.start", "arange.start_step"))
+def _(*numbers: Number, **options: object) -> TensorMeta:
+    """start (0 unless given), start + step (1 unless given), ... before the end."""
+    start, end, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
+    if all(isinstance(item, int | Expr) for item in (start, end, step)):
+        first, last, pace = exprs(cast("Sequence[Size]", (start, end, step)))
+        dtype, distance = DType.I64, last - first
     else:
         dtype, (distance, pace) = default_dtype(), _steps(start, end, step)
     if not requires(not_equal(pace, ZERO)):
@@ -126,50 +106,30 @@ def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:
     return as_expr(math.ceil(count) if count >= 0 else -1), ONE
 
 
-@shape_rules.on(*aten("linspace"))
-def _(start: Number, end: Number, steps: Size, **options: object) -> TensorMeta:
-    """`steps` numbers from start to end."""
-    return _made((steps,), default_dtype(), options)
+#: Which arguments are the sizes.
+SIZES: Final = {"scalar_tensor": (), "linspace": (2,), "eye": (0, 0), "eye.m": (0, 1), "randperm": (0,)}
 
 
-@shape_rules.on(*aten("eye"))
-def _(n: Size, **options: object) -> TensorMeta:
-    """The identity matrix."""
-    return _made((n, n), default_dtype(), options)
+def _of_sizes(places: tuple[int, ...], dtype: DType | None) -> ShapeRule:
+    def rule(*args: Size, **options: object) -> TensorMeta:
+        """The default type of the overload unless one is given."""
+        return _made([args[place] for place in places], dtype or default_dtype(), options)
+
+    return rule
 
 
-@shape_rules.on(*aten("eye.m"))
-def _(n: Size, m: Size, **options: object) -> TensorMeta:
-    """Ones on the diagonal of an n by m matrix."""
-    return _made((n, m), default_dtype(), options)
+for _name, _places in SIZES.items():
+    shape_rules.on(*aten(_name))(_of_sizes(_places, DType.I64 if _name == "randperm" else None))
 
 
-@shape_rules.on(*aten("randint"))
-def _(high: Size, size: Sequence[Size], **options: object) -> TensorMeta:
-    """Integers unless a type is given."""
-    return _made(size, DType.I64, options)
+@shape_rules.on(*aten("randint", "randint.low"))
+def _(*args: object, **options: object) -> TensorMeta:
+    """Integers unless a type is given; the bounds come first."""
+    return _made(cast("Sequence[Size]", args[-1]), DType.I64, options)
 
 
-@shape_rules.on(*aten("randint.low"))
-def _(low: Size, high: Size, size: Sequence[Size], **options: object) -> TensorMeta:
-    """Integers unless a type is given."""
-    return _made(size, DType.I64, options)
-
-
-@shape_rules.on(*aten("randperm"))
-def _(n: Size, **options: object) -> TensorMeta:
-    """0 to n - 1, shuffled."""
-    return _made((n,), DType.I64, options)
-
-
-@shape_rules.on(*aten("new_empty", "new_zeros", "new_ones"))
-def _(self: TensorMeta, size: Sequence[Size], **options: object) -> TensorMeta:
-    """Type and device of the tensor unless given."""
-    return _made(size, self.dtype, options, self)
-
-
-@shape_rules.on(*aten("new_full"))
-def _(self: TensorMeta, size: Sequence[Size], fill_value: Number, **options: object) -> TensorMeta:
+@shape_rules.on(*aten("new_empty", "new_zeros", "new_ones", "new_full"))
+def _(self: TensorMeta, size: Sequence[Size], *_value: Number, **options: object) -> TensorMeta:
     """Type and device of the tensor unless given."""
     return _made(size, self.dtype, options, self)
 
@@ -180,13 +140,9 @@ def _(self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], **options:
     return _made(size, self.dtype, options, self, stride)
 
 
-@shape_rules.on(*aten("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like"))
-def _(self: TensorMeta, **options: object) -> TensorMeta:
-    """Sizes of the tensor, its layout kept unless a memory format is given."""
-    return _made(self.sizes, self.dtype, options, self, format_strides(self, _format(options)))
-
-
-@shape_rules.on(*aten("full_like", "randint_like"))
-def _(self: TensorMeta, fill_value: Number, **options: object) -> TensorMeta:
+@shape_rules.on(
+    *aten("empty_like", "zeros_like", "ones_like", "rand_like", "randn_like", "full_like", "randint_like")
+)
+def _(self: TensorMeta, *_value: Number, **options: object) -> TensorMeta:
     """Sizes of the tensor, its layout kept unless a memory format is given."""
     return _made(self.sizes, self.dtype, options, self, format_strides(self, _format(options)))

@@ -27,6 +27,7 @@ from supple.shapes.rules import (
     Size,
     aten,
     broadcast,
+    copied,
     fresh,
     require_number,
     shape_rules,
@@ -98,18 +99,9 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, **_options
     return fresh(self.sizes, self.dtype, self)
 
 
-@shape_rules.on(*aten("scatter.value", "scatter.value_reduce"))
-def _(self: TensorMeta, dim: int, index: TensorMeta, value: complex, **_options: object) -> TensorMeta:
-    """A copy with elements replaced, row-major."""
-    _check_scatter(self, dim, index)
-    return fresh(self.sizes, self.dtype, self)
-
-
-@shape_rules.on(*aten("scatter_reduce.two"))
-def _(
-    self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, reduce: str, *, include_self: bool = True
-) -> TensorMeta:
-    """A copy with elements combined, row-major."""
+@shape_rules.on(*aten("scatter.value", "scatter.value_reduce", "scatter_reduce.two"))
+def _(self: TensorMeta, dim: int, index: TensorMeta, *_values: object, **_options: object) -> TensorMeta:
+    """A copy with elements replaced or combined, row-major."""
     _check_scatter(self, dim, index)
     return fresh(self.sizes, self.dtype, self)
 
@@ -120,10 +112,6 @@ def _check_scatter(tensor: TensorMeta, dim: int, index: TensorMeta) -> None:
         raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
     if max(tensor.rank, 1) != max(index.rank, 1) and ZERO not in index.sizes:
         raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
-
-
-def _copied(tensor: TensorMeta) -> TensorMeta:
-    return fresh(tensor.sizes, tensor.dtype, tensor, format_strides(tensor, None))
 
 
 @shape_rules.on(*aten("index_add", "index_copy"))
@@ -137,7 +125,7 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta, **_opti
 def _(self: TensorMeta, dim: int, index: TensorMeta, value: complex) -> TensorMeta:
     """A copy with rows filled."""
     wrapped_dim(dim, self.rank)
-    return _copied(self)
+    return copied(self)
 
 
 @shape_rules.on(*aten("index_put", "_unsafe_index_put"))
@@ -152,7 +140,7 @@ def _(
         )
     if not any(index is not None and index.dtype in _MASKS for index in indices):
         broadcast((values.sizes, _indexed(self, indices).sizes))
-    return _copied(self)
+    return copied(self)
 
 
 @shape_rules.on(*aten("index.Tensor", "_unsafe_index.Tensor"))
@@ -338,7 +326,7 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
 def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     """The layout of a copy."""
     wrapped_dims(dims, self.rank)
-    return _copied(self)
+    return copied(self)
 
 
 @shape_rules.on(*aten("roll"))
@@ -349,7 +337,7 @@ def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tens
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         wrapped_dim(dim, self.rank)
     if len(dims) == 1 and ZERO in self.sizes:
-        return _copied(self)
+        return copied(self)
     if dims and len(dims) != len(shifts):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     strides = _joined_strides((self,), self.sizes) if dims else None
@@ -386,14 +374,14 @@ def _(
     if not all_must_equal(expected, src.sizes):
         msg = f"expected src to have a size equal to the slice of self. src size = {printed(src.sizes)}"
         raise RuntimeError(msg)
-    return _copied(self)
+    return copied(self)
 
 
 @shape_rules.on(*aten("select_scatter"))
 def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
     """A copy with a row replaced."""
     wrapped_dim(dim, self.rank)
-    return _copied(self)
+    return copied(self)
 
 
 @shape_rules.on(*aten("tril", "triu"))
@@ -404,24 +392,11 @@ def _(self: TensorMeta, diagonal: int = 0) -> TensorMeta:
     return fresh(self.sizes, self.dtype, self)
 
 
-@shape_rules.on(*aten("sort"))
-def _(self: TensorMeta, dim: int = -1, descending: bool = False) -> tuple[TensorMeta, TensorMeta]:
+@shape_rules.on(*aten("sort", "sort.stable"))
+def _(self: TensorMeta, dim: int = -1, *_descending: bool, **named: int) -> tuple[TensorMeta, TensorMeta]:
     """Sorted values and where they were."""
-    return _ordered(self, dim)
-
-
-@shape_rules.on(*aten("sort.stable"))
-def _(
-    self: TensorMeta, *, stable: bool | None = None, dim: int = -1, descending: bool = False
-) -> tuple[TensorMeta, TensorMeta]:
-    """Sorted values and where they were."""
-    return _ordered(self, dim)
-
-
-def _ordered(tensor: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
-    wrapped_dim(dim, tensor.rank)
-    strides = format_strides(tensor, None)
-    return fresh(tensor.sizes, tensor.dtype, tensor, strides), fresh(tensor.sizes, DType.I64, tensor, strides)
+    wrapped_dim(named.get("dim", dim), self.rank)
+    return copied(self), copied(self, DType.I64)
 
 
 @shape_rules.on(*aten("topk"))
@@ -445,7 +420,7 @@ def _(
 def _(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     """A tensor like the first with the elements of the second, broadcast and converted."""
     expanded(src, self.sizes)
-    return _copied(self)
+    return copied(self)
 
 
 @shape_rules.on(*aten("fill.Scalar", "fill.Tensor"))
@@ -454,19 +429,23 @@ def _(self: TensorMeta, value: Operand) -> TensorMeta:
     if isinstance(value, TensorMeta) and value.rank:
         msg = f"fill_ only supports 0-dimension value tensor but got tensor with {value.rank} dimensions."
         raise RuntimeError(msg)
-    return _copied(self)
+    return copied(self)
 
 
-@shape_rules.on(*aten("zero"))
-def _(self: TensorMeta) -> TensorMeta:
-    """A tensor like the first with zeros."""
-    return _copied(self)
+@shape_rules.on(
+    *aten("zero", "nan_to_num", "bernoulli.p", "bernoulli", "uniform", "normal_functional", "exponential"),
+    *aten("random"),
+)
+def _(self: TensorMeta, *_numbers: float | None, generator: object = None) -> TensorMeta:
+    """Other numbers of the tensor's type."""
+    return copied(self)
 
 
-@shape_rules.on(*aten("bernoulli.p", "bernoulli", "uniform", "normal_functional", "exponential", "random"))
-def _(self: TensorMeta, *_numbers: float, generator: object = None) -> TensorMeta:
-    """Random numbers of the tensor's type."""
-    return _copied(self)
+@shape_rules.on(*aten("hardtanh"))
+def _(self: TensorMeta, *_bounds: float) -> TensorMeta:
+    """The tensor's type."""
+    require_number("hardtanh", self.dtype)
+    return copied(self)
 
 
 @shape_rules.on(*aten("masked_scatter"))
@@ -512,7 +491,7 @@ def _(self: TensorMeta, num_samples: Size, *_options: object, generator: object 
 def _(self: TensorMeta, k: int = 1, dims: Sequence[int] = (0, 1)) -> TensorMeta:
     """A plane turned by k right angles: the layout of a copy, or the turned one of it."""
     first, second = wrapped_dims(dims, self.rank)
-    copy = _copied(self) if k % 4 else fresh(self.sizes, self.dtype, self)
+    copy = copied(self) if k % 4 else fresh(self.sizes, self.dtype, self)
     if k % 2 == 0:
         return copy
     order = list(range(self.rank))

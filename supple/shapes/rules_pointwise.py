@@ -1,17 +1,18 @@
 """Shape rules of element-by-element operators: broadcasting, promotion, and the result's layout."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from functools import partial
+from typing import cast
 
 import torch
 
-from supple.expr import BoolExpr, Expr
+from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, ZERO, must_equal, printed
 from supple.shapes.layout import format_strides, pointwise_strides, preserved_strides
-from supple.shapes.promote import Operand, category, float_dtype, real_dtype, result_dtype
+from supple.shapes.promote import Operand, category, float_dtype, number_dtype, real_dtype, result_dtype
 from supple.shapes.rules import (
     as_dtype,
     aten,
@@ -23,35 +24,6 @@ from supple.shapes.rules import (
     require_number,
     shape_rules,
 )
-
-#: One operand, result of the operand's type, which is not bool.
-SAME_UNARY: Final = "relu neg floor ceil trunc threshold conj_physical".split()
-#: The same of floating-point numbers only.
-ACTIVATIONS: Final = (
-    "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac hardshrink softshrink"
-).split()
-FLOAT_UNARY: Final = (
-    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh "
-    "atanh erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0 special_entr special_erfcx special_i0e "
-    "special_i1 special_i1e special_log_ndtr special_ndtri"
-).split()
-ARITHMETIC: Final = (
-    "add.Tensor add.Scalar sub.Tensor sub.Scalar mul.Tensor mul.Scalar rsub.Tensor rsub.Scalar "
-    "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar maximum minimum fmax "
-    "fmin clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor floor_divide floor_divide.Scalar "
-    "pow.Tensor_Tensor heaviside xlogy.Tensor"
-).split()
-FLOAT_BINARY: Final = (
-    "div.Tensor div.Scalar true_divide.Tensor atan2 copysign.Tensor xlogy.Scalar_Other"
-).split()
-COMPARE: Final = [
-    f"{name}.{kind}" for name in ("eq", "ne", "lt", "le", "gt", "ge") for kind in ("Tensor", "Scalar")
-]
-BITWISE: Final = (
-    "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
-    "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar "
-    "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar"
-).split()
 
 
 def pointwise(operands: Sequence[Operand], dtype: DType, common: DType | None = None) -> TensorMeta:
@@ -74,44 +46,90 @@ def _converted(operand: TensorMeta, dtype: DType) -> TensorMeta:
     return replace(operand, strides=preserved_strides(operand.sizes, operand.strides))
 
 
-@shape_rules.on(*aten("abs"))
-def _(self: TensorMeta) -> TensorMeta:
-    """The magnitude; of a complex number a real one."""
-    require_number("abs_cpu", self.dtype)
-    return pointwise((self,), real_dtype(self.dtype), self.dtype)
+def _same(dtype: DType) -> DType:
+    return dtype
 
 
-@shape_rules.on(*aten(*SAME_UNARY))
-def _(self: TensorMeta, *_args: object, **_kwargs: object) -> TensorMeta:
-    """The operand's type, which is not bool; later arguments are numbers."""
-    require_number("unary operation", self.dtype)
-    return pointwise((self,), self.dtype)
+def _truth(dtype: DType) -> DType:
+    return DType.BOOL
 
 
-@shape_rules.on(*aten("sign", "sgn", "positive"))
-def _(self: TensorMeta) -> TensorMeta:
-    """The operand's type."""
-    return pointwise((self,), self.dtype)
+def _any(*dtypes: DType) -> None:
+    """Take every type."""
 
 
-@shape_rules.on(*aten(*ACTIVATIONS))
-def _(self: TensorMeta, *_args: object, **_kwargs: object) -> TensorMeta:
-    """The operand's type, a floating-point one; later arguments are numbers."""
-    require_float("activation", self.dtype)
-    return pointwise((self,), self.dtype)
+def _require_bits(name: str, dtype: DType) -> None:
+    if category(dtype) > 1:
+        raise RuntimeError(f"\"{name}\" not implemented for '{dtype.torch}'")
 
 
-@shape_rules.on(*aten("nan_to_num"))
-def _(self: TensorMeta, *_numbers: float | None) -> TensorMeta:
-    """The operand's type; the layout of a copy."""
-    return fresh(self.sizes, self.dtype, self, format_strides(self, None))
+def elementwise(
+    count: int,
+    names: str,
+    require: Callable[[DType], None] = _any,
+    result: Callable[[DType], DType] = _same,
+) -> None:
+    """Add a rule for overloads of which the first arguments are operands and the others numbers.
+
+    Args:
+        count: how many are operands: they are broadcast and promoted.
+        require: raises what eager raises for a promoted type.
+        result: returns the type of the result.
+    """
+
+    def rule(*args: Operand, **_numbers: object) -> TensorMeta:
+        common = result_dtype(args[:count])
+        require(common)
+        dtype = result(common)
+        return pointwise(args[:count], dtype, dtype if result is float_dtype else common)
+
+    shape_rules.on(*aten(*names.split()))(rule)
 
 
-@shape_rules.on(*aten("hardtanh"))
-def _(self: TensorMeta, min_val: float = -1, max_val: float = 1) -> TensorMeta:
-    """The operand's type; the layout of a copy."""
-    require_number("hardtanh", self.dtype)
-    return fresh(self.sizes, self.dtype, self, format_strides(self, None))
+elementwise(1, "abs", partial(require_number, "abs_cpu"), real_dtype)
+elementwise(
+    1, "relu neg floor ceil trunc threshold conj_physical", partial(require_number, "unary operation")
+)
+elementwise(1, "round round.decimals", partial(require_number, "round_vml_cpu"))
+elementwise(1, "sign sgn positive")
+elementwise(
+    1,
+    "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac hardshrink softshrink",
+    partial(require_float, "activation"),
+)
+elementwise(
+    1,
+    "exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh "
+    "atanh erf erfc erfinv lgamma digamma reciprocal sigmoid sinc i0 special_entr special_erfcx logit "
+    "special_i0e special_i1 special_i1e special_log_ndtr special_ndtri",
+    result=float_dtype,
+)
+elementwise(1, "isnan isinf isfinite logical_not signbit isneginf isposinf", result=_truth)
+elementwise(1, "bitwise_not", partial(_require_bits, "bitwise_not"))
+elementwise(
+    2,
+    "add.Tensor add.Scalar mul.Tensor mul.Scalar remainder.Tensor remainder.Scalar remainder.Scalar_Tensor "
+    "fmod.Tensor fmod.Scalar maximum minimum fmax fmin clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor "
+    "floor_divide floor_divide.Scalar pow.Tensor_Tensor heaviside xlogy.Tensor",
+)
+elementwise(
+    2, "div.Tensor div.Scalar true_divide.Tensor atan2 copysign.Tensor xlogy.Scalar_Other", result=float_dtype
+)
+elementwise(2, "hypot logaddexp logaddexp2 nextafter igamma igammac", partial(require_float, "hypot_cpu"))
+elementwise(
+    2,
+    "eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar "
+    "ge.Tensor ge.Scalar logical_and logical_or logical_xor",
+    result=_truth,
+)
+elementwise(
+    2,
+    "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
+    "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar "
+    "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar",
+    partial(_require_bits, "bitwise operation"),
+)
+elementwise(3, "addcmul addcdiv", partial(require_number, "addcmul_cpu_out"))
 
 
 @shape_rules.on(*aten("pow.Tensor_Scalar"))
@@ -126,80 +144,20 @@ def _(self: Operand, exponent: TensorMeta) -> TensorMeta:
     return fresh(exponent.sizes, result_dtype((self, exponent)), exponent)
 
 
-@shape_rules.on(*aten("round", "round.decimals"))
-def _(self: TensorMeta, *, decimals: int = 0) -> TensorMeta:
-    """Half to even."""
-    require_number("round_vml_cpu", self.dtype)
-    return pointwise((self,), self.dtype)
-
-
-@shape_rules.on(*aten("logit"))
-def _(self: TensorMeta, eps: float | None = None) -> TensorMeta:
-    """log(x / (1 - x))."""
-    return pointwise((self,), float_dtype(self.dtype))
-
-
-@shape_rules.on(*aten(*FLOAT_UNARY))
-def _(self: TensorMeta) -> TensorMeta:
-    """Integers and bool give the default floating type."""
-    return pointwise((self,), float_dtype(self.dtype))
-
-
-@shape_rules.on(*aten("isnan", "isinf", "isfinite", "logical_not", "signbit", "isneginf", "isposinf"))
-def _(self: TensorMeta) -> TensorMeta:
-    """A truth value per element."""
-    return pointwise((self,), DType.BOOL, self.dtype)
-
-
-@shape_rules.on(*aten("bitwise_not"))
-def _(self: TensorMeta) -> TensorMeta:
-    """Integers and bool only."""
-    _require_bits("bitwise_not", self.dtype)
-    return pointwise((self,), self.dtype)
-
-
-@shape_rules.on(*aten(*(name for name in ARITHMETIC if not name.startswith(("sub", "rsub")))))
-def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
-    """The promoted type of both."""
-    operands = (self, other)
-    return pointwise(operands, result_dtype(operands))
-
-
-@shape_rules.on(*aten("rsub.Tensor", "rsub.Scalar"))
-def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
-    """The difference the other way round."""
-    return _difference((other, self))
-
-
 @shape_rules.on(*aten("sub.Tensor", "sub.Scalar"))
 def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
     """The promoted type of both; bools have no difference."""
-    return _difference((self, other))
-
-
-def _difference(operands: tuple[Operand, Operand]) -> TensorMeta:
-    if any(
-        isinstance(x, bool | BoolExpr) or (isinstance(x, TensorMeta) and x.dtype is DType.BOOL)
-        for x in operands
-    ):
+    operands = (self, other)
+    if DType.BOOL in [x.dtype if isinstance(x, TensorMeta) else number_dtype(x) for x in operands]:
         msg = "Subtraction, the `-` operator, with a bool tensor is not supported. Use `^` or logical_xor."
         raise RuntimeError(msg)
     return pointwise(operands, result_dtype(operands))
 
 
-@shape_rules.on(*aten(*FLOAT_BINARY))
-def _(self: Operand, other: Operand) -> TensorMeta:
-    """The promoted type of both; integers give the default floating type."""
-    operands = (self, other)
-    return pointwise(operands, float_dtype(result_dtype(operands)))
-
-
-@shape_rules.on(*aten("hypot", "logaddexp", "logaddexp2", "nextafter", "igamma", "igammac"))
-def _(self: TensorMeta, other: TensorMeta) -> TensorMeta:
-    """The promoted type of both, a floating-point one."""
-    dtype = result_dtype((self, other))
-    require_float("hypot_cpu", dtype)
-    return pointwise((self, other), dtype)
+@shape_rules.on(*aten("rsub.Tensor", "rsub.Scalar"))
+def _(self: Operand, other: Operand, alpha: complex = 1) -> object:
+    """The difference the other way round."""
+    return shape_rules[torch.ops.aten.sub.Tensor](other, self)
 
 
 @shape_rules.on(*aten("div.Tensor_mode", "div.Scalar_mode"))
@@ -208,32 +166,6 @@ def _(self: Operand, other: Operand, *, rounding_mode: str | None = None) -> Ten
     operands = (self, other)
     dtype = result_dtype(operands)
     return pointwise(operands, float_dtype(dtype) if rounding_mode is None else dtype)
-
-
-@shape_rules.on(*aten(*COMPARE))
-def _(self: Operand, other: Operand) -> TensorMeta:
-    """A truth value per element."""
-    return pointwise((self, other), DType.BOOL, result_dtype((self, other)))
-
-
-@shape_rules.on(*aten("logical_and", "logical_or", "logical_xor"))
-def _(self: TensorMeta, other: TensorMeta) -> TensorMeta:
-    """A truth value per element, of any types."""
-    return pointwise((self, other), DType.BOOL, result_dtype((self, other)))
-
-
-@shape_rules.on(*aten(*BITWISE))
-def _(self: Operand, other: Operand) -> TensorMeta:
-    """The promoted type of both, integers and bool only."""
-    operands = (self, other)
-    dtype = result_dtype(operands)
-    _require_bits("bitwise operation", dtype)
-    return pointwise(operands, dtype)
-
-
-def _require_bits(name: str, dtype: DType) -> None:
-    if category(dtype) > 1:
-        raise RuntimeError(f"\"{name}\" not implemented for '{dtype.torch}'")
 
 
 @shape_rules.on(*aten("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar"))
@@ -266,14 +198,6 @@ def _(self: TensorMeta, end: TensorMeta, weight: Operand) -> TensorMeta:
         raise RuntimeError(f"expected dtype {self.dtype.torch} for `end` but got dtype {end.dtype.torch}")
     tensors = (self, end, weight) if isinstance(weight, TensorMeta) else (self, end)
     return pointwise(tensors, self.dtype)
-
-
-@shape_rules.on(*aten("addcmul", "addcdiv"))
-def _(self: TensorMeta, tensor1: TensorMeta, tensor2: TensorMeta, *, value: complex = 1) -> TensorMeta:
-    """self + value * (tensor1 op tensor2)."""
-    operands = (self, tensor1, tensor2)
-    require_number("addcmul_cpu_out", result_dtype(operands))
-    return pointwise(operands, result_dtype(operands))
 
 
 @shape_rules.on(*aten("masked_fill.Scalar", "masked_fill.Tensor"))

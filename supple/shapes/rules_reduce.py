@@ -61,23 +61,11 @@ def _sum_dtype(tensor: TensorMeta, dtype: torch.dtype | None) -> DType:
     return as_dtype(dtype, DType.I64 if category(tensor.dtype) < 2 else tensor.dtype)
 
 
-@shape_rules.on(*aten("sum", "prod", "nansum"))
+@shape_rules.on(*aten("sum", "prod", "nansum", "sum.dim_IntList", "prod.dim_int"))
 def _(
     self: TensorMeta, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> TensorMeta:
-    """Integers and bool add up in i64."""
-    return reduced(self, dim, _sum_dtype(self, dtype), keepdim=keepdim)
-
-
-@shape_rules.on(*aten("sum.dim_IntList"))
-def _(self: TensorMeta, dim: Dims, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> TensorMeta:
-    """Integers and bool add up in i64."""
-    return reduced(self, dim, _sum_dtype(self, dtype), keepdim=keepdim)
-
-
-@shape_rules.on(*aten("prod.dim_int"))
-def _(self: TensorMeta, dim: int, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> TensorMeta:
-    """Integers and bool multiply in i64."""
+    """Integers and bool add up (or multiply) in i64."""
     return reduced(self, dim, _sum_dtype(self, dtype), keepdim=keepdim)
 
 
@@ -136,6 +124,13 @@ def _(self: TensorMeta, dim: Dims = None, keepdim: bool = False) -> TensorMeta:
 def _(self: TensorMeta, dim: Dims = None) -> TensorMeta:
     """How many."""
     return reduced(self, dim, DType.I64)
+
+
+@shape_rules.on(*aten("histc"))
+def _(self: TensorMeta, bins: Size = 100, *_ends: object, **_named: object) -> TensorMeta:
+    """One count per bin."""
+    require_float("histogram_cpu", self.dtype)
+    return fresh((bins,), self.dtype, self)
 
 
 @shape_rules.on(*aten("aminmax"))

@@ -11,13 +11,65 @@ from typing import Final
 
 import torch
 
-from supple.expr import BoolExpr, Expr, as_expr, both, either, equal, maximum, minimum, negate, truth
+from supple.expr import BoolExpr, Expr, Operand, as_expr, both, either, equal, maximum, minimum, negate
+from supple.expr.build import boolean
+from supple.expr.python import PYTHON
 from supple.expr.real import Real, ratio
 from supple.shapes import layout
 from supple.shapes.decide import generally
 from supple.shapes.env import COMPARE, ShapeEnv
 
 Symbolic = torch.SymInt | torch.SymFloat | torch.SymBool
+
+
+Binary = Callable[["SymNode", "SymNode"], "SymNode"]
+
+
+def _float(op: str) -> Callable[..., "SymNode"]:
+    """Return the method that makes a float of its operands."""
+
+    def method(self: "SymNode", *others: "SymNode") -> "SymNode":
+        return SymNode(Real(op, (self.expr, *(other.expr for other in others))), self.env, float)
+
+    return method
+
+
+def _arithmetic(op: str, function: Callable[[Expr, Expr], Expr] | None = None) -> Binary:
+    """Return the method of an operator: a float where one of the operands is, else `function` of them."""
+    of_floats, of_integers = _float(op), function or PYTHON[op]
+
+    def method(self: "SymNode", other: "SymNode") -> "SymNode":
+        if op in ("//", "%"):
+            other.require_divisor()
+        if float in (self.pytype, other.pytype):
+            return of_floats(self, other)
+        return self.wrap_int(of_integers(self.integer(), other.integer()))
+
+    return method
+
+
+def _comparison(op: str) -> Binary:
+    """Return the method of a comparison; one of floats is decided."""
+
+    def method(self: "SymNode", other: "SymNode") -> "SymNode":
+        if isinstance(self.expr, Expr) and isinstance(other.expr, Expr):
+            return self.wrap_bool(COMPARE[op](self.expr, other.expr))
+        return self.wrap_bool(self.env.decide_real(op, self.expr, other.expr))
+
+    return method
+
+
+Layout = Callable[["SymNode", Sequence["SymNode"], Sequence["SymNode"]], "SymNode"]
+
+
+def _layout(holds: Callable[[layout.Exprs, layout.Exprs], bool], rank: int | None = None) -> Layout:
+    """Return the method that tells whether sizes and strides, of this rank, have a layout."""
+
+    def method(self: "SymNode", sizes: Sequence["SymNode"], strides: Sequence["SymNode"]) -> "SymNode":
+        fits = rank in (None, len(sizes)) and holds(_exprs(sizes), _exprs(strides))
+        return self.wrap_bool(fits)
+
+    return method
 
 
 class SymNode:
@@ -62,29 +114,21 @@ class SymNode:
         """Whether it is a condition."""
         return self.pytype is bool
 
-    def is_nested_int(self) -> bool:
-        """Whether it is the length of a jagged dimension: never."""
-        return False
-
-    def nested_int(self) -> None:
-        """Return which jagged length it is: none."""
-        return None
-
     def is_symbolic(self) -> bool:
         """Whether it may depend on symbols."""
         return True
 
     def is_constant(self) -> bool:
-        """Whether it is one of torch's constant nodes: never."""
+        """Whether it is one of torch's constant nodes, or the length of a jagged dimension: never."""
         return False
 
+    is_nested_int = is_constant
+
     def constant_int(self) -> None:
-        """Return the number of a constant node: none."""
+        """Return the value of a constant node: none."""
         return None
 
-    def constant_bool(self) -> None:
-        """Return the truth of a constant node: none."""
-        return None
+    constant_bool = nested_int = maybe_as_float = maybe_as_bool = constant_int
 
     def has_hint(self) -> bool:
         """Whether the call that is compiled gives it a value."""
@@ -97,14 +141,6 @@ class SymNode:
         now = self.env.current(self.expr)
         return now.value if now.is_const else None
 
-    def maybe_as_float(self) -> float | None:
-        """Return the number of a constant float: not known."""
-        return None
-
-    def maybe_as_bool(self) -> bool | None:
-        """Return the truth of a constant condition: not known."""
-        return None
-
     def clone(self) -> "SymNode":
         """Return the node: it never changes."""
         return self
@@ -116,25 +152,19 @@ class SymNode:
 
     # New nodes.
 
-    def wrap_int(self, number: int) -> "SymNode":
-        """Return a node of a number."""
+    def wrap_int(self, number: Operand) -> "SymNode":
+        """Return a node of an integer."""
         return SymNode(as_expr(number), self.env, int)
 
     def wrap_float(self, number: float) -> "SymNode":
         """Return a node of a float."""
         return SymNode(Real("float", (number,)), self.env, float)
 
-    def wrap_bool(self, value: bool) -> "SymNode":
-        """Return a node of True or False."""
-        return SymNode(truth(value), self.env, bool)
+    def wrap_bool(self, value: Expr | bool) -> "SymNode":
+        """Return a node of a condition."""
+        return SymNode(boolean(value), self.env, bool)
 
-    def _int(self, e: Expr) -> "SymNode":
-        return SymNode(e, self.env, int)
-
-    def _bool(self, e: Expr) -> "SymNode":
-        return SymNode(e, self.env, bool)
-
-    def _integer(self) -> Expr:
+    def integer(self) -> Expr:
         """Return the expression of an int or bool node."""
         assert isinstance(self.expr, Expr), f"{self} is a float"
         return self.expr
@@ -143,18 +173,18 @@ class SymNode:
 
     def guard_bool(self, file: str = "", line: int = 0) -> bool:
         """Decide a condition; one that torch's C++ code asks (it names its file) is the framework's."""
-        condition = self.env.current(self._integer())
+        condition = self.env.current(self.integer())
         if file and (generally(condition) or generally(negate(condition))):
             return generally(condition)
         return self.env.decide(condition)
 
     def bool_(self) -> bool:
         """Decide a condition that a program asks."""
-        return self.env.decide(self._integer())
+        return self.env.decide(self.integer())
 
     def guard_int(self, file: str = "", line: int = 0) -> int:
         """Specialise to the number of this call."""
-        return self.env.specialize(self._integer())
+        return self.env.specialize(self.integer())
 
     int_ = guard_int
 
@@ -164,83 +194,51 @@ class SymNode:
 
     def statically_known_true(self, file: str = "", line: int = 0) -> bool:
         """Tell whether a condition is known to hold."""
-        return self.env.is_known(self._integer())
+        return self.env.is_known(self.integer())
 
     def guard_or_false(self, file: str = "", line: int = 0) -> bool:
         """Tell whether a condition holds for general sizes; where that is not known, no."""
-        condition = self.env.current(self._integer())
+        condition = self.env.current(self.integer())
         return self.env.oblivious(condition, otherwise=generally(condition))
 
     guard_size_oblivious = guard_or_false
 
     def guard_or_true(self, file: str = "", line: int = 0) -> bool:
         """Tell whether a condition holds for general sizes; where that is not known, yes."""
-        condition = self.env.current(self._integer())
+        condition = self.env.current(self.integer())
         return self.env.oblivious(condition, otherwise=not generally(negate(condition)))
 
     def expect_true(self, file: str = "", line: int = 0) -> bool:
         """Take a condition for true."""
-        self.env.expect(self._integer())
+        self.env.expect(self.integer())
         return True
 
     def expect_size(self, file: str = "", line: int = 0) -> bool:
         """Take a number for a size, which is not negative."""
-        self.env.expect(COMPARE[">="](self._integer(), as_expr(0)))
+        self.env.expect(COMPARE[">="](self.integer(), as_expr(0)))
         return True
 
     # Arithmetic.
 
-    def _arithmetic(self, op: str, other: "SymNode") -> "SymNode":
-        if self.pytype is float or other.pytype is float:
-            return SymNode(Real(op, (self.expr, other.expr)), self.env, float)
-        return self._int(INTEGER[op](self._integer(), other._integer()))
+    add, sub, mul = _arithmetic("+"), _arithmetic("-"), _arithmetic("*")
+    mod = _arithmetic("%")
+    int_floordiv = floordiv = _arithmetic("//")
 
-    def add(self, other: "SymNode") -> "SymNode":
-        """self + other."""
-        return self._arithmetic("+", other)
-
-    def sub(self, other: "SymNode") -> "SymNode":
-        """self - other."""
-        return self._arithmetic("-", other)
-
-    def mul(self, other: "SymNode") -> "SymNode":
-        """self * other."""
-        return self._arithmetic("*", other)
-
-    def mod(self, other: "SymNode") -> "SymNode":
-        """self % other."""
-        other._require_divisor()
-        return self._arithmetic("%", other)
-
-    def int_floordiv(self, other: "SymNode") -> "SymNode":
-        """self // other."""
-        other._require_divisor()
-        return self._arithmetic("//", other)
-
-    floordiv = int_floordiv
-
-    def _require_divisor(self) -> None:
+    def require_divisor(self) -> None:
         """Decide that a divisor is not 0.
 
         Raises:
             ZeroDivisionError: it is.
         """
-        if self.pytype is int and self.env.decide(equal(self._integer(), 0)):
+        if self.pytype is int and self.env.decide(equal(self.integer(), 0)):
             raise ZeroDivisionError("integer division or modulo by zero")
 
-    def float_truediv(self, other: "SymNode") -> "SymNode":
-        """self / other."""
-        return SymNode(Real("/", (self.expr, other.expr)), self.env, float)
-
-    truediv = int_truediv = float_truediv
-
-    def float_pow(self, other: "SymNode") -> "SymNode":
-        """self ** other, a float."""
-        return SymNode(Real("**", (self.expr, other.expr)), self.env, float)
+    truediv = int_truediv = float_truediv = _float("/")
+    float_pow = _float("**")
 
     def pow_by_natural(self, other: "SymNode") -> "SymNode":
         """self ** other for integers; the exponent is specialised."""
-        return self._int(self._integer() ** self.env.specialize(other._integer()))
+        return self.wrap_int(self.integer() ** self.env.specialize(other.integer()))
 
     def pow(self, other: "SymNode") -> "SymNode":
         """Return a power; torch's C++ code takes square roots with it."""
@@ -251,13 +249,13 @@ class SymNode:
         """-self."""
         if self.pytype is float:
             return SymNode(Real("*", (self.expr, -1.0)), self.env, float)
-        return self._int(-self._integer())
+        return self.wrap_int(-self.integer())
 
     def abs(self) -> "SymNode":
         """The magnitude."""
         if self.pytype is float:
             return SymNode(Real("abs", (self.expr,)), self.env, float)
-        return self._int(maximum(self._integer(), -self._integer()))
+        return self.wrap_int(maximum(self.integer(), -self.integer()))
 
     def pos(self) -> "SymNode":
         """+self."""
@@ -267,29 +265,17 @@ class SymNode:
         """The number as a float."""
         return self if self.pytype is float else SymNode(Real("float", (self.expr,)), self.env, float)
 
-    def sym_sqrt(self) -> "SymNode":
-        """The square root."""
-        return SymNode(Real("sqrt", (self.expr,)), self.env, float)
-
-    _sym_sqrt = sym_sqrt
+    sym_sqrt = _sym_sqrt = _float("sqrt")
 
     def floor(self) -> "SymNode":
         """The greatest integer that is not larger; exact quotients stay symbolic."""
-        if self.pytype is int:
-            return self
         found = ratio(self.expr)
-        if found is not None:
-            return self._int(found[0] // found[1])
-        return self._whole("floor")
+        return self._whole("floor") if found is None else self.wrap_int(found[0] // found[1])
 
     def ceil(self) -> "SymNode":
         """The least integer that is not smaller; exact quotients stay symbolic."""
-        if self.pytype is int:
-            return self
         found = ratio(self.expr)
-        if found is not None:
-            return self._int(-(-found[0] // found[1]))
-        return self._whole("ceil")
+        return self._whole("ceil") if found is None else self.wrap_int(-(-found[0] // found[1]))
 
     def trunc(self) -> "SymNode":
         """Towards zero; of an exact quotient the sign is decided."""
@@ -313,63 +299,24 @@ class SymNode:
 
     # Comparisons and conditions.
 
-    def _compare(self, op: str, other: "SymNode") -> "SymNode":
-        if isinstance(self.expr, Expr) and isinstance(other.expr, Expr):
-            return self._bool(COMPARE[op](self.expr, other.expr))
-        return self.wrap_bool(self.env.decide_real(op, self.expr, other.expr))
-
-    def eq(self, other: "SymNode") -> "SymNode":
-        """self == other."""
-        return self._compare("==", other)
-
-    def ne(self, other: "SymNode") -> "SymNode":
-        """self != other."""
-        return self._compare("!=", other)
-
-    def lt(self, other: "SymNode") -> "SymNode":
-        """self < other."""
-        return self._compare("<", other)
-
-    def le(self, other: "SymNode") -> "SymNode":
-        """self <= other."""
-        return self._compare("<=", other)
-
-    def gt(self, other: "SymNode") -> "SymNode":
-        """self > other."""
-        return self._compare(">", other)
-
-    def ge(self, other: "SymNode") -> "SymNode":
-        """self >= other."""
-        return self._compare(">=", other)
+    eq, ne = _comparison("=="), _comparison("!=")
+    lt, le, gt, ge = map(_comparison, ("<", "<=", ">", ">="))
 
     def sym_and(self, other: "SymNode") -> "SymNode":
         """Both conditions."""
-        return self._bool(both(self._integer(), other._integer()))
-
-    and_ = sym_and
+        return self.wrap_bool(both(self.integer(), other.integer()))
 
     def sym_or(self, other: "SymNode") -> "SymNode":
         """One of the conditions."""
-        return self._bool(either(self._integer(), other._integer()))
+        return self.wrap_bool(either(self.integer(), other.integer()))
 
-    or_ = sym_or
+    and_, or_ = sym_and, sym_or
 
     def sym_not(self) -> "SymNode":
         """The opposite."""
-        return self._bool(negate(self._integer()))
+        return self.wrap_bool(negate(self.integer()))
 
-    def sym_min(self, other: "SymNode") -> "SymNode":
-        """The smaller one."""
-        return self._extreme("min", other)
-
-    def sym_max(self, other: "SymNode") -> "SymNode":
-        """The larger one."""
-        return self._extreme("max", other)
-
-    def _extreme(self, op: str, other: "SymNode") -> "SymNode":
-        if isinstance(self.expr, Expr) and isinstance(other.expr, Expr):
-            return self._int((minimum if op == "min" else maximum)(self.expr, other.expr))
-        return SymNode(Real(op, (self.expr, other.expr)), self.env, float)
+    sym_min, sym_max = _arithmetic("min", minimum), _arithmetic("max", maximum)
 
     def sym_ite(self, yes: "SymNode", no: "SymNode") -> "SymNode":
         """One of two numbers, decided."""
@@ -377,58 +324,18 @@ class SymNode:
 
     def sym_sum(self, parts: Sequence[object]) -> "SymNode":
         """The sum of all."""
-        return self._int(sum((expr_of(part) for part in parts), as_expr(0)))
+        return self.wrap_int(sum((expr_of(part) for part in parts), as_expr(0)))
 
     # Layouts, asked by torch when it makes a tensor with symbolic sizes.
 
-    def is_contiguous(self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]) -> "SymNode":
-        """Whether strides are row-major."""
-        return self.wrap_bool(layout.is_contiguous(_exprs(sizes), _exprs(strides)))
-
-    def is_channels_last_contiguous_2d(
-        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
-    ) -> "SymNode":
-        """Whether strides are those of NHWC."""
-        return self.wrap_bool(len(sizes) == 4 and layout.is_channels_last(_exprs(sizes), _exprs(strides)))
-
-    def is_channels_last_contiguous_3d(
-        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
-    ) -> "SymNode":
-        """Whether strides are those of NDHWC."""
-        return self.wrap_bool(len(sizes) == 5 and layout.is_channels_last(_exprs(sizes), _exprs(strides)))
-
-    def is_channels_last_strides_2d(
-        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
-    ) -> "SymNode":
-        """Whether eager would go on with NHWC."""
-        return self.wrap_bool(
-            len(sizes) == 4 and layout.is_channels_last_like(_exprs(sizes), _exprs(strides))
-        )
-
-    def is_channels_last_strides_3d(
-        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
-    ) -> "SymNode":
-        """Whether eager would go on with NDHWC."""
-        return self.wrap_bool(
-            len(sizes) == 5 and layout.is_channels_last_like(_exprs(sizes), _exprs(strides))
-        )
-
-    def is_non_overlapping_and_dense(
-        self, sizes: Sequence["SymNode"], strides: Sequence["SymNode"]
-    ) -> "SymNode":
-        """Whether the elements fill a block of memory."""
-        return self.wrap_bool(layout.is_dense(_exprs(sizes), _exprs(strides)))
+    is_contiguous = _layout(layout.is_contiguous)
+    is_channels_last_contiguous_2d = _layout(layout.is_channels_last, 4)
+    is_channels_last_contiguous_3d = _layout(layout.is_channels_last, 5)
+    is_channels_last_strides_2d = _layout(layout.is_channels_last_like, 4)
+    is_channels_last_strides_3d = _layout(layout.is_channels_last_like, 5)
+    is_non_overlapping_and_dense = _layout(layout.is_dense)
 
     str = __str__
-
-
-INTEGER: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "//": lambda left, right: left // right,
-    "%": lambda left, right: left % right,
-}
 
 
 #: The node of a SymInt, SymFloat or SymBool; torch declares no type for it.
@@ -444,7 +351,7 @@ def expr_of(number: object) -> Expr:
     if isinstance(number, torch.SymInt):
         number = node_of(number)
     if isinstance(number, SymNode):
-        return number._integer()  # pyright: ignore[reportPrivateUsage]  # of this module
+        return number.integer()
     assert isinstance(number, int), number
     return as_expr(number)
 
