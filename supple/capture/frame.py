@@ -22,7 +22,7 @@ from supple.capture.interp import arithmetic, build, calls, excepts, jumps, name
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
 from supple.capture.rebuild import Builder, parts_of
-from supple.capture.residual import Writer, call_graph
+from supple.capture.residual import Recovery, Writer, call_graph
 from supple.capture.resume import (
     CELLS,
     CONTINUES,
@@ -41,7 +41,7 @@ from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, wrap_function
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
-from supple.ir.graph.nodes import Graph, Input
+from supple.ir.graph.nodes import Graph, Input, uses_of
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.runtime.rebuild import autocast_nested, autocast_nesting
 from supple.shapes.checks import checked
@@ -340,7 +340,9 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
     if engine.recorder.nodes:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
-        builder.results = call_graph(writer, compiled, [source for source, _ in inputs])
+        writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
+        recover = Recovery(function, _modes(), writes)
+        builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
     for setter, args in plan.changes.calls:
         _call(writer, setter, args)
     if nesting:

@@ -6,19 +6,27 @@ that no later write can change what is loaded; *effects* writes to objects that 
 returns.
 """
 
+import logging
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from supple.capture.bytecode import Header, Instruction, Position, assemble
+from supple.base.config import config
+from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
+
+_log: Final = logging.getLogger("supple")
 
 
 class Writer:
     """Builds the instructions of one residual function."""
 
     def __init__(self, line: int = 1) -> None:
-        self.code: list[Instruction] = []
+        self.code: list[Instruction | Label] = []
+        self.protected: list[Protected] = []
         self._position = Position(line, line)
+        self.at_end: tuple[Label, Recovery] | None = None
         self._variables: list[str] = []
         self._bases: dict[Source, str] = {}
 
@@ -76,8 +84,39 @@ class Writer:
         self.op("STORE_FAST", name)
         return name
 
+    def _recover(self, like: types.CodeType) -> None:
+        """Append what handles an exception of the graph, with nothing handled any more, on the parameters."""
+        if self.at_end is None:
+            return
+        handler, recover = self.at_end
+        self.code.append(handler)
+        self.op("PUSH_EXC_INFO")
+        error = self.store()
+        self.op("POP_EXCEPT")
+        count, named = like.co_argcount, like.co_kwonlyargcount
+        names = like.co_varnames
+        self.function(recover)
+        for name in (error, *names[:count]):
+            self.op("LOAD_FAST", name)
+        self.op("BUILD_TUPLE", 1 + count)
+        after = count + named
+        if like.co_flags & 4:
+            self.op("LOAD_FAST", names[after])
+            self.op("BINARY_OP", "+")
+            after += 1
+        for name in names[count : count + named]:
+            self.constant(name)
+            self.op("LOAD_FAST", name)
+        self.op("BUILD_MAP", named)
+        if like.co_flags & 8:
+            self.op("LOAD_FAST", names[after])
+            self.op("DICT_UPDATE", 1)
+        self.op("CALL_FUNCTION_EX", True)
+        self.op("RETURN_VALUE")
+
     def assemble(self, like: types.CodeType) -> types.CodeType:
         """Return the code object, with the parameters of `like`."""
+        self._recover(like)
         parameters = like.co_argcount + like.co_kwonlyargcount
         parameters += bool(like.co_flags & 4) + bool(like.co_flags & 8)
         header = Header(
@@ -91,13 +130,50 @@ class Writer:
             kwonlyargcount=like.co_kwonlyargcount,
             varnames=(*like.co_varnames[:parameters], *self._variables),
         )
-        return assemble(self.code, like=header)
+        return assemble(self.code, like=header, protected=self.protected)
 
 
-def call_graph(writer: Writer, compiled: Callable[..., object], inputs: Sequence[Source]) -> str:
+def call_graph(
+    writer: Writer, compiled: Callable[..., object], inputs: Sequence[Source], recover: "Recovery"
+) -> str:
     """Call the compiled graph with its inputs; return the variable that holds its results."""
     writer.function(compiled)
     for source in inputs:
         writer.source(source)
+    start, end, handler = Label(), Label(), Label()
+    writer.code.append(start)
     writer.call(len(inputs))
-    return writer.store()
+    writer.code.append(end)
+    results = writer.store()
+    writer.protected.append(Protected(start, end, handler, 0))
+    writer.at_end = (handler, recover)
+    return results
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """What residual code does when its graph raises, which is before any other effect of the call.
+
+    The modes of torch are put back, and the function runs as plain Python: it raises the exception at its
+    place among the effects. Where the graph writes to tensors, part of that may have been done, and the
+    exception goes on.
+
+    Attributes:
+        settings: calls that set the modes, with their arguments.
+    """
+
+    function: types.FunctionType
+    settings: Sequence[tuple[Callable[..., object], tuple[object, ...]]]
+    writes: bool
+
+    def __call__(self, error: Exception, *args: object, **kwargs: object) -> object:
+        """Return what the function gives for the arguments of the call whose graph raised an exception."""
+        for setter, values in self.settings:
+            setter(*values)
+        if self.writes or not isinstance(error, Exception):
+            raise error
+        result = self.function(*args, **kwargs)
+        if not config.now().suppress_errors:
+            raise error
+        _log.warning("%s ran as plain Python: its graph raised %r", self.function.__qualname__, error)
+        return result
