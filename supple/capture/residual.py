@@ -166,7 +166,7 @@ class Recovery:
     settings: Sequence[tuple[Callable[..., object], tuple[object, ...]]]
     writes: bool
 
-    def __call__(self, error: Exception, *args: object, **kwargs: object) -> object:
+    def __call__(self, error: BaseException, *args: object, **kwargs: object) -> object:
         """Return what the function gives for the arguments of the call whose graph raised an exception."""
         for setter, values in self.settings:
             setter(*values)

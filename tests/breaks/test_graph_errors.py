@@ -1,4 +1,4 @@
-"""What a graph raises when it runs comes at its place among the effects of the program, as eager raises it."""
+"""What a graph raises when it runs comes at its place among the effects of the program, as in eager."""
 
 from collections.abc import Callable
 
