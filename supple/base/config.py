@@ -7,7 +7,7 @@ that exist are not asked: one that serves a call is used, whatever the configura
 import os
 import threading
 from collections.abc import Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
@@ -179,9 +179,35 @@ class Config:
         return sorted({*KINDS, *ALIASES, *OPPOSITES, "patch", "now"})
 
 
-def error_on_graph_break(is_error: bool = True) -> AbstractContextManager[None]:
-    """Let graph breaks be errors, or not, in a `with` block or in calls of a decorated function."""
-    return config.patch(error_on_graph_break=is_error)
+REGION: Final[ContextVar[bool | None]] = ContextVar("supple.error_on_graph_break", default=None)
+"""Whether graph breaks are errors in the region that runs; None outside of regions."""
+
+
+class BreakRegion(ContextDecorator):
+    """See `error_on_graph_break`; plain enough for capture to follow it in compiled code."""
+
+    def __init__(self, is_error: bool) -> None:
+        self._is_error = is_error
+        self._before: bool | None = None
+
+    def _recreate_cm(self) -> "BreakRegion":
+        return BreakRegion(self._is_error)
+
+    def __enter__(self) -> None:
+        self._before = REGION.get()
+        REGION.set(self._is_error)
+
+    def __exit__(self, *_: object) -> None:
+        REGION.set(self._before)
+
+
+def error_on_graph_break(is_error: bool = True) -> BreakRegion:
+    """Let graph breaks be errors, or not, in a `with` block or in calls of a decorated function.
+
+    It may stand in compiled code; the innermost counts, and goes before `config.error_on_graph_break`. With
+    `fullgraph=True` breaks are errors everywhere.
+    """
+    return BreakRegion(is_error)
 
 
 config: Final = Config(from_environment(os.environ))

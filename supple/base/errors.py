@@ -44,7 +44,13 @@ class SuppleError(Exception):
 
 
 class Explained(SuppleError):
-    """An error with a catalogued reason, the facts of this case, and the user's stack (innermost last)."""
+    """An error with a catalogued reason, the facts of this case, and the user's stack (innermost last).
+
+    Attributes:
+        is_error: whether the program says there that graph breaks are errors; None where it says nothing.
+    """
+
+    is_error: bool | None = None
 
     def __init__(self, reason: Reason, stack: tuple[Where, ...] = (), **facts: object) -> None:
         self.reason = reason

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from supple.base.config import Settings, config
-from supple.base.errors import OptionsError
+from supple.base.errors import Explained, OptionsError
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,11 @@ class Options:
     def config(self) -> Settings:
         """The configuration."""
         return self.settings or config.now()
+
+    def must_raise(self, reason: Explained) -> bool:
+        """Tell whether the user wants an error where capture gives up for this reason."""
+        is_error = self.config.error_on_graph_break if reason.is_error is None else reason.is_error
+        return self.fullgraph or is_error
 
     @property
     def limit(self) -> int:

@@ -45,7 +45,7 @@ from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.guards.state import State
 from supple.capture.library import marks as marks_rules
-from supple.capture.resume import CONTINUES, Continuations
+from supple.capture.resume import CONTINUES, Continuations, Refused
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
 from supple.shapes.profile import note, seen_for
@@ -95,6 +95,7 @@ class Versions:
             if root is None
             else root._continuations
         )
+        self._continues = CONTINUES in function.__dict__
         self._number = next(_NUMBERS)
         self._compilations = 0
         self._is_exhausted = False
@@ -169,13 +170,18 @@ class Versions:
         except TypeError:
             return function(*args, **kwargs)
         if is_forbidden:
-            raise self._forbidden(call, f"the stance {stance.name!r}")
+            error = self._forbidden(call, f"the stance {stance.name!r}")
+            raise Refused(error) if self._continues else error
         with self._lock:
             entry = self.find(args, kwargs)
             if entry is None:
                 self._owner = threading.get_ident()
                 try:
                     entry = self._compile(call)
+                except Exception as error:
+                    if self._continues:
+                        raise Refused(error) from None
+                    raise
                 finally:
                     self._owner = None
         return entry.run(*args, **kwargs)
@@ -249,8 +255,7 @@ class Versions:
         self._compilations += 1
         all_failed = functools.partial(self._all_failed, call)
         where = place_of(self.function)
-        goes_on = CONTINUES in self.function.__dict__
-        events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed, goes_on))
+        events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed, self._continues))
         try:
             made = compile_call(call, self._compiler, compile_id, self._continuations)
         except UserError:
@@ -335,8 +340,8 @@ class Versions:
         An exception that leaves the program is no break: running the function raises it.
         """
         options = self._compiler.options
-        if (options.fullgraph or options.config.error_on_graph_break) and reason.reason is not ESCAPED:
-            raise reason
+        if options.must_raise(reason) and reason.reason is not ESCAPED:
+            raise reason if options.config.verbose else reason.with_traceback(None)
         events.emit(events.FellBack(compile_id, str(reason)))
         if reason.reason is not ESCAPED:
             self._tell(reason, "runs eager")

@@ -103,7 +103,7 @@ def capture(
     found, stops = once.run(None)
     if found.reason is None or found.reason.reason in (breaks.ESCAPED, breaks.SKIPPED):
         return found
-    if options.fullgraph or options.config.error_on_graph_break or continuations is None:
+    if continuations is None or options.must_raise(found.reason):
         return found
     for stop in stops[:ATTEMPTS]:
         again, _ = once.run(stop)
@@ -140,7 +140,7 @@ class _Once:
             engine.guard(SOURCE, Kind.STATE, self.state)
             graph, run, reason = None, None, None
             if isinstance(plan, Unsupported):
-                reason = plan
+                reason, plan.is_error = plan, engine.region
             else:
                 graph, run = _finish(engine, self, replace(plan, changes=changes))
         engine.sizes.finish()

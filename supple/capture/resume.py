@@ -51,11 +51,13 @@ class Runs(enum.Enum):
     """What a step runs: its instruction, or in its place the step of the frame that was called.
 
     When that frame is an `__init__`, the instruction gives the instance, a further argument of the step.
+    Or a call that raises, whatever the instruction.
     """
 
     INSTRUCTION = enum.auto()
     CALLED = enum.auto()
     INIT = enum.auto()
+    ERROR = enum.auto()
 
 
 class Slot(enum.Enum):
@@ -217,7 +219,7 @@ class Continuations:
     """
 
     def __init__(self, compile_function: Compile) -> None:
-        self._compile = compile_function
+        self.compile = compile_function
         self._known: dict[tuple[Point, int], Continuation] = {}
 
     def at(self, point: Point, global_names: dict[str, object]) -> "Continuation":
@@ -225,31 +227,41 @@ class Continuations:
         key = (point, id(global_names))
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = Continuation(point, global_names, self._compile)
+            found = self._known[key] = Continuation(point, global_names, self)
         return found
 
 
 class Continuation:
     """A compiled function that begins at a point: (cells, *locals, *stack), no cells if there are none."""
 
-    def __init__(self, point: Point, global_names: dict[str, object], compile_function: Compile) -> None:
+    def __init__(self, point: Point, global_names: dict[str, object], owner: Continuations) -> None:
         self._point = point
         self._globals = global_names
-        self._compile = compile_function
+        self._owner = owner
         self._run: Function | None = None
 
     def later(self, *state: object) -> "Onward":
         """Return the call that goes on with the frame's cells (if it has any), locals and stack."""
         if self._run is None:
             self._run = self._made()
-        return Onward(self._run, state)
+        return Onward(self._run, state, self)
+
+    def fail(self, error: Exception, state: tuple[object, ...]) -> object:
+        """Raise in the frame, where it would go on: its handlers run."""
+
+        def raises() -> None:
+            raise error
+
+        cells = cast("Sequence[object]", state[0]) if cell_names(self._point.code) else ()
+        made = step(self._point, self._globals, self._owner, Runs.ERROR)(cells)
+        return made(*state[bool(cells) :], raises)
 
     def _made(self) -> Function:
         code = continued(self._point)
         if not cell_names(self._point.code):
             function = types.FunctionType(code, self._globals, code.co_name)
             function.__dict__[CONTINUES] = True
-            return self._compile(function)
+            return self._owner.compile(function)
         namespace: dict[str, object] = {
             "make": functools.partial(make_function, code, self._globals, None, None)
         }
@@ -265,7 +277,7 @@ class Continuation:
             co_firstlineno=own.co_firstlineno,
         )
         enter.__dict__.update({ENTERS: (code, self._globals), CONTINUES: True})
-        return self._compile(enter)
+        return self._owner.compile(enter)
 
 
 class Onward(NamedTuple):
@@ -273,12 +285,28 @@ class Onward(NamedTuple):
 
     function: Function
     state: tuple[object, ...]
+    continuation: Continuation | None = None
+
+
+class Refused(Exception):  # never leaves `drive`
+    """A continuation is not compiled, and must not run eager: the user wants the error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 def drive(found: object) -> object:
     """Return the result of a frame, after all that its steps and continuations hand over to."""
     while type(found) is Onward:
-        found = found.function(*found.state)
+        error: Exception | None = None
+        try:
+            found = found.function(*found.state)
+        except Refused as refused:
+            error = refused.error
+        if error is not None and type(found) is Onward:
+            assert found.continuation is not None, "a step is not compiled"
+            found = found.continuation.fail(error, found.state)
     return found
 
 
@@ -460,7 +488,7 @@ class _Step:
                 Instruction("CALL", (0, ())),
                 *((Instruction("POP_TOP"), Instruction("LOAD_FAST", MADE)) if self.runs is Runs.INIT else ()),
                 end,
-                *self._onward(point.index + 1, point.slots, _OBJECT),
+                *self._returned(),
             ]
         else:
             items += self._run(instruction, end)
@@ -472,6 +500,12 @@ class _Step:
             items += [handler, *self._onward(region.handler, point.slots[: region.depth], pushed)]
             protected.append(Protected(start, end, handler, region.depth, region.lasti))
         return assemble(_placed(point, items), like=_header(point, items), protected=protected)
+
+    def _returned(self) -> Iterator[Instruction]:
+        """Yield what goes on after the call in place of the instruction."""
+        if self.runs is Runs.ERROR:
+            return iter([Instruction("RETURN_VALUE")])
+        return self._onward(self.point.index + 1, self.point.slots, _OBJECT)
 
     def _run(self, instruction: Instruction, end: Label) -> Iterator[Item]:
         """Yield the instruction, the label of its end, and what hands over where control goes after it."""

@@ -12,6 +12,7 @@ import torch
 import torch.nn.modules.module
 
 from supple import torch_private
+from supple.base.config import REGION
 from supple.base.errors import Reason, Unsupported, Where
 from supple.base.options import Options
 from supple.capture import breaks
@@ -80,6 +81,7 @@ class Engine:
         objects: the value of each existing object that was wrapped, by id; keeps the object alive meanwhile.
         tensors: the value of each fake tensor, by its id.
         sizes: what is symbolic, and the guards on it.
+        region: after a break, whether the program says there that breaks are errors.
         stop_at: the number of the instruction before which to stop.
         stops: after a break, numbers of the instructions that could be left to Python, innermost frame first.
     """
@@ -104,6 +106,7 @@ class Engine:
         self._steps = 0
         self._opaque = 0  # calls under way whose results are not those of the functions that they call
         self._made: Value | None = None
+        self.region = REGION.get()
         self.stop_at: int | None = None
         self.stops: tuple[int, ...] = ()
 
@@ -215,6 +218,9 @@ class Engine:
         """
         if self.stops:
             return
+        written = self.context_variables.get(id(REGION))
+        if written is not None:
+            self.region = cast("bool | None", written[1].as_python())
         found: list[int] = []
         own = next(
             (place for place in range(len(self.frames), 0, -1) if not _is_library(self.frames[place - 1])), 1
