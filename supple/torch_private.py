@@ -7,15 +7,19 @@ from functools import cache
 from typing import Final, cast
 
 import torch
+import torch._library.simple_registry as _registry  # what custom operators registered
 import torch.autograd.forward_ad as _forward
 import torch.utils._device as _device  # where the default device lives
 from torch import Tensor
 from torch._C import FunctionSchema as FunctionSchema  # the signature of an ATen overload
 from torch._C import _disabled_torch_function_impl  # pyright: ignore[reportUnknownVariableType]  # untyped in torch
 from torch._C import _functorch as _functorch_module  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # no stub
+from torch._higher_order_ops import associative_scan as associative_scan  # has no public name
 from torch._ops import OpOverload as OpOverload  # the class of torch.ops.aten.add.Tensor
 from torch._ops import OpOverloadPacket as OpOverloadPacket  # the class of torch.ops.aten.add
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten as tree_flatten  # what associative_scan takes apart
+from torch.utils._pytree import tree_unflatten as tree_unflatten  # and puts together
 
 # A mode that sees every ATen operator of a thread, below autograd.
 DispatchMode = TorchDispatchMode
@@ -163,3 +167,10 @@ STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
 def is_composite(overload: OpOverload) -> bool:
     """Tell whether an ATen overload is defined by other operators for every backend, in C++."""
     return torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), "CompositeImplicitAutograd")
+
+
+def registered_fake(overload: OpOverload) -> Callable[..., object] | None:
+    """Return what `torch.library.register_fake` was given for an operator."""
+    entry = _registry.singleton.get(overload.name())
+    kernel = None if entry is None else entry.fake_impl.kernel
+    return None if kernel is None else cast("Callable[..., object]", kernel.func)  # pyright: ignore[reportUnknownMemberType]  # untyped

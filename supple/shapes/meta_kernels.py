@@ -14,7 +14,7 @@ from supple.expr import as_expr
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
-from supple.torch_private import OpOverload, is_composite, schema_of
+from supple.torch_private import OpOverload, is_composite, registered_fake, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
 Mode = Callable[[], AbstractContextManager[object]]
@@ -32,7 +32,8 @@ def run(
     """Return fake results of an overload, made by `make`; arguments that it writes are returned themselves.
 
     Args:
-        mode: a composite operator (seen in inference mode) is decomposed inside this context.
+        mode: the context in which Python runs: what a composite operator (seen in inference mode) is made of,
+            or the function registered as the fake of a custom operator.
 
     Raises:
         DataDependent: the result or its shape depends on data.
@@ -43,6 +44,10 @@ def run(
     if is_composite(func):
         with mode():
             return func.decompose(*args, **kwargs)
+    registered = registered_fake(func)
+    if registered is not None:
+        with mode():
+            return registered(*args, **kwargs)
     twins = _Twins(make, _device_of(args, kwargs))
     named = {name: twins.of(arg) for name, arg in kwargs.items()}
     if any(argument.name == "device" for argument in schema_of(func).arguments):

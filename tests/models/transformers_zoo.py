@@ -83,5 +83,5 @@ def tensors_of(output: Any) -> list[torch.Tensor]:
     if isinstance(output, list | tuple):
         return [tensor for item in output for tensor in tensors_of(item)]
     if hasattr(output, "layers"):
-        return [tensor for layer in output.layers for tensor in tensors_of([layer.keys, layer.values])]
+        return [tensor for layer in output.layers for tensor in tensors_of(dict(sorted(vars(layer).items())))]
     return []
