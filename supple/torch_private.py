@@ -2,6 +2,7 @@
 
 # pyright: reportPrivateUsage=false
 
+import types
 from collections.abc import Callable
 from functools import cache
 from typing import Final, cast
@@ -77,15 +78,18 @@ log_api_usage_once = cast("Callable[..., object]", torch._C._log_api_usage_once)
 module_call = cast("Callable[..., object]", vars(torch.nn.Module)["_call_impl"])
 module_call_wrapper = cast("Callable[..., object]", vars(torch.nn.Module)["_wrapped_call_impl"])
 
+# The code of what torch wraps around its own functions that are not to be compiled; it loads the compiler.
+disabled_by_torch: Final = cast("types.FunctionType", torch._disable_dynamo(lambda: None)).__code__
+
+# What `Function.apply(...)` of a subclass runs.
+autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
+
 # Hooks that apply to all modules.
 GLOBAL_MODULE_HOOKS: Final = (
     "_global_backward_hooks",
     "_global_backward_pre_hooks",
     "_global_forward_hooks",
     "_global_forward_pre_hooks",
-# What `Function.apply(...)` of a subclass runs.
-autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
-
 )
 
 # Questions whose answer inside captured code is True, and those whose answer is False.
