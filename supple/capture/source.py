@@ -139,6 +139,11 @@ def context_value(variable: Source) -> Source:
     return Called(f"{variable.name}.get()", variable, ContextVar[object].get)
 
 
+def referent(reference: Source) -> Source:
+    """Return the source of what a weak reference refers to."""
+    return Called(f"{reference.name}()", reference, weakref.ReferenceType[object].__call__)
+
+
 def root_of(source: Source) -> Source:
     """Return where the path of a source begins: an argument or an object that the entry holds."""
     while source.base is not None:

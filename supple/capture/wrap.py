@@ -7,6 +7,7 @@ import functools
 import re
 import threading
 import types
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
@@ -21,7 +22,14 @@ from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
 from supple.capture.values.callables import wrap_memoized
 from supple.capture.values.constant import LITERALS, ConstantValue
-from supple.capture.values.function import BoundMethodValue, CellValue, LeafValue, wrap_cell, wrap_function
+from supple.capture.values.function import (
+    BoundMethodValue,
+    CellValue,
+    LeafValue,
+    WeakReferenceValue,
+    wrap_cell,
+    wrap_function,
+)
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import EnumValue, InstanceValue
 from supple.capture.values.klass import ClassValue
@@ -281,6 +289,15 @@ def _is_free(owner: object) -> bool:
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A function behind `functools.lru_cache`."""
     return wrap_memoized(engine, obj, source)
+
+
+@wrap_rules.on(weakref.ReferenceType)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A weak reference; a subclass says itself what a call does."""
+    if type(obj) is not weakref.ReferenceType:
+        return _instance(engine, obj, source)
+    engine.guard(source, Kind.TYPE, weakref.ReferenceType)
+    return WeakReferenceValue(obj, source)
 
 
 @wrap_rules.on(type)

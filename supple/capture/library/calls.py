@@ -23,7 +23,7 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import Op, aten_op, function_op, method_op
-from supple.torch_private import OpOverload, OpOverloadPacket
+from supple.torch_private import OpOverload, OpOverloadPacket, disabled_by_torch
 
 LEAF_MODULES: Final = (
     "torch.nn.functional",
@@ -88,6 +88,7 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
         return rule(machine, args, kwargs)
     if takes_tensors(args, kwargs) or is_factory(function):
         op = torch_op(function)
+    is_marked = is_marked or function.__code__ is disabled_by_torch
         if op is not None and (op.is_pure and _asks_to_write(kwargs)):
             op = function_op(f"{op.name}_in_place", op.call, is_pure=False)
         if op is not None:

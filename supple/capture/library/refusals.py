@@ -105,6 +105,8 @@ call.on(torch.autograd.backward)(_refuse(breaks.AUTOGRAD, "torch.autograd.backwa
 for _name in ("shuffle", "choice", "choices", "sample", "randint", "randrange", "uniform", "gauss"):
     call.on(getattr(random.Random, _name))(_refuse(breaks.RANDOM, f"random.{_name}"))
 _THREADING: Final = (threading.Thread, threading.Timer, threading.Event, threading.Condition)
+for _function in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng"):
+    call.on(getattr(torch.random, _function))(_refuse(breaks.RANDOM, f"torch.random.{_function}"))
 for _class in (*_THREADING, io.StringIO, io.BytesIO):
     make.on(_class)(_refuse(breaks.OUTSIDE, f"{_class.__module__}.{_class.__name__}"))
 make.on(warnings.catch_warnings)(_refuse(breaks.LOGGING, "warnings.catch_warnings"))

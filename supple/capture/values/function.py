@@ -1,12 +1,22 @@
 """Python functions, existing or made during capture; cells; bound methods; callables without Python code."""
 
 import types
+import weakref
 from collections.abc import Mapping, Sequence
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Pinned, Source, attribute, cell, instance_attribute, item, root_of
+from supple.capture.source import (
+    Pinned,
+    Source,
+    attribute,
+    cell,
+    instance_attribute,
+    item,
+    referent,
+    root_of,
+)
 from supple.capture.values.base import LazyValue, NotConstant, Unique, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 
@@ -262,3 +272,14 @@ class LeafValue(Unique):
             machine.throw(AttributeError, f"{type(self.obj).__name__!r} object has no attribute {name!r}")
         is_fixed = type(self.obj).__module__.split(".")[0] in ("builtins", "torch", "_contextvars")
         return machine.wrap(found, None if is_fixed or self.source is None else attribute(self.source, name))
+
+
+class WeakReferenceValue(LeafValue):
+    """A weak reference: what it refers to is read when it is called."""
+
+    __slots__ = ()
+
+    def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        assert isinstance(self.obj, weakref.ReferenceType), self.describe()
+        found: object = self.obj()
+        return machine.wrap(found, referent(self.source) if self.source else None)

@@ -1,0 +1,914 @@
+"""Gradients inside and through captured code, optimisers, transforms, operators and types of one's own."""
+
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.autograd.function import once_differentiable
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint, checkpoint_sequential
+
+from tests.semantics.harness import Corpus
+from tests.semantics.sessions import check_compiled, copied, seeded
+
+case = Corpus()
+# What torch deprecates is compared as well.
+pytestmark = pytest.mark.filterwarnings("ignore")
+X = torch.arange(8.0).reshape(2, 4) / 8
+W = X.clone().requires_grad_()
+P = nn.Parameter(torch.ones(4))
+
+
+def layer():
+    return seeded(lambda: nn.Linear(4, 4))
+
+
+# backward and grad.
+
+
+@case(layer(), X, breaks="B129")
+def backward_inside(m, x):
+    loss = m(x).pow(2).sum()
+    loss.backward()
+    return loss.detach(), m.weight.grad
+
+
+@case(W, breaks="B129")
+def backward_with_a_gradient(w):
+    y = w * 2
+    y.backward(torch.full_like(w, 3.0))
+    return w.grad
+
+
+@case(W, breaks="B129")
+def backward_twice_accumulates(w):
+    (w * 2).sum().backward()
+    (w * 3).sum().backward()
+    return w.grad * 2
+
+
+@case(W, breaks="B129")
+def backward_that_keeps_the_graph(w):
+    y = (w**2).sum()
+    y.backward(retain_graph=True)
+    y.backward()
+    return w.grad
+
+
+@case(W, breaks="B129")
+def backward_of_several(w):
+    torch.autograd.backward([w.sum(), (w * 2).sum()])
+    return w.grad
+
+
+@case(W, breaks="B105")
+def grad_of_a_function(w):
+    (g,) = torch.autograd.grad((w**3).sum(), w)
+    return g * 2
+
+
+@case(W, breaks="B105")
+def grad_of_a_gradient(w):
+    (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
+    (h,) = torch.autograd.grad(g.sum(), w)
+    return g, h
+
+
+@case(W, breaks="B105")
+def grad_that_is_unused(w):
+    x = torch.ones(2, requires_grad=True)
+    return torch.autograd.grad(w.sum(), [w, x], allow_unused=True)
+
+
+@case(W, breaks="B105")
+def gradient_penalty(w):
+    with torch.enable_grad():
+        y = w.sin().sum()
+        (g,) = torch.autograd.grad(y, w, create_graph=True)
+    return (g.norm() - 1) ** 2
+
+
+@case(X, breaks="B129")
+def leaf_made_inside_and_backward(x):
+    w = x.clone().requires_grad_()
+    (w * 2).sin().sum().backward()
+    return w.grad
+
+
+@case(W, breaks="B129")
+def retain_grad(w):
+    y = w * 2
+    y.retain_grad()
+    y.sum().backward()
+    return y.grad, w.grad
+
+
+@case(layer(), X, breaks="B129")
+def gradient_accumulation_hook(m, x):
+    seen = []
+    handle = m.weight.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.sum()))
+    m(x).sum().backward()
+    handle.remove()
+    return seen
+
+
+@case(W)
+def detached_branch_gets_no_gradient(w):
+    return w * w.detach() + (w * 2).detach()
+
+
+@case(W)
+def straight_through(w):
+    return w + (w.round() - w).detach()
+
+
+@case(W)
+def stop_gradient_in_a_condition(w):
+    with torch.no_grad():
+        mask = (w > 0.3).float()
+    return w * mask
+
+
+@case(W, W)
+def one_leaf_twice(a, b):
+    return a * b
+
+
+@case(W)
+def leaf_is_returned(w):
+    return w, w.view(-1), w * 1
+
+
+@case(W, breaks="B102")
+def saved_tensor_hooks(w):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+        return (w * w).sin()
+
+
+@case(W, breaks="B102")
+def save_on_cpu(w):
+    with torch.autograd.graph.save_on_cpu():
+        return w.exp()
+
+
+# autograd.Function.
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 5 * x
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, factor, flag=True):
+        ctx.factor = factor
+        ctx.flag = flag
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.factor * 3, None, None
+
+
+class WithContext(torch.autograd.Function):
+    @staticmethod
+    def forward(x, y):
+        return x * y, x + y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, y = inputs
+        ctx.save_for_backward(x, y)
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, g, _):
+        x, y = ctx.saved_tensors
+        return g * y * 7, g * x
+
+
+class InPlace(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+class Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.needs = ctx.needs_input_grad
+        return x.sin()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return g * 4
+
+
+@case(W)
+def custom_function(w):
+    return Double.apply(w).sin()
+
+
+@case(X)
+def custom_function_without_gradient(x):
+    return Double.apply(x)
+
+
+@case(W)
+def custom_function_with_numbers(w):
+    return Scaled.apply(w, 3.0) + Scaled.apply(w, 2, False)
+
+
+@case(W, X)
+def custom_function_with_setup_context(w, x):
+    a, b = WithContext.apply(w, x)
+    return a, b, b.requires_grad
+
+
+@case(W)
+def custom_function_in_place(w):
+    y = w.clone()
+    return InPlace.apply(y), y
+
+
+@case(W)
+def custom_function_once_differentiable(w):
+    return Once.apply(w)
+
+
+@case(W)
+def custom_function_under_no_grad(w):
+    with torch.no_grad():
+        return Double.apply(w)
+
+
+@case(W, breaks="B129")
+def custom_function_with_backward_inside(w):
+    Double.apply(w).sum().backward()
+    return w.grad
+
+
+def double(x):
+    return Double.apply(x)
+
+
+@case(W)
+def custom_function_behind_a_function(w):
+    return [double(w * i) for i in range(3)]
+
+
+class Talking(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        print("forward", tuple(x.shape))
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 3
+
+
+SEEN = []
+
+
+class Noting(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        SEEN.append(len(SEEN))
+        return g * 3
+
+
+@case(W, breaks="B102")
+def custom_function_that_prints(w):
+    return Talking.apply(w) + 1
+
+
+@case(W, breaks="B129")
+def custom_function_whose_backward_has_effects(w):
+    SEEN.clear()
+    Noting.apply(w).sum().backward()
+    return w.grad, list(SEEN)
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return -g
+
+
+@case(W)
+def custom_function_that_returns_its_input(w):
+    y = Same.apply(w)
+    return y is w, y * 2
+
+
+@case(X)
+def custom_function_that_returns_its_input_without_gradient(x):
+    y = Same.apply(x)
+    return y is x, y
+
+
+FACTOR = 2.0
+
+
+class ByGlobal(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * FACTOR
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * FACTOR
+
+
+def test_globals_that_a_custom_function_reads_are_guarded():
+    import supple
+
+    global FACTOR
+    compiled = supple.compile(lambda x: ByGlobal.apply(x) + 1)
+    for FACTOR in (2.0, 3.0, 4.0):
+        w = W.detach().clone().requires_grad_()
+        compiled(w).sum().backward()
+        assert torch.equal(w.grad, torch.full_like(w, FACTOR))
+        assert torch.equal(compiled(X), X * FACTOR + 1)
+    FACTOR = 2.0
+
+
+class Counted(dict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        print("set", key)
+
+
+@case(Counted(), X)
+def overridden_method_of_a_builtin_base(d, x):
+    d["a"] = x
+    return d["a"] + 1
+
+
+# Checkpoints.
+
+
+@case(layer(), W, breaks="B103")
+def checkpointed(m, x):
+    return checkpoint(m, x, use_reentrant=False)
+
+
+@case(layer(), W, breaks="B103")
+def checkpointed_function_with_keywords(m, x):
+    def body(x, scale=1.0):
+        return m(x).relu() * scale
+
+    return checkpoint(body, x, use_reentrant=False, scale=2.0)
+
+
+@case(W, breaks="B103")
+def checkpointed_dropout(x):
+    return checkpoint(lambda t: F.dropout(t, 0.5).sin(), x, use_reentrant=False)
+
+
+@case(layer(), W, breaks="B103")
+def checkpoint_that_is_reentrant(m, x):
+    return checkpoint(m, x, use_reentrant=True)
+
+
+@case(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)), W, breaks="B103")
+def checkpoint_of_a_sequence(m, x):
+    return checkpoint_sequential(m, 2, x, use_reentrant=False)
+
+
+# Optimisers.
+
+
+def trained(make):
+    m = layer()
+    return copied((m, make(m.parameters())))
+
+
+def train(m, optimizer, x):
+    optimizer.zero_grad()
+    loss = F.mse_loss(m(x), x)
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
+
+
+@case(*trained(lambda p: torch.optim.SGD(p, lr=0.1)), X, breaks="B103")
+def sgd_step(m, optimizer, x):
+    return train(m, optimizer, x)
+
+
+@case(
+    *trained(lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.1)),
+    X,
+    breaks="B103",
+)
+def sgd_with_momentum(m, optimizer, x):
+    return train(m, optimizer, x)
+
+
+@case(*trained(lambda p: torch.optim.Adam(p, lr=0.1)), X, breaks="B103")
+def adam_step(m, optimizer, x):
+    return train(m, optimizer, x)
+
+
+@case(*trained(lambda p: torch.optim.AdamW(p, lr=0.1, foreach=True)), X, breaks="B103")
+def adamw_step(m, optimizer, x):
+    return train(m, optimizer, x)
+
+
+@case(*trained(lambda p: torch.optim.RMSprop(p, lr=0.1)), X, breaks="B103")
+def rmsprop_step(m, optimizer, x):
+    return train(m, optimizer, x)
+
+
+@case(*trained(lambda p: torch.optim.Adagrad(p, lr=0.1)), X, breaks="B103")
+def adagrad_step(m, optimizer, x):
+    return train(m, optimizer, x)
+
+
+def scheduled():
+    m = layer()
+    optimizer = torch.optim.SGD(m.parameters(), lr=0.1)
+    return copied((m, optimizer, torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)))
+
+
+@case(*scheduled(), X, breaks="B103")
+def scheduler_step(m, optimizer, scheduler, x):
+    loss = train(m, optimizer, x)
+    scheduler.step()
+    return loss, scheduler.get_last_lr()
+
+
+@case(*trained(lambda p: torch.optim.SGD(p, lr=0.1)), X, breaks="B102 B103 B123")
+def optimizer_with_a_closure(m, optimizer, x):
+    def closure():
+        optimizer.zero_grad()
+        loss = m(x).pow(2).mean()
+        loss.backward()
+        return loss
+
+    return optimizer.step(closure).detach()
+
+
+@case(layer(), X, breaks="B103")
+def optimizer_made_inside(m, x):
+    optimizer = torch.optim.SGD(m.parameters(), lr=0.1)
+    return train(m, optimizer, x)
+
+
+@case(layer(), X, breaks="B129")
+def gradient_clipping(m, x):
+    m.zero_grad()
+    m(x).pow(2).sum().backward()
+    norm = nn.utils.clip_grad_norm_(m.parameters(), 0.1)
+    nn.utils.clip_grad_value_(m.parameters(), 0.05)
+    return norm, m.weight.grad
+
+
+@case(layer(), X, breaks="B105")
+def update_by_hand(m, x):
+    loss = m(x).pow(2).sum()
+    grads = torch.autograd.grad(loss, list(m.parameters()))
+    with torch.no_grad():
+        for p, g in zip(m.parameters(), grads, strict=True):
+            p.sub_(0.1 * g)
+    return loss.detach()
+
+
+def averaged():
+    m = layer()
+    return m, torch.optim.swa_utils.AveragedModel(m)
+
+
+@case(*averaged(), X, breaks="B104")
+def averaged_model(m, average, x):
+    average.update_parameters(m)
+    return average(x)
+
+
+# Transforms.
+
+
+@case(X, breaks="B103")
+def vmap(x):
+    return torch.vmap(lambda row: row * row.sum())(x)
+
+
+@case(X, breaks="B103")
+def vmap_with_dims(x):
+    return torch.func.vmap(torch.dot, in_dims=(0, None))(x, x[0]), torch.vmap(torch.sin, out_dims=1)(x)
+
+
+@case(X, breaks="B103")
+def func_grad(x):
+    return torch.func.grad(lambda t: t.sin().sum())(x)
+
+
+@case(X, breaks="B103")
+def func_grad_and_value(x):
+    return torch.func.grad_and_value(lambda t: (t**2).sum())(x)
+
+
+@case(X, breaks="B103")
+def jacobians(x):
+    return (
+        torch.func.jacrev(torch.sin)(x[0]),
+        torch.func.jacfwd(torch.cos)(x[0]),
+        torch.func.hessian(lambda t: (t**3).sum())(x[0]),
+    )
+
+
+@case(X, breaks="B103")
+def vjp_and_jvp(x):
+    out, vjp = torch.func.vjp(torch.sin, x)
+    return out, vjp(torch.ones_like(x)), torch.func.jvp(torch.cos, (x,), (torch.ones_like(x),))
+
+
+@case(layer(), X, breaks="B103")
+def per_sample_gradients(m, x):
+    def loss(params, row):
+        return torch.func.functional_call(m, params, (row,)).pow(2).sum()
+
+    params = {name: p.detach() for name, p in m.named_parameters()}
+    return torch.vmap(torch.func.grad(loss), in_dims=(None, 0))(params, x)
+
+
+@case(X, breaks="B103")
+def functionalized(x):
+    def f(t):
+        y = t.clone()
+        y.add_(1)
+        return y
+
+    return torch.func.functionalize(f)(x)
+
+
+@case(X, breaks="B105")
+def autograd_functional(x):
+    return torch.autograd.functional.jacobian(lambda t: t.sin().sum(0), x)
+
+
+@case(X, breaks="B103")
+def forward_mode(x):
+    import torch.autograd.forward_ad as fwd
+
+    with fwd.dual_level():
+        dual = fwd.make_dual(x, torch.ones_like(x))
+        return fwd.unpack_dual(dual.sin()).tangent
+
+
+def test_a_function_called_inside_transforms():
+    import supple
+
+    compiled = supple.compile(lambda t: t.sin().sum(), backend="eager")
+    x = X[0]
+    assert compiled(x) == x.sin().sum()
+    assert torch.equal(torch.func.grad(compiled)(x), x.cos())
+    assert torch.equal(torch.vmap(compiled)(X), X.sin().sum(1))
+    assert compiled(x) == x.sin().sum()
+
+
+# Control flow operators.
+
+
+@case(X, breaks="B103")
+def cond(x):
+    return torch.cond(x.sum() > 1, lambda t: t.sin(), lambda t: t.cos(), (x,))
+
+
+@case(X, breaks="B103")
+def cond_on_a_shape(x):
+    return torch.cond(x.shape[0] > 1, lambda t: t.sin(), lambda t: t.cos(), (x,))
+
+
+@case(X, breaks="B103")
+def while_loop(x):
+    from torch._higher_order_ops.while_loop import while_loop as loop
+
+    return loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * 2), (torch.tensor(0), x))
+
+
+# Operators and types of the program.
+
+
+@torch.library.custom_op("supple_semantics::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+
+@twice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+twice.register_autograd(lambda ctx, g: g * 20)
+
+
+@torch.library.custom_op("supple_semantics::bump", mutates_args=("x",))
+def bump(x: torch.Tensor, by: float = 1.0) -> None:
+    x.add_(by)
+
+
+LIBRARY = torch.library.Library("supple_semantics_defined", "DEF")
+LIBRARY.define("plus(Tensor x, Tensor y, int n=1) -> Tensor")
+LIBRARY.impl("plus", lambda x, y, n=1: x + y * n, "CompositeExplicitAutograd")
+torch.library.register_fake("supple_semantics_defined::plus", lambda x, y, n=1: torch.empty_like(x))
+LIBRARY.define("parts(Tensor x) -> Tensor[]")
+LIBRARY.impl("parts", lambda x: [row.clone() for row in x], "CompositeExplicitAutograd")
+
+
+@case(X, breaks="B103")
+def custom_operator(x):
+    return twice(x) + 1
+
+
+@case(W, breaks="B103")
+def custom_operator_with_gradient(w):
+    return twice(w).sin()
+
+
+@case(X, breaks="B103")
+def custom_operator_that_writes(x):
+    bump(x)
+    bump(x, by=3.0)
+    return x * 2
+
+
+@case(X)
+def custom_operator_by_name(x):
+    return torch.ops.supple_semantics.twice(x), torch.ops.supple_semantics.twice.default(x)
+
+
+@case(X)
+def library_operator(x):
+    return torch.ops.supple_semantics_defined.plus(x, x), torch.ops.supple_semantics_defined.plus(x, x, n=3)
+
+
+@case(X)
+def library_operator_without_fake(x):
+    return torch.ops.supple_semantics_defined.parts(x)
+
+
+@case(X)
+def aten_operators(x):
+    return torch.ops.aten.add(x, 1), torch.ops.aten.mul.Tensor(x, x), torch.ops.aten.sum.dim_IntList(x, [0])
+
+
+class Tagged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        found = super().__torch_function__(func, types, args, kwargs or {})
+        return found + 100 if func is torch.sin else found
+
+
+class Plain(torch.Tensor):
+    pass
+
+
+TAGGED, PLAIN = X.as_subclass(Tagged), X.as_subclass(Plain)
+
+
+@case(breaks="B109")
+def subclass_with_torch_function():
+    return torch.sin(TAGGED), type(TAGGED * 2) is Tagged
+
+
+@case(breaks="B109")
+def plain_subclass():
+    return PLAIN * 2, type(PLAIN + 1) is Plain
+
+
+@case(X, breaks="B112")
+def subclass_made_inside(x):
+    y = x.as_subclass(Tagged)
+    return torch.sin(y), isinstance(y, Tagged)
+
+
+@case(X, breaks="B112")
+def plain_subclass_made_inside(x):
+    return (x * 2).as_subclass(Plain), x
+
+
+class Duck:
+    def __init__(self, value):
+        self.value = value
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return "duck", func.__name__, len(args)
+
+
+@case(X, Duck(1))
+def duck_with_torch_function(x, duck):
+    return torch.add(x, duck), torch.sin(duck), x * 2
+
+
+@case(X, Duck(1), breaks="B108")
+def duck_in_an_operator(x, duck):
+    return x + duck
+
+
+class Shifting(TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        return out + 1000 if func is torch.sin else out
+
+
+@case(X, breaks="B102")
+def function_mode_inside(x):
+    with Shifting():
+        a = torch.sin(x)
+    return a, torch.sin(x)
+
+
+class Counting(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+@case(X, breaks="B102", reuses=False, line="")
+def dispatch_mode_inside(x):
+    with Counting() as mode:
+        y = x.sin() + 1
+    return mode.seen, y
+
+
+@case(X, breaks="B102")
+def disabled_torch_function(x):
+    with torch._C.DisableTorchFunctionSubclass():
+        return x.sin()
+
+
+@pytest.mark.parametrize("mode", [Shifting, Counting])
+def test_a_mode_of_the_caller_sees_the_calls(mode):
+    import supple
+
+    def f(x):
+        return torch.sin(x) + 1
+
+    compiled = supple.compile(f, backend="eager")
+    for _ in range(2):
+        assert torch.equal(compiled(X), f(X))
+        with mode() as here:
+            got = compiled(X)
+        with mode() as there:
+            want = f(X)
+        assert torch.equal(got, want)
+        assert getattr(here, "seen", 0) == getattr(there, "seen", 0)
+
+
+# Tensors that are not plain, functions that torch compiled.
+
+
+def twofold(x):
+    return x * 2
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    QUANTIZED = torch.quantize_per_tensor(X, 0.1, 0, torch.quint8)
+    SCRIPTED = torch.jit.script(seeded(lambda: nn.Linear(4, 4)))
+    scripted = torch.jit.script(twofold)
+    traced = torch.jit.trace(lambda t: t + 1, X)
+
+
+@case(X, breaks="B112")
+def sparse_tensor_inside(x):
+    s = x.to_sparse()
+    return s.to_dense() * 2, s.is_sparse, torch.sparse.mm(s, x.T)
+
+
+@case(X.to_sparse(), breaks="B109")
+def sparse_argument(s):
+    return s.to_dense() + 1, s._nnz()
+
+
+@case(X, breaks="B112")
+def sparse_csr(x):
+    return x.to_sparse_csr().crow_indices(), x + 1
+
+
+@case(X, breaks="B112")
+def quantized_tensor_inside(x):
+    q = torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)
+    return q.dequantize(), q.int_repr(), q.is_quantized
+
+
+@case(QUANTIZED, breaks="B109")
+def quantized_argument(q):
+    return q.dequantize() * 2
+
+
+@case(X, breaks="B112")
+def nested_tensor_inside(x):
+    n = torch.nested.nested_tensor([x[0], x[1, :2]])
+    return n.to_padded_tensor(0.0), n.is_nested
+
+
+@case(X, breaks="B112")
+def packed_sequence(x):
+    packed = nn.utils.rnn.pack_padded_sequence(x[..., None], torch.tensor([4, 2]), batch_first=True)
+    out, lengths = nn.utils.rnn.pad_packed_sequence(packed, batch_first=True)
+    return packed.data, out, lengths
+
+
+@case([X[0], X[1, :2]])
+def padded_sequence(items):
+    return nn.utils.rnn.pad_sequence(items, batch_first=True)
+
+
+@case(X, breaks="B127")
+def scripted_function(x):
+    return scripted(x) + 1
+
+
+@case(X, breaks="B127")
+def traced_function(x):
+    return traced(x) * 2
+
+
+@case(X)
+def scripted_module(x):
+    return SCRIPTED(x)
+
+
+@case(X, breaks="B103")
+def symbolic_trace_inside(x):
+    gm = torch.fx.symbolic_trace(lambda t: t * 2)
+    return gm(x)
+
+
+GRAPH_MODULE = torch.fx.symbolic_trace(seeded(lambda: nn.Sequential(nn.Linear(4, 4), nn.ReLU())))
+
+
+@case(X, breaks="B103")
+def graph_module(x):
+    return GRAPH_MODULE(x)
+
+
+@case(X)
+def pytree_functions(x):
+    from torch.utils import _pytree
+
+    leaves, spec = _pytree.tree_flatten({"a": [x, 1], "b": (x * 2,)})
+    return (
+        _pytree.tree_unflatten([one * 2 for one in leaves], spec),
+        len(leaves),
+        _pytree.tree_map(lambda t: t + 1, [x]),
+    )
+
+
+@case(X, breaks="B102 B123")
+def data_loader_inside(x):
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=1)
+    return [batch[0].sum() for batch in loader]
+
+
+@case(X)
+def grad_scaler(x):
+    scaler = torch.amp.GradScaler("cpu", enabled=False)
+    return scaler.scale(x)
+
+
+@pytest.mark.parametrize("one", case.cases, ids=str)
+def test_captured_like_eager(one):
+    one.check()
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("one", case.cases, ids=str)
+def test_compiled_like_eager(one, backend):
+    # Steps that torch computes in tensors while it is compiled, and in numbers of Python else.
+    check_compiled(one, backend, is_rounded=str(one) in ("adam_step", "adamw_step"))
