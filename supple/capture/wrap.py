@@ -32,7 +32,7 @@ from supple.capture.values.function import (
 )
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import EnumValue, InstanceValue
-from supple.capture.values.klass import ClassValue
+from supple.capture.values.klass import ClassValue, SuperValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
 from supple.capture.values.sequence import ITERATORS, IteratorValue, SequenceValue, SliceValue, wrap_sequence
@@ -264,6 +264,15 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     function = wrap(engine, obj.__func__, attribute(source, "__func__") if source else None)
     owner = wrap(engine, obj.__self__, attribute(source, "__self__") if source else None)
     return BoundMethodValue(owner, function, source)
+
+
+@wrap_rules.on(super)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A `super(cls, owner)` that was made before."""
+    after, owner = (getattr(obj, name) for name in ("__thisclass__", "__self__"))
+    engine.guard(source, Kind.TYPE, super)
+    engine.guard(attribute(source, "__thisclass__") if source else None, Kind.IS, after)
+    return SuperValue(after, wrap(engine, owner, attribute(source, "__self__") if source else None), source)
 
 
 @wrap_rules.on(*C_CALLABLES)

@@ -30,8 +30,8 @@ class SuperValue(Value):
 
     __slots__ = ("after", "is_on_class", "owner", "start")
 
-    def __init__(self, after: type, owner: Value) -> None:
-        super().__init__()
+    def __init__(self, after: type, owner: Value, source: Source | None = None) -> None:
+        super().__init__(source)
         self.after = after
         self.owner = owner
         is_class = isinstance(owner, ClassValue) and issubclass(owner.cls, after)
