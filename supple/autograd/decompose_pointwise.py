@@ -1,11 +1,12 @@
 """Decompositions of element-by-element operators to the pointwise core."""
 
 import math
+from functools import partial
 from typing import Final, cast
 
 import torch
 
-from supple.autograd.lowering import Lowering, Operand, Rule, decompositions
+from supple.autograd.lowering import Lowering, Operand, decompositions
 from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.dtypes import DType
@@ -19,66 +20,43 @@ FLOAT_UNARY: Final = (
 ROUNDINGS: Final = ("floor", "ceil", "round", "trunc")
 
 
-def _float_unary(name: str) -> Rule:
-    def rule(b: Lowering, x: Var) -> Var:
-        """Integers are converted to the default type first."""
-        meta = b.tensor_meta(x)
-        return b.unary(name, b.cast(x, default_dtype()) if category(meta.dtype) < 2 else x)
-
-    return rule
+def _float_unary(name: str, b: Lowering, x: Var) -> Var:
+    """Integers are converted to the default type first."""
+    return b.unary(name, b.cast(x, default_dtype()) if category(b.tensor_meta(x).dtype) < 2 else x)
 
 
-def _rounding(name: str) -> Rule:
-    def rule(b: Lowering, x: Var) -> Var:
-        """Integers stay as they are."""
-        return b.unary(name, x) if b.tensor_meta(x).dtype.is_float else b.copy(x)
-
-    return rule
+def _rounding(name: str, b: Lowering, x: Var) -> Var:
+    """Integers stay as they are."""
+    return b.unary(name, x) if b.tensor_meta(x).dtype.is_float else b.copy(x)
 
 
 for _name in FLOAT_UNARY:
-    decompositions.on(f"aten.{_name}.default")(_float_unary(_name))
+    decompositions.on(f"aten.{_name}.default")(partial(_float_unary, _name))
 for _name in ROUNDINGS:
-    decompositions.on(f"aten.{_name}.default")(_rounding(_name))
+    decompositions.on(f"aten.{_name}.default")(partial(_rounding, _name))
 
-#: Binary ops whose core form is the Tensor overload of operands cast to their promoted type.
+#: Core op of operands cast to their promoted type -> the overloads that it serves.
 _BINARY: Final = {
-    "aten.mul.Tensor": "mul.Tensor",
-    "aten.mul.Scalar": "mul.Tensor",
-    "aten.remainder.Tensor": "remainder.Tensor",
-    "aten.remainder.Scalar": "remainder.Tensor",
-    "aten.remainder.Scalar_Tensor": "remainder.Tensor",
-    "aten.fmod.Tensor": "fmod.Tensor",
-    "aten.fmod.Scalar": "fmod.Tensor",
-    "aten.maximum.default": "maximum.default",
-    "aten.minimum.default": "minimum.default",
-    "aten.clamp_min.Tensor": "maximum.default",
-    "aten.clamp_max.Tensor": "minimum.default",
-    "aten.hypot.default": "hypot.default",
-    "aten.pow.Tensor_Tensor": "pow.Tensor_Tensor",
-    "aten.pow.Scalar": "pow.Tensor_Tensor",
-    "aten.bitwise_and.Tensor": "bitwise_and.Tensor",
-    "aten.bitwise_and.Scalar": "bitwise_and.Tensor",
-    "aten.bitwise_or.Tensor": "bitwise_or.Tensor",
-    "aten.bitwise_or.Scalar": "bitwise_or.Tensor",
-    "aten.bitwise_xor.Tensor": "bitwise_xor.Tensor",
-    "aten.bitwise_xor.Scalar": "bitwise_xor.Tensor",
-    "aten.bitwise_left_shift.Tensor": "bitwise_left_shift.Tensor",
-    "aten.bitwise_left_shift.Tensor_Scalar": "bitwise_left_shift.Tensor",
-    "aten.bitwise_right_shift.Tensor": "bitwise_right_shift.Tensor",
-    "aten.bitwise_right_shift.Tensor_Scalar": "bitwise_right_shift.Tensor",
-}
-_COMPARE: Final = {
-    f"aten.{name}.{kind}": f"{name}.Tensor"
-    for name in ("eq", "ne", "lt", "le", "gt", "ge")
-    for kind in ("Tensor", "Scalar")
+    "mul.Tensor": ("mul.Tensor", "mul.Scalar"),
+    "remainder.Tensor": ("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"),
+    "fmod.Tensor": ("fmod.Tensor", "fmod.Scalar"),
+    "maximum.default": ("maximum.default", "clamp_min.Tensor"),
+    "minimum.default": ("minimum.default", "clamp_max.Tensor"),
+    "hypot.default": ("hypot.default",),
+    "pow.Tensor_Tensor": ("pow.Tensor_Tensor", "pow.Scalar"),
+    **{
+        f"{name}.Tensor": (f"{name}.Tensor", f"{name}.Scalar")
+        for name in "eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor".split()
+    },
+    **{
+        f"{name}.Tensor": (f"{name}.Tensor", f"{name}.Tensor_Scalar")
+        for name in ("bitwise_left_shift", "bitwise_right_shift")
+    },
 }
 _FLOAT_BINARY: Final = {
-    "aten.div.Tensor": "div.Tensor",
-    "aten.div.Scalar": "div.Tensor",
-    "aten.true_divide.Tensor": "div.Tensor",
-    "aten.atan2.default": "atan2.default",
-    "aten.copysign.Tensor": "copysign.Tensor",
+    "div.Tensor": ("div.Tensor", "div.Scalar", "true_divide.Tensor"),
+    "atan2.default": ("atan2.default",),
+    "copysign.Tensor": ("copysign.Tensor",),
 }
 
 
@@ -92,43 +70,25 @@ _CHECKED: Final = (
 )
 
 
-def _binary(core: str) -> Rule:
-    def rule(b: Lowering, left: Operand, right: Operand) -> Var:
-        """Both in the promoted type; a number is rounded to it, except as a factor."""
-        dtype = b.common(left, right)
-        if core == "mul.Tensor":
-            return b.point(core, left, right, dtype=dtype)
-        if core in _CHECKED and isinstance(right, Expr) and dtype.is_integer:
-            right = b.full((), right, dtype)
-        return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
-
-    return rule
+def _binary(core: str, b: Lowering, left: Operand, right: Operand) -> Var:
+    """Both in the promoted type; a number is rounded to it as eager does, except as a factor."""
+    dtype = b.common(left, right)
+    if core == "mul.Tensor":
+        return b.point(core, left, right, dtype=dtype)
+    if core in _CHECKED and isinstance(right, Expr) and dtype.is_integer:
+        right = b.full((), right, dtype)
+    return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
 
 
-def _float_binary(core: str) -> Rule:
-    def rule(b: Lowering, left: Operand, right: Operand) -> Var:
-        """Both in the promoted type; integers in the default floating type."""
-        dtype = b.common(left, right)
-        return b.point(core, left, right, dtype=default_dtype() if category(dtype) < 2 else dtype)
-
-    return rule
+def _float_binary(core: str, b: Lowering, left: Operand, right: Operand) -> Var:
+    """Both in the promoted type; integers in the default floating type."""
+    dtype = b.common(left, right)
+    return b.point(core, left, right, dtype=default_dtype() if category(dtype) < 2 else dtype)
 
 
-def _compare(core: str) -> Rule:
-    def rule(b: Lowering, left: Operand, right: Operand) -> Var:
-        """Both in the promoted type; a number is rounded to it as eager does."""
-        dtype = b.common(left, right)
-        return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
-
-    return rule
-
-
-for _given, _core in _BINARY.items():
-    decompositions.on(_given)(_binary(_core))
-for _given, _core in _FLOAT_BINARY.items():
-    decompositions.on(_given)(_float_binary(_core))
-for _given, _core in _COMPARE.items():
-    decompositions.on(_given)(_compare(_core))
+for _table, _rule in ((_BINARY, _binary), (_FLOAT_BINARY, _float_binary)):
+    for _core, _names in _table.items():
+        decompositions.on(*(f"aten.{_name}" for _name in _names))(partial(_rule, _core))
 
 
 def _scaled(b: Lowering, core: str, left: Operand, right: Operand, alpha: Number) -> Var:
@@ -242,20 +202,17 @@ def _(b: Lowering, x: Var) -> Var:
     return b.point("lt.Tensor", b.unary("abs", x), math.inf)
 
 
-def _logical(core: str) -> Rule:
-    def rule(b: Lowering, left: Var, right: Var) -> Var:
-        """Of the truth values of both."""
-        return b.point(core, _truth(b, left), _truth(b, right))
-
-    return rule
-
-
 def _truth(b: Lowering, x: Var) -> Var:
     return x if b.tensor_meta(x).dtype is DType.BOOL else b.point("ne.Tensor", x, 0)
 
 
+def _logical(core: str, b: Lowering, left: Var, right: Var) -> Var:
+    """Of the truth values of both."""
+    return b.point(core, _truth(b, left), _truth(b, right))
+
+
 for _name in ("and", "or", "xor"):
-    decompositions.on(f"aten.logical_{_name}.default")(_logical(f"bitwise_{_name}.Tensor"))
+    decompositions.on(f"aten.logical_{_name}.default")(partial(_logical, f"bitwise_{_name}.Tensor"))
 
 
 @decompositions.on("aten.where.self", "aten.where.ScalarOther", "aten.where.ScalarSelf", "aten.where.Scalar")
@@ -322,22 +279,16 @@ def _(b: Lowering, start: Var, end: Var, weight: Operand) -> Var:
     return b.cast(b.where(is_near, near_start, near_end), dtype)
 
 
-@decompositions.on("aten.addcmul.default")
-def _(b: Lowering, x: Var, left: Var, right: Var, *, value: Number = 1) -> Var:
-    """x + value * left * right, rounded once."""
+def _added(core: str, b: Lowering, x: Var, left: Var, right: Var, *, value: Number = 1) -> Var:
+    """x + value * left (* or /) right, rounded once."""
     dtype = b.common(x, left, right)
     base, first, second = (b.wide(b.cast(item, dtype)) for item in (x, left, right))
     scaled = first if value == 1 else b.mul(first, value)
-    return b.cast(b.add(base, b.mul(scaled, second)), dtype)
+    return b.cast(b.add(base, b.point(core, scaled, second)), dtype)
 
 
-@decompositions.on("aten.addcdiv.default")
-def _(b: Lowering, x: Var, left: Var, right: Var, *, value: Number = 1) -> Var:
-    """x + value * left / right, rounded once."""
-    dtype = b.common(x, left, right)
-    base, first, second = (b.wide(b.cast(item, dtype)) for item in (x, left, right))
-    scaled = first if value == 1 else b.mul(first, value)
-    return b.cast(b.add(base, b.div(scaled, second)), dtype)
+decompositions.on("aten.addcmul.default")(partial(_added, "mul.Tensor"))
+decompositions.on("aten.addcdiv.default")(partial(_added, "div.Tensor"))
 
 
 @decompositions.on("aten._to_copy.default")

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import cast
 
 import torch
 
-from supple.autograd.lowering import Lowering, Rule, calculated, decompositions, dims_of, fixed, plain
+from supple.autograd.lowering import Lowering, calculated, decompositions, dims_of, fixed, plain
 from supple.expr import Expr, maximum
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
@@ -27,13 +28,18 @@ def _squeezed(b: Lowering, x: Var, dims: Sequence[int], keepdim: bool) -> Var:
     return x if keepdim or not dims else b.emit("aten.squeeze.dims", (x, list(dims)))
 
 
+def _summed(meta: TensorMeta, dtype: torch.dtype | None) -> torch.dtype:
+    """Return the type of a sum: the given one, i64 for integers and bool."""
+    return dtype or (torch.int64 if category(meta.dtype) < 2 else meta.dtype.torch)
+
+
 @decompositions.on("aten.sum.default", "aten.sum.dim_IntList")
 def _(
     b: Lowering, x: Var, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Var:
     """All dimensions named; integers and bool in i64; no dimensions: a cast."""
     meta = b.tensor_meta(x)
-    wanted = dtype if dtype is not None else (torch.int64 if category(meta.dtype) < 2 else meta.dtype.torch)
+    wanted = _summed(meta, dtype)
     dims = dims_of(dim, meta.rank)
     options = {} if wanted is meta.dtype.torch else {"dtype": wanted}
     if not dims:
@@ -55,68 +61,43 @@ def _(
     return b.cast(b.div(total, count_of(meta, dims)), meta.dtype)
 
 
-def _extreme(core: str) -> Rule:
-    def rule(b: Lowering, x: Var, dim: Dims = (), keepdim: bool = False) -> Var:
-        """All dimensions named; of rank 0: a copy."""
-        dims = dims_of(dim, b.tensor_meta(x).rank)
-        return b.emit(f"aten.{core}.default", (x, dims, keepdim)) if dims else b.copy(x)
-
-    return rule
+def _extreme(core: str, b: Lowering, x: Var, dim: Dims = (), keepdim: bool = False) -> Var:
+    """All dimensions named; of rank 0: a copy."""
+    dims = dims_of(dim, b.tensor_meta(x).rank)
+    return b.emit(f"aten.{core}.default", (x, dims, keepdim)) if dims else b.copy(x)
 
 
-for _name, _core in (("amax", "amax"), ("amin", "amin"), ("max", "amax"), ("min", "amin")):
-    decompositions.on(f"aten.{_name}.default")(_extreme(_core))
+def _place(core: str, b: Lowering, x: Var, dim: int | None = None, keepdim: bool = False) -> Var:
+    """The dimension counted from the front; of rank 0: position 0."""
+    meta = b.tensor_meta(x)
+    if not meta.rank:
+        return b.full((), 0, DType.I64, meta.device)
+    return b.emit(f"aten.{core}.default", (x, None if dim is None else dim % meta.rank, keepdim))
 
 
-def _extreme_with_place(value: str, place: str) -> Rule:
-    def rule(b: Lowering, x: Var, dim: int, keepdim: bool = False) -> Arg:
-        """The value and its first position."""
-        meta = b.tensor_meta(x)
-        if not meta.rank:
-            return b.copy(x), b.full((), 0, DType.I64, meta.device)
-        at = dim % meta.rank
-        return (
-            b.emit(f"aten.{value}.default", (x, [at], keepdim)),
-            b.emit(f"aten.{place}.default", (x, at, keepdim)),
-        )
-
-    return rule
+def _extreme_with_place(core: str, b: Lowering, x: Var, dim: int, keepdim: bool = False) -> Arg:
+    """The value and its first position."""
+    return _extreme(f"a{core}", b, x, dim, keepdim), _place(f"arg{core}", b, x, dim, keepdim)
 
 
-decompositions.on("aten.max.dim")(_extreme_with_place("amax", "argmax"))
-decompositions.on("aten.min.dim")(_extreme_with_place("amin", "argmin"))
+for _name in ("max", "min"):
+    decompositions.on(f"aten.{_name}.default", f"aten.a{_name}.default")(partial(_extreme, f"a{_name}"))
+    decompositions.on(f"aten.arg{_name}.default")(partial(_place, f"arg{_name}"))
+    decompositions.on(f"aten.{_name}.dim")(partial(_extreme_with_place, _name))
 
 
-def _place(core: str) -> Rule:
-    def rule(b: Lowering, x: Var, dim: int | None = None, keepdim: bool = False) -> Var:
-        """The dimension counted from the front; of rank 0: position 0."""
-        meta = b.tensor_meta(x)
-        if not meta.rank:
-            return b.full((), 0, DType.I64, meta.device)
-        return b.emit(f"aten.{core}.default", (x, None if dim is None else dim % meta.rank, keepdim))
-
-    return rule
-
-
-for _name in ("argmax", "argmin"):
-    decompositions.on(f"aten.{_name}.default")(_place(_name))
-
-
-def _truth(core: str) -> Rule:
-    def rule(b: Lowering, x: Var, dim: Dims = None, keepdim: bool = False) -> Var:
-        """All dimensions named; of u8 a u8; an empty list of dimensions: element by element."""
-        meta = b.tensor_meta(x)
-        is_listed = isinstance(dim, list | tuple) and not dim
-        dims = [] if is_listed else dims_of(dim, meta.rank)
-        result = b.emit(f"aten.{core}.dims", (x, dims, keepdim)) if dims else b.point("ne.Tensor", x, 0)
-        return b.cast(result, DType.U8) if meta.dtype is DType.U8 else result
-
-    return rule
+def _truth(core: str, b: Lowering, x: Var, dim: Dims = None, keepdim: bool = False) -> Var:
+    """All dimensions named; of u8 a u8; an empty list of dimensions: element by element."""
+    meta = b.tensor_meta(x)
+    is_listed = isinstance(dim, list | tuple) and not dim
+    dims = [] if is_listed else dims_of(dim, meta.rank)
+    result = b.emit(f"aten.{core}.dims", (x, dims, keepdim)) if dims else b.point("ne.Tensor", x, 0)
+    return b.cast(result, DType.U8) if meta.dtype is DType.U8 else result
 
 
 for _name in ("any", "all"):
-    for _overload in ("default", "dim", "dims"):
-        decompositions.on(f"aten.{_name}.{_overload}")(_truth(_name))
+    _overloads = (f"aten.{_name}.{overload}" for overload in ("default", "dim", "dims"))
+    decompositions.on(*_overloads)(partial(_truth, _name))
 
 
 @decompositions.on("aten.prod.default", "aten.prod.dim_int")
@@ -125,7 +106,7 @@ def _(
 ) -> Var:
     """One dimension after the other; integers and bool in i64."""
     meta = b.tensor_meta(x)
-    wanted = dtype if dtype is not None else (torch.int64 if category(meta.dtype) < 2 else meta.dtype.torch)
+    wanted = _summed(meta, dtype)
     result = (
         x if wanted is meta.dtype.torch else cast("Var", b.call("aten._to_copy.default", x, dtype=wanted))
     )
@@ -157,28 +138,23 @@ def _degrees(count: int | Expr, correction: float) -> Number:
     return calculated("max", calculated("-", count, float(correction)), 0.0)
 
 
-def _spread(root: bool, with_mean: bool) -> Rule:
-    def rule(
-        b: Lowering, x: Var, dim: Dims = None, *, correction: Number | None = None, keepdim: bool = False
-    ) -> Arg:
-        """Mean first, then the mean square distance from it, in f32 for bf16 and f16."""
-        meta = b.tensor_meta(x)
-        if not meta.dtype.is_float:
-            return None
-        dims = dims_of(dim, meta.rank)
-        degrees = 1.0 if correction is None else fixed(correction)
-        variance, mean = moments(b, b.wide(x), dims, degrees)
-        spread = b.unary("sqrt", variance) if root else variance
-        results = tuple(b.cast(_squeezed(b, item, dims, keepdim), meta.dtype) for item in (spread, mean))
-        return results if with_mean else results[0]
-
-    return rule
+def _spread(
+    op: str, b: Lowering, x: Var, dim: Dims = None, *, correction: Number | None = None, keepdim: bool = False
+) -> Arg:
+    """Mean first, then the mean square distance from it, in f32 for bf16 and f16."""
+    meta = b.tensor_meta(x)
+    if not meta.dtype.is_float:
+        return None
+    dims = dims_of(dim, meta.rank)
+    degrees = 1.0 if correction is None else fixed(correction)
+    variance, mean = moments(b, b.wide(x), dims, degrees)
+    spread = b.unary("sqrt", variance) if op.startswith("std") else variance
+    results = tuple(b.cast(_squeezed(b, item, dims, keepdim), meta.dtype) for item in (spread, mean))
+    return results if op.endswith("mean") else results[0]
 
 
-decompositions.on("aten.var.correction")(_spread(root=False, with_mean=False))
-decompositions.on("aten.std.correction")(_spread(root=True, with_mean=False))
-decompositions.on("aten.var_mean.correction")(_spread(root=False, with_mean=True))
-decompositions.on("aten.std_mean.correction")(_spread(root=True, with_mean=True))
+for _name in ("var", "std", "var_mean", "std_mean"):
+    decompositions.on(f"aten.{_name}.correction")(partial(_spread, _name))
 
 
 @decompositions.on("aten.logsumexp.default")

@@ -17,7 +17,8 @@ from supple.base.rules import Rules
 from supple.expr import Expr, const
 from supple.expr import text as expr_text
 from supple.expr.real import NAMES, Real
-from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, View, leaves
+from supple.ir.arguments import leaves
+from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, View
 from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta

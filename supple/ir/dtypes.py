@@ -53,36 +53,15 @@ class DType(Enum):
         return _TO_TORCH[self]
 
 
-_SIZES: Final = {
-    DType.F64: 8,
-    DType.F32: 4,
-    DType.BF16: 2,
-    DType.F16: 2,
-    DType.I64: 8,
-    DType.I32: 4,
-    DType.I16: 2,
-    DType.I8: 1,
-    DType.U8: 1,
-    DType.BOOL: 1,
-    DType.C64: 8,
-    DType.C128: 16,
+_NAMES: Final = (
+    "float64 float32 bfloat16 float16 int64 int32 int16 int8 uint8 bool complex64 complex128".split()
+)
+_TO_TORCH: Final[dict[DType, torch.dtype]] = {
+    ours: getattr(torch, name) for ours, name in zip(DType, _NAMES, strict=True)
 }
+_SIZES: Final = {ours: theirs.itemsize for ours, theirs in _TO_TORCH.items()}
 _FLOATS: Final = (DType.F64, DType.F32, DType.BF16, DType.F16)
 _INTEGERS: Final = (DType.I64, DType.I32, DType.I16, DType.I8, DType.U8)
-_TO_TORCH: Final = {
-    DType.F64: torch.float64,
-    DType.F32: torch.float32,
-    DType.BF16: torch.bfloat16,
-    DType.F16: torch.float16,
-    DType.I64: torch.int64,
-    DType.I32: torch.int32,
-    DType.I16: torch.int16,
-    DType.I8: torch.int8,
-    DType.U8: torch.uint8,
-    DType.BOOL: torch.bool,
-    DType.C64: torch.complex64,
-    DType.C128: torch.complex128,
-}
 _FROM_TORCH: Final = {theirs: ours for ours, theirs in _TO_TORCH.items()}
 
 

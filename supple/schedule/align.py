@@ -6,7 +6,7 @@ one between the guest's points and either all points of the host or its rows.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from supple.expr import Expr, Symbol, const, simplify
+from supple.expr import Expr, Symbol, const, product, simplify
 from supple.ir.loops.nodes import Axis
 from supple.schedule.build import Kernel
 from supple.schedule.coordinates import ranges_of
@@ -99,12 +99,7 @@ def _linear(level: tuple[Axis, ...], guest: Kernel) -> Place | None:
     """Return the correspondence by row-major position, where both have the same number of points."""
     ours = [axis.extent for axis in level]
     theirs = [axis.extent for axis in guest.axes]
-    total, wanted = const(1), const(1)
-    for extent in ours:
-        total = total * extent
-    for extent in theirs:
-        wanted = wanted * extent
-    if total is not wanted:
+    if product(ours) is not product(theirs):
         return None
     position = linear([axis.symbol for axis in level], ours)
     return {axis.symbol: e for axis, e in zip(guest.axes, unlinear(position, theirs), strict=True)}

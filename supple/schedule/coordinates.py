@@ -45,6 +45,11 @@ def estimate(e: Expr) -> int:
     return substitute(e, {s: max(TYPICAL_SIZE, s.minimum or 0) for s in free_symbols(e)}).value
 
 
+def dotted(index: Iterable[Expr], strides: Iterable[Expr]) -> Expr:
+    """Return the offset of a point: the sum of its coordinates times the strides."""
+    return total(place * stride for place, stride in zip(index, strides, strict=True))
+
+
 def has_division(e: Expr) -> bool:
     """Tell whether an expression is more than a polynomial of symbols."""
     return isinstance(e, (FloorDiv, Mod, Min, Max)) or any(map(has_division, e.args))

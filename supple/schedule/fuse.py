@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from supple.expr import Expr, Symbol, const, symbol
+from supple.expr import Expr, Symbol, const, product, symbol
 from supple.ir.graph.nodes import vars_of
 from supple.ir.loops.nodes import Axis, Load
 from supple.schedule.align import candidates, is_same
@@ -67,10 +67,7 @@ def _readers(lowered: Lowered) -> Mapping[str, tuple[Definition, ...]]:
 
 def numel(axes: Iterable[Axis]) -> Expr:
     """Return the number of points of axes."""
-    total = const(1)
-    for axis in axes:
-        total = total * axis.extent
-    return total
+    return product(axis.extent for axis in axes)
 
 
 def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from supple.expr import const
+from supple.ir.arguments import map_leaves
 from supple.ir.core_ops import CORE_OPS
 from supple.ir.host.nodes import (
     Alloc,
@@ -20,7 +21,6 @@ from supple.ir.host.nodes import (
     Step,
     Value,
     View,
-    map_leaves,
     values_in,
 )
 from supple.ir.host.strides import dense_order

@@ -6,6 +6,7 @@ Scalars reach a rule in the dtype of the tensor operands (`Operands.COMMON`: com
 
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from typing import Final
 
 from supple.expr import Expr
@@ -115,46 +116,30 @@ _SAME_UNARY: Final = (
     "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
     "asinh acosh atanh erf erfc lgamma floor ceil trunc reciprocal sign"
 ).split()
-_SAME_BINARY: Final = {
-    "aten.atan2.default": "atan2",
-    "aten.minimum.default": "min",
-    "aten.maximum.default": "max",
-    "aten.hypot.default": "hypot",
-    "aten.copysign.Tensor": "copysign",
-    "aten.bitwise_and.Tensor": "and",
-    "aten.bitwise_or.Tensor": "or",
-    "aten.bitwise_xor.Tensor": "xor",
+#: ATen op -> scalar op of the same operands.
+_SAME: Final = {
+    **{f"{name}.default": name for name in (*_SAME_UNARY, "atan2", "hypot")},
+    **{f"bitwise_{name}.Tensor": name for name in ("and", "or", "xor")},
+    "minimum.default": "min",
+    "maximum.default": "max",
+    "copysign.Tensor": "copysign",
+    "div.Tensor": "div",
+    "bitwise_not.default": "not",
 }
-_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def _unary(op: str) -> PointRule:
-    def rule(p: Point, x: Scalar) -> Scalar:
-        return p(op, x)
-
-    return rule
+def _same(op: str, p: Point, *operands: Scalar) -> Scalar:
+    return p(op, *operands)
 
 
-def _binary(op: str) -> PointRule:
-    def rule(p: Point, x: Scalar, y: Scalar) -> Scalar:
-        return p(op, x, y)
-
-    return rule
+def _compared(op: str, p: Point, *operands: Scalar) -> Scalar:
+    return p.test(op, *operands)
 
 
-def _comparison(op: str) -> PointRule:
-    def rule(p: Point, x: Scalar, y: Scalar) -> Scalar:
-        return p.test(op, x, y)
-
-    return rule
-
-
-for _name in _SAME_UNARY:
-    elementwise(f"aten.{_name}.default")(_unary(_name))
-for _name, _op in _SAME_BINARY.items():
-    elementwise(_name)(_binary(_op))
-for _name in _COMPARISONS:
-    elementwise(f"aten.{_name}.Tensor", operands=Operands.COMMON)(_comparison(_name))
+for _name, _op in _SAME.items():
+    elementwise(f"aten.{_name}")(partial(_same, _op))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    elementwise(f"aten.{_name}.Tensor", operands=Operands.COMMON)(partial(_compared, _name))
 
 
 @elementwise("aten.add.Tensor")
@@ -175,12 +160,6 @@ def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
 def _(p: Point, x: Scalar, y: Scalar, alpha: Scalar = 1) -> Scalar:
     """x - alpha*y."""
     return p("sub", x, y if alpha == 1 else p("mul", y, alpha))
-
-
-@elementwise("aten.div.Tensor")
-def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
-    """x / y of floats."""
-    return p("div", x, y)
 
 
 def _integer_division(p: Point, op: str, x: Scalar, y: Scalar) -> Scalar:
@@ -269,31 +248,17 @@ def _(p: Point, x: Scalar) -> Scalar:
     return p.body.compute("not", DType.BOOL, p.body.named(x, DType.BOOL))
 
 
-@elementwise("aten.bitwise_not.default")
-def _(p: Point, x: Scalar) -> Scalar:
-    """Every bit inverted; of a boolean: not."""
-    return p("not", x)
+def _classified(op: str, p: Point, x: Scalar) -> Scalar:
+    return p.test(op, x) if p.dtype.is_float else False
 
 
-def _classify(op: str) -> PointRule:
-    def rule(p: Point, x: Scalar) -> Scalar:
-        return p.test(op, x) if p.dtype.is_float else False
-
-    return rule
+def _shifted(op: str, p: Point, x: Scalar, y: Scalar) -> Scalar:
+    if isinstance(y, str) or not 0 <= y < 8 * p.dtype.size:
+        raise NotLowered("a shift by a tensor or by more than the width")
+    return p(op, x, y)
 
 
 for _name in ("isnan", "isinf"):
-    elementwise(f"aten.{_name}.default", operands=Operands.COMMON)(_classify(_name))
-
-
-def _shift(op: str) -> PointRule:
-    def rule(p: Point, x: Scalar, y: Scalar) -> Scalar:
-        if isinstance(y, str) or not 0 <= y < 8 * p.dtype.size:
-            raise NotLowered("a shift by a tensor or by more than the width")
-        return p(op, x, y)
-
-    return rule
-
-
-elementwise("aten.bitwise_left_shift.Tensor")(_shift("shl"))
-elementwise("aten.bitwise_right_shift.Tensor")(_shift("shr"))
+    elementwise(f"aten.{_name}.default", operands=Operands.COMMON)(partial(_classified, _name))
+for _name, _op in (("left", "shl"), ("right", "shr")):
+    elementwise(f"aten.bitwise_{_name}_shift.Tensor")(partial(_shifted, _op))

@@ -20,6 +20,7 @@ from supple.expr import (
     exact_quotient,
     free_symbols,
     maximum,
+    product,
     simplify,
     sort_key,
     substitute,
@@ -39,7 +40,7 @@ from supple.ir.loops.nodes import (
 )
 from supple.ir.meta import TensorMeta
 from supple.schedule.build import Built
-from supple.schedule.coordinates import Ranges, estimate, has_division, ranges_of
+from supple.schedule.coordinates import Ranges, dotted, estimate, has_division, ranges_of
 from supple.schedule.define import coordinate
 
 STORE_WEIGHT: Final = 4
@@ -97,9 +98,7 @@ def linearised(
     result: list[Statement] = []
     for statement in body:
         if isinstance(statement, (Load, Store)):
-            offset = const(0)
-            for coordinate, stride in zip(statement.index, strides[statement.buffer], strict=True):
-                offset = offset + coordinate * stride
+            offset = dotted(statement.index, strides[statement.buffer])
             result.append(replace(statement, index=(known(offset),)))
         elif isinstance(statement, Loop):
             result.append(replace(statement, body=linearised(statement.body, strides, known)))
@@ -348,9 +347,7 @@ def _buffers(
         if name not in scratch:
             access = Access.UPDATE if name in read else Access.WRITE
             buffers.append(Buffer(name, metas[name].dtype, access, _span(metas[name])))
-    points = const(1)
-    for axis in built.kernel.loops:
-        points = points * axis.extent
+    points = product(axis.extent for axis in built.kernel.loops)
     buffers += [Buffer(item.name, item.dtype, Access.SCRATCH, points) for item in built.scratch]
     return tuple(buffers)
 
@@ -359,7 +356,4 @@ def _span(meta: TensorMeta) -> Expr:
     """Return the number of elements from the first to the last of a tensor; at least 0, 0 of an empty one."""
     if any(size is const(0) for size in meta.sizes):
         return const(0)
-    last = const(0)
-    for size, stride in zip(meta.sizes, meta.strides, strict=True):
-        last = last + (size - 1) * stride
-    return maximum(last + 1, 0)
+    return maximum(dotted([size - 1 for size in meta.sizes], meta.strides) + 1, 0)

@@ -12,6 +12,7 @@ from supple.base.rules import Rules
 from supple.expr import Expr, as_expr, const, exact_quotient, less, less_equal, maximum
 from supple.ir.graph.nodes import Node
 from supple.ir.meta import TensorMeta, contiguous_strides
+from supple.schedule.coordinates import dotted
 from supple.schedule.define import Body, broadcast_index
 from supple.schedule.lower import Lowering, NotLowered, as_fixed, lowerings
 from supple.shapes.decide import is_known
@@ -43,10 +44,7 @@ def _lower_view(state: Lowering, node: Node) -> None:
 
 def linear(index: Sequence[Expr], sizes: Sequence[Expr]) -> Expr:
     """Return the row-major position of a point."""
-    position = const(0)
-    for coordinate, stride in zip(index, contiguous_strides(sizes), strict=True):
-        position = position + coordinate * stride
-    return position
+    return dotted(index, contiguous_strides(sizes))
 
 
 def unlinear(position: Expr, sizes: Sequence[Expr]) -> Index:
@@ -118,11 +116,7 @@ def argument(node: Node, position: int, name: str, default: object) -> object:
     return node.args[position] if position < len(node.args) else node.kwargs.get(name, default)
 
 
-@view(
-    "aten.view.default",
-    "aten.unsqueeze.default",
-    "aten.squeeze.dims",
-)
+@view("aten.view.default", "aten.unsqueeze.default", "aten.squeeze.dims")
 def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
     """The same elements in row-major order under other sizes."""
     return reshaped(index, meta.sizes, base.sizes)
@@ -240,7 +234,4 @@ def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
     """Elements of the storage, of a base that is its whole storage in row-major order."""
     if not base.is_contiguous or base.offset is not const(0):
         raise NotLowered("as_strided of a tensor that is not its storage in order")
-    place = meta.offset
-    for axis, stride in zip(index, meta.strides, strict=True):
-        place = place + axis * stride
-    return unlinear(place, base.sizes)
+    return unlinear(meta.offset + dotted(index, meta.strides), base.sizes)

@@ -15,6 +15,7 @@ import pytest
 import supple
 from supple.base.events import Event
 from supple.base.rules import Rules
+from supple.codegen.cpu import reduce
 from supple.expr.nodes import KINDS, BoolExpr, Const, Expr, Symbol, Truth
 from supple.expr.python import PYTHON
 from supple.ir.host import text as host_text
@@ -70,7 +71,6 @@ COVERAGE = (
     Coverage("supple.codegen.cpu.statements:write_rules", loop_statements),
     Coverage("supple.codegen.cpu.index:evaluators", integer_expressions),
     Coverage("supple.codegen.cpu.index:stride_rules", lambda: integer_expressions() - {Const}),
-    Coverage("supple.codegen.cpu.reduce:foldings", reductions),
     Coverage("supple.ir.loops.interp:reductions", reductions),
 )
 
@@ -108,6 +108,7 @@ def test_every_statement_step_and_operator_has_its_form() -> None:
     assert set(get_args(Step)) == host_text.FORMS.keys()
     assert leaves(Expr) - {Const, Symbol, Truth} == set(KINDS.values())
     assert KINDS.keys() <= PYTHON.keys()
+    assert set(reductions()) == {*reduce.KINDS, "argmax", "argmin"}
 
 
 def constructed() -> set[str]:

@@ -1,40 +1,20 @@
 """Mathematical functions of vectors: SLEEF from libtorch_cpu; lane by lane through libm where it has none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from supple.codegen.cpu import inline
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.registers import Reg, constant
-from supple.codegen.cpu.scalars import Emit, Scalars, scalars
+from supple.codegen.cpu.scalars import Scalars, scalars
 from supple.codegen.cpu.target import Features
 from supple.ir.dtypes import DType
 
-ACCURACY: Final = {
-    "exp": "u10",
-    "exp2": "u10",
-    "expm1": "u10",
-    "log": "u10",
-    "log2": "u10",
-    "log10": "u10",
-    "log1p": "u10",
-    "sin": "u10",
-    "cos": "u10",
-    "tan": "u10",
-    "asin": "u10",
-    "acos": "u10",
-    "atan": "u10",
-    "sinh": "u10",
-    "cosh": "u10",
-    "tanh": "u10",
-    "atanh": "u10",
-    "erf": "u10",
-    "erfc": "u15",
-    "lgamma": "u10",
-    "pow": "u10",
-    "atan2": "u10",
-    "hypot": "u05",
-}
+_FUNCTIONS: Final = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh atanh erf lgamma pow atan2"
+).split()
+ACCURACY: Final = {**dict.fromkeys(_FUNCTIONS, "u10"), "erfc": "u15", "hypot": "u05"}
 """SLEEF's name for the error bound of each function, in tenths of a unit in the last place."""
 
 BY_LANE: Final = ("asinh", "acosh")
@@ -117,46 +97,31 @@ def _pair(code: Code, low: Reg, high: Reg) -> Reg:
     return code.pure(text, low.dtype, lanes, (low, high))
 
 
-def _library(function: str) -> Emit:
-    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+def _library(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """Return the library's function."""
+    return call(s.code, s.features, function, args)
+
+
+def _libm(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """Return the C library's function, lane by lane."""
+    return by_lane(s.code, function, args)
+
+
+def _inline(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """Return a function as instructions where there are some for the dtype, else the library's."""
+    if not inline.has_code(s.features, dtype):
         return call(s.code, s.features, function, args)
-
-    return emit
-
-
-def _libm(function: str) -> Emit:
-    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-        return by_lane(s.code, function, args)
-
-    return emit
-
-
-def _inline(function: str, written: Callable[[Code, Features, Reg], Reg]) -> Emit:
-    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-        if inline.has_code(s.features, dtype):
-            return written(s.code, s.features, *args)
-        return call(s.code, s.features, function, args)
-
-    return emit
-
-
-def _inline_near(function: str, written: Callable[[Code, Reg, Callable[[Reg], Reg]], Reg]) -> Emit:
-    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-        if not inline.has_code(s.features, dtype):
-            return call(s.code, s.features, function, args)
-        return written(s.code, args[0], lambda x: call(s.code, s.features, function, (x,)))
-
-    return emit
+    if function in INLINE:
+        return INLINE[function](s.code, s.features, *args)
+    return INLINE_NEAR[function](s.code, args[0], lambda x: call(s.code, s.features, function, (x,)))
 
 
 INLINE: Final = {"exp": inline.exp, "tanh": inline.tanh, "erf": inline.erf}
 INLINE_NEAR: Final = {"sin": inline.sin, "cos": inline.cos}
 
 for _name in ACCURACY.keys() - INLINE.keys() - INLINE_NEAR.keys() - {"pow"}:
-    scalars.on(_name)(_library(_name))
-for _name, _written in INLINE.items():
-    scalars.on(_name)(_inline(_name, _written))
-for _name, _near in INLINE_NEAR.items():
-    scalars.on(_name)(_inline_near(_name, _near))
+    scalars.on(_name)(partial(_library, _name))
+for _name in (*INLINE, *INLINE_NEAR):
+    scalars.on(_name)(partial(_inline, _name))
 for _name in BY_LANE:
-    scalars.on(_name)(_libm(_name))
+    scalars.on(_name)(partial(_libm, _name))

@@ -5,18 +5,18 @@ A state is a tuple of registers: one accumulator, and for argmin and argmax the 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from supple.base.rules import Rules
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.registers import Reg, constant, mangled
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Reduce
+from supple.ir.loops.numbers import greatest, least
 
 State = tuple[Reg, ...]
 Combine = Callable[[Code, Reg, Reg], Reg]
 
-INFINITY: Final = float("inf")
 NO_POSITION: Final = (1 << 63) - 1
 
 
@@ -35,97 +35,56 @@ class Kind:
     across: Callable[[Code, Reg], Reg]
 
 
-def least(dtype: DType) -> float:
-    """Return the smallest value of a dtype."""
-    if dtype.is_float:
-        return -INFINITY
-    return 0 if dtype in (DType.U8, DType.BOOL) else -(1 << (dtype.size * 8 - 1))
-
-
-def greatest(dtype: DType) -> float:
-    """Return the largest value of a dtype."""
-    if dtype.is_float:
-        return INFINITY
-    if dtype is DType.BOOL:
-        return 1
-    return (1 << (dtype.size * 8 - (dtype is not DType.U8))) - 1
-
-
-def larger(code: Code, a: Reg, b: Reg) -> Reg:
-    """Return the maximum; NaN where either is NaN."""
-    return _extreme(code, "max", a, b)
-
-
-def smaller(code: Code, a: Reg, b: Reg) -> Reg:
-    """Return the minimum; NaN where either is NaN."""
-    return _extreme(code, "min", a, b)
-
-
-def _extreme(code: Code, which: str, a: Reg, b: Reg) -> Reg:
+def _extreme(which: str, code: Code, a: Reg, b: Reg) -> Reg:
+    """Return the maximum or minimum; NaN where either is NaN."""
     if a.dtype.is_float:
         text = f"call nsz {a.type} @llvm.{which}imum.{mangled(a.dtype, a.lanes)}({a.typed}, {b.typed})"
         return code.pure(text, a.dtype, a.lanes, (a, b))
     return code.intrinsic(("u" if a.dtype in (DType.U8, DType.BOOL) else "s") + which, a, b)
 
 
-def _arithmetic(name: str) -> Combine:
-    def combine(code: Code, a: Reg, b: Reg) -> Reg:
-        return code.op(("f" if a.dtype.is_float else "") + name, a, b)
-
-    return combine
+larger, smaller = partial(_extreme, "max"), partial(_extreme, "min")
 
 
-def _bitwise(name: str) -> Combine:
-    def combine(code: Code, a: Reg, b: Reg) -> Reg:
-        return code.op(name, a, b)
-
-    return combine
+def _arithmetic(name: str, code: Code, a: Reg, b: Reg) -> Reg:
+    return code.op(("f" if a.dtype.is_float else "") + name, a, b)
 
 
-def _lanes_arithmetic(name: str, start: float) -> Callable[[Code, Reg], Reg]:
-    def across(code: Code, vector: Reg) -> Reg:
-        if not vector.dtype.is_float:
-            return _lanes_intrinsic(name)(code, vector)
-        first = constant(vector.dtype, start)
-        suffix = mangled(vector.dtype, vector.lanes)
-        # Pairs of halves: shorter chains and smaller error than lane after lane.
-        text = (
-            f"call reassoc {first.type} @llvm.vector.reduce.f{name}.{suffix}({first.typed}, {vector.typed})"
-        )
-        return code.pure(text, vector.dtype, 1, (vector,))
-
-    return across
+def _bitwise(name: str, code: Code, a: Reg, b: Reg) -> Reg:
+    return code.op(name, a, b)
 
 
-def _lanes_intrinsic(name: str) -> Callable[[Code, Reg], Reg]:
-    def across(code: Code, vector: Reg) -> Reg:
-        result = Reg("", vector.dtype).type
-        text = (
-            f"call {result} @llvm.vector.reduce.{name}.{mangled(vector.dtype, vector.lanes)}({vector.typed})"
-        )
-        return code.pure(text, vector.dtype, 1, (vector,))
-
-    return across
+def _across(name: str, code: Code, vector: Reg) -> Reg:
+    """Return what an intrinsic makes of all lanes."""
+    result = Reg("", vector.dtype).type
+    text = f"call {result} @llvm.vector.reduce.{name}.{mangled(vector.dtype, vector.lanes)}({vector.typed})"
+    return code.pure(text, vector.dtype, 1, (vector,))
 
 
-def _lanes_extreme(which: str) -> Callable[[Code, Reg], Reg]:
-    def across(code: Code, vector: Reg) -> Reg:
-        if vector.dtype.is_float:
-            return _lanes_intrinsic(f"f{which}imum")(code, vector)
-        return _lanes_intrinsic(("u" if vector.dtype in (DType.U8, DType.BOOL) else "s") + which)(
-            code, vector
-        )
+def _total(name: str, start: float, code: Code, vector: Reg) -> Reg:
+    """Return the sum or product of all lanes."""
+    if not vector.dtype.is_float:
+        return _across(name, code, vector)
+    first, suffix = constant(vector.dtype, start), mangled(vector.dtype, vector.lanes)
+    # Pairs of halves: shorter chains and smaller error than lane after lane.
+    text = f"call reassoc {first.type} @llvm.vector.reduce.f{name}.{suffix}({first.typed}, {vector.typed})"
+    return code.pure(text, vector.dtype, 1, (vector,))
 
-    return across
+
+def _most(which: str, code: Code, vector: Reg) -> Reg:
+    """Return the extreme of all lanes."""
+    if vector.dtype.is_float:
+        return _across(f"f{which}imum", code, vector)
+    return _across(("u" if vector.dtype in (DType.U8, DType.BOOL) else "s") + which, code, vector)
 
 
 KINDS: Final = {
-    "sum": Kind(lambda dtype: 0, _arithmetic("add"), _lanes_arithmetic("add", 0.0)),
-    "prod": Kind(lambda dtype: 1, _arithmetic("mul"), _lanes_arithmetic("mul", 1.0)),
-    "max": Kind(least, larger, _lanes_extreme("max")),
-    "min": Kind(greatest, smaller, _lanes_extreme("min")),
-    "any": Kind(lambda dtype: 0, _bitwise("or"), _lanes_intrinsic("or")),
-    "all": Kind(lambda dtype: 1, _bitwise("and"), _lanes_intrinsic("and")),
+    "sum": Kind(lambda dtype: 0, partial(_arithmetic, "add"), partial(_total, "add", 0.0)),
+    "prod": Kind(lambda dtype: 1, partial(_arithmetic, "mul"), partial(_total, "mul", 1.0)),
+    "max": Kind(least, larger, partial(_most, "max")),
+    "min": Kind(greatest, smaller, partial(_most, "min")),
+    "any": Kind(lambda dtype: 0, partial(_bitwise, "or"), partial(_across, "or")),
+    "all": Kind(lambda dtype: 1, partial(_bitwise, "and"), partial(_across, "and")),
 }
 
 
@@ -239,19 +198,6 @@ def _before(code: Code, a: Reg, b: Reg) -> Reg:
 
 def folding(reduce: Reduce, value_dtype: DType) -> Folding | ExtremePosition:
     """Return how to carry out a Reduce over values of a dtype."""
-    return foldings[reduce.op](reduce, value_dtype)
-
-
-foldings: Final[Rules[Callable[[Reduce, DType], Folding | ExtremePosition]]] = Rules("reduction")
-
-
-@foldings.on("sum", "prod", "max", "min", "any", "all")
-def _(reduce: Reduce, value_dtype: DType) -> Folding:
-    """One accumulator."""
+    if reduce.op in ("argmax", "argmin"):
+        return ExtremePosition(value_dtype, is_max=reduce.op == "argmax")
     return Folding(KINDS[reduce.op], reduce.dtype)
-
-
-@foldings.on("argmax", "argmin")
-def _(reduce: Reduce, value_dtype: DType) -> ExtremePosition:
-    """A value and its position."""
-    return ExtremePosition(value_dtype, is_max=reduce.op == "argmax")

@@ -7,6 +7,7 @@ the result. Results are those of eager PyTorch. Functions of analysis are in `ma
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from supple.base.rules import Rules
@@ -38,15 +39,18 @@ def is_unsigned(dtype: DType) -> bool:
     return dtype in (DType.U8, DType.BOOL)
 
 
-def _arithmetic(name: str) -> Emit:
-    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-        return s.code.op(("f" if dtype.is_float else "") + name, *args)
+def _arithmetic(name: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    return s.code.op(("f" if dtype.is_float else "") + name, *args)
 
-    return emit
+
+def _bits(name: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    return s.code.op(name, *args)
 
 
 for _name in ("add", "sub", "mul"):
-    scalars.on(_name)(_arithmetic(_name))
+    scalars.on(_name)(partial(_arithmetic, _name))
+for _name in ("and", "or", "xor"):
+    scalars.on(_name)(partial(_bits, _name))
 
 
 @scalars.on("neg")
@@ -71,23 +75,14 @@ def _negative(s: Scalars, x: Reg) -> tuple[Reg, Reg]:
     return s.code.compare("icmp slt", x, zero), s.code.op("sub", zero, x)
 
 
-def _float_intrinsic(name: str) -> Emit:
-    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-        return s.code.intrinsic(name, *args) if dtype.is_float else args[0]
-
-    return emit
+def _float_intrinsic(name: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    """Return a function of floats that leaves integers as they are."""
+    return s.code.intrinsic(name, *args) if dtype.is_float else args[0]
 
 
-for _name, _intrinsic in {
-    "sqrt": "sqrt",
-    "floor": "floor",
-    "ceil": "ceil",
-    "trunc": "trunc",
-    "round": "roundeven",
-    "copysign": "copysign",
-    "fma": "fma",
-}.items():
-    scalars.on(_name)(_float_intrinsic(_intrinsic))
+scalars.on("round")(partial(_float_intrinsic, "roundeven"))
+for _name in ("sqrt", "floor", "ceil", "trunc", "copysign", "fma"):
+    scalars.on(_name)(partial(_float_intrinsic, _name))
 
 
 @scalars.on("reciprocal")
@@ -121,44 +116,37 @@ def _ordered(s: Scalars, relation: str, a: Reg, b: Reg) -> Reg:
     return s.code.compare(f"icmp {'u' if is_unsigned(a.dtype) else 's'}{relation}", a, b)
 
 
-def _comparison(relation: str) -> Emit:
-    def emit(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-        return _ordered(s, relation, *map(_comparable(s), args))
-
-    return emit
+def _comparable(s: Scalars, args: tuple[Reg, ...]) -> list[Reg]:
+    """Return operands in a form that LLVM compares: low-precision floats become f32."""
+    return [convert.cast(s.code, x, x.dtype.compute) for x in args]
 
 
-def _comparable(s: Scalars) -> Callable[[Reg], Reg]:
-    """Return what brings a value to a form that LLVM compares: low-precision floats become f32."""
-
-    def widened(x: Reg) -> Reg:
-        return convert.cast(s.code, x, x.dtype.compute)
-
-    return widened
+def _comparison(relation: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
+    return _ordered(s, relation, *_comparable(s, args))
 
 
 for _name in ("eq", "lt", "le", "gt", "ge"):
-    scalars.on(_name)(_comparison(_name))
+    scalars.on(_name)(partial(_comparison, _name))
 
 
 @scalars.on("ne")
 def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """a != b: true where either is NaN."""
-    a, b = map(_comparable(s), args)
+    a, b = _comparable(s, args)
     return s.code.compare("fcmp une" if a.dtype.is_float else "icmp ne", a, b)
 
 
 @scalars.on("isnan")
 def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """Integers are never NaN."""
-    x = _comparable(s)(args[0])
+    (x,) = _comparable(s, args)
     return s.code.compare("fcmp uno", x, x) if x.dtype.is_float else constant(DType.BOOL, 0, x.lanes)
 
 
 @scalars.on("isinf")
 def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """Integers are never infinite."""
-    x = _comparable(s)(args[0])
+    (x,) = _comparable(s, args)
     if not x.dtype.is_float:
         return constant(DType.BOOL, 0, x.lanes)
     return s.code.compare("fcmp oeq", s.code.intrinsic("fabs", x), s.number(float("inf"), x))
@@ -192,14 +180,6 @@ def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
 def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """The float64 of these bits."""
     return s.code.convert("bitcast", args[0], DType.F64)
-
-
-for _name in ("and", "or", "xor"):
-
-    def _bits(s: Scalars, dtype: DType, args: tuple[Reg, ...], name: str = _name) -> Reg:
-        return s.code.op(name, *args)
-
-    scalars.on(_name)(_bits)
 
 
 @scalars.on("not")

@@ -5,13 +5,14 @@ and slices of them. A node with several results is followed by `getitem`-like pr
 is written `Var("name", (index,))`, so no extra node is needed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, cast
 
 from supple.base.errors import Where
 from supple.expr import Eq, Expr, Symbol
 from supple.expr.real import Real, names_of
+from supple.ir.arguments import Arg as Arg
+from supple.ir.arguments import leaves, map_leaves
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 
@@ -37,10 +38,6 @@ class Var:
 
     def __str__(self) -> str:
         return self.name + "".join(f"[{index}]" for index in self.path)
-
-
-#: Constant | Var | Number | list | tuple | dict | slice of Args; typed as object because constants are open.
-Arg = object
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,69 +103,20 @@ def meta_of(var: Var, metas: Mapping[str, Meta]) -> Meta:
     return meta
 
 
-def slice_parts(item: object) -> tuple[Arg, Arg, Arg]:
-    """Return start, stop and step of a slice."""
-    assert isinstance(item, slice), f"{item!r} is not a slice"
-    return cast("tuple[Arg, Arg, Arg]", (item.start, item.stop, item.step))  # pyright: ignore[reportUnknownMemberType]  # slices are of anything
-
-
 def map_arg(function: Callable[[Var], Arg], arg: Arg, number: Callable[[Number], Arg] | None = None) -> Arg:
     """Return `arg` with every Var replaced by `function(var)`, containers rebuilt; `number` maps Numbers."""
-    kind = type(arg)
-    if kind is Var:
-        return function(cast("Var", arg))
-    if kind in _ATOMS:
-        return arg
-    if isinstance(arg, tuple):
-        return tuple([map_arg(function, item, number) for item in cast("tuple[Arg, ...]", arg)])
-    if kind is list:
-        return [map_arg(function, item, number) for item in cast("list[Arg]", arg)]
-    if isinstance(arg, Expr | Real):
-        return arg if number is None else number(arg)
-    if isinstance(arg, list):
-        return [map_arg(function, item, number) for item in cast("list[Arg]", arg)]
-    if isinstance(arg, dict):
-        return {key: map_arg(function, item, number) for key, item in cast("dict[Arg, Arg]", arg).items()}
-    if isinstance(arg, slice):
-        return slice(*(map_arg(function, part, number) for part in slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
-    return arg
 
+    def mapped(leaf: Arg) -> Arg:
+        if type(leaf) is Var:
+            return function(leaf)
+        return number(leaf) if number is not None and isinstance(leaf, (Expr, Real)) else leaf
 
-#: Types of arguments that hold no Var or Number, the common ones.
-_ATOMS: Final = frozenset((int, float, bool, str, type(None)))
-
-
-def leaves(arg: Arg) -> list[Arg]:
-    """Return the Vars, Numbers and constants in an argument, left to right."""
-    found: list[Arg] = []
-    _collect(arg, found, frozenset())
-    return found
-
-
-def _collect(arg: Arg, found: list[Arg], ignored: Set[type]) -> None:
-    kind = type(arg)
-    if kind is Var:
-        found.append(arg)
-    elif kind in ignored:
-        return
-    elif isinstance(arg, list | tuple):
-        for item in cast("Sequence[Arg]", arg):
-            _collect(item, found, ignored)
-    elif isinstance(arg, dict):
-        for item in cast("dict[Arg, Arg]", arg).values():
-            _collect(item, found, ignored)
-    elif isinstance(arg, slice):
-        for part in slice_parts(arg):  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
-            _collect(part, found, ignored)
-    else:
-        found.append(arg)
+    return map_leaves(mapped, arg)
 
 
 def vars_of(arg: Arg) -> Iterator[Var]:
     """Yield every Var in an argument, left to right."""
-    found: list[Arg] = []
-    _collect(arg, found, _ATOMS)
-    return (leaf for leaf in found if type(leaf) is Var)
+    return (leaf for leaf in leaves(arg) if type(leaf) is Var)
 
 
 def uses_of(node: Node) -> Iterator[Var]:

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from typing import Final, cast
 
 from supple.expr import Expr
+from supple.ir.arguments import slice_parts
 from supple.ir.graph.nodes import (
     Arg,
     Graph,
@@ -11,7 +12,6 @@ from supple.ir.graph.nodes import (
     Var,
     definitions,
     map_arg,
-    slice_parts,
     symbols_in,
     uses_of,
     vars_of,
@@ -91,7 +91,7 @@ def _key(arg: Arg) -> Hashable:
         pairs = cast("dict[str, Arg]", arg).items()
         return (kind, *((name, _key(item)) for name, item in pairs))
     if isinstance(arg, slice):
-        return (kind, *map(_key, slice_parts(arg)))  # pyright: ignore[reportUnknownArgumentType]  # slices are of anything
+        return (kind, *map(_key, slice_parts(cast("object", arg))))
     return ("object", str(arg)) if isinstance(arg, Hashable) else id(arg)
 
 

@@ -12,6 +12,7 @@ from supple.base.errors import SpecError
 from supple.base.rules import Rules
 from supple.expr import Expr
 from supple.expr.real import Real, names_of
+from supple.ir.arguments import leaves
 from supple.ir.core_ops import CORE_OPS, Kind, kind_of
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import (
@@ -22,7 +23,6 @@ from supple.ir.graph.nodes import (
     Node,
     Var,
     definitions,
-    leaves,
     meta_of,
     numbers_in,
     symbols_in,

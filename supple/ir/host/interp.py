@@ -9,6 +9,7 @@ import torch
 from supple.base.rules import Rules
 from supple.expr import Expr, evaluate
 from supple.expr.real import Real, evaluate_real
+from supple.ir.arguments import map_leaves
 from supple.ir.host.nodes import (
     Alloc,
     Bind,
@@ -20,7 +21,6 @@ from supple.ir.host.nodes import (
     Step,
     Value,
     View,
-    map_leaves,
 )
 from supple.ir.host.strides import fresh_strides
 from supple.ir.meta import TensorMeta

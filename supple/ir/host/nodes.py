@@ -4,16 +4,13 @@ A value is a tensor, known by its name. Inputs are named first; each step define
 The numbers that expressions name (s0, u0, f0) are bound to sizes of values, or to values that are numbers.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from supple.expr import Expr
 from supple.expr.real import Real
+from supple.ir.arguments import Arg, leaves
 from supple.ir.meta import TensorMeta
-
-Arg = object
-"""A constant, an Expr or Real, `Value`, or a list, tuple or dict of such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,30 +104,6 @@ class Host:
 
     inputs: tuple[str, ...]
     steps: tuple[Step, ...]
-
-
-def map_leaves(function: Callable[[object], object], arg: Arg) -> Arg:
-    """Return `arg` with every leaf replaced by `function(leaf)`, containers and slices rebuilt."""
-    match arg:
-        case list():
-            return [map_leaves(function, item) for item in cast("list[object]", arg)]
-        case tuple():
-            return tuple(map_leaves(function, item) for item in cast("tuple[object, ...]", arg))
-        case dict():
-            given = cast("dict[object, object]", arg)
-            return {key: map_leaves(function, item) for key, item in given.items()}
-        case slice():
-            ends = cast("slice[object, object, object]", arg)
-            return slice(*(map_leaves(function, end) for end in (ends.start, ends.stop, ends.step)))
-        case _:
-            return function(arg)
-
-
-def leaves(arg: Arg) -> Iterator[object]:
-    """Yield the leaves of an argument, left to right: constants, Exprs, Reals, Values."""
-    found: list[object] = []
-    map_leaves(found.append, arg)
-    return iter(found)
 
 
 def values_in(arg: Arg) -> Iterator[str]:

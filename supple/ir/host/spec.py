@@ -14,7 +14,8 @@ from supple.base.errors import SpecError
 from supple.base.rules import Rules
 from supple.expr import Expr
 from supple.expr.real import Real, names_of
-from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View, leaves
+from supple.ir.arguments import leaves
+from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
 from supple.ir.meta import TensorMeta
 
 

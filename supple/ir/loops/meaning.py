@@ -5,6 +5,7 @@ the result. Functions of analysis are torch's in float64.
 """
 
 import math
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -39,16 +40,13 @@ for _name in [*_ANALYSIS, "atan2", "hypot", "copysign"]:
     meanings.on(_name)(partial(_analysis, _name))
 
 
-@meanings.on("neg")
-def _(dtype: DType, x: Number) -> Number:
-    """-x."""
-    return -x
+def _plain(function: Callable[..., Number], dtype: DType, *operands: Number) -> Number:
+    """Return Python's function of the operands."""
+    return function(*operands)
 
 
-@meanings.on("abs")
-def _(dtype: DType, x: Number) -> Number:
-    """|x|."""
-    return abs(x)
+for _name in "neg abs add sub mul eq ne lt le gt ge and_ or_ xor".split():
+    meanings.on(_name.strip("_"))(partial(_plain, getattr(operator, _name)))
 
 
 @meanings.on("sign")
@@ -57,22 +55,22 @@ def _(dtype: DType, x: Number) -> Number:
     return (x > 0) - (x < 0)
 
 
-@meanings.on("add")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a + b."""
-    return a + b
+@meanings.on("isnan")
+def _(dtype: DType, x: Number) -> Number:
+    """Whether x is NaN."""
+    return x != x
 
 
-@meanings.on("sub")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a - b."""
-    return a - b
+@meanings.on("isinf")
+def _(dtype: DType, x: Number) -> Number:
+    """Whether x is infinite."""
+    return x in (math.inf, -math.inf)
 
 
-@meanings.on("mul")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a * b."""
-    return a * b
+@meanings.on("where")
+def _(dtype: DType, condition: Number, yes: Number, no: Number) -> Number:
+    """`yes` where the condition holds, else `no`."""
+    return yes if condition else no
 
 
 @meanings.on("float_of_bits")
@@ -160,60 +158,6 @@ def _(dtype: DType, a: Number, b: Number) -> Number:
     return a if a != a else b if b != b else min(a, b)
 
 
-@meanings.on("eq")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a == b."""
-    return a == b
-
-
-@meanings.on("ne")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a != b."""
-    return a != b
-
-
-@meanings.on("lt")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a < b."""
-    return a < b
-
-
-@meanings.on("le")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a <= b."""
-    return a <= b
-
-
-@meanings.on("gt")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a > b."""
-    return a > b
-
-
-@meanings.on("ge")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """a >= b."""
-    return a >= b
-
-
-@meanings.on("isnan")
-def _(dtype: DType, x: Number) -> Number:
-    """Whether x is NaN."""
-    return x != x
-
-
-@meanings.on("isinf")
-def _(dtype: DType, x: Number) -> Number:
-    """Whether x is infinite."""
-    return x in (math.inf, -math.inf)
-
-
-@meanings.on("where")
-def _(dtype: DType, condition: Number, yes: Number, no: Number) -> Number:
-    """`yes` where the condition holds, else `no`."""
-    return yes if condition else no
-
-
 @meanings.on("cast")
 def _(dtype: DType, x: Number) -> Number:
     """The value in another dtype; integers truncate, and what they cannot hold is their lowest number."""
@@ -226,24 +170,6 @@ def _(dtype: DType, x: Number) -> Number:
         if whole is not None and -(1 << (width - 1)) <= whole < 1 << (width - 1)
         else -(1 << (width - 1))
     )
-
-
-@meanings.on("and")
-def _(dtype: DType, a: int, b: int) -> Number:
-    """Bitwise and."""
-    return a & b
-
-
-@meanings.on("or")
-def _(dtype: DType, a: int, b: int) -> Number:
-    """Bitwise or."""
-    return a | b
-
-
-@meanings.on("xor")
-def _(dtype: DType, a: int, b: int) -> Number:
-    """Bitwise exclusive or."""
-    return a ^ b
 
 
 @meanings.on("not")

@@ -11,8 +11,9 @@ from supple.base.errors import InternalError
 from supple.expr import Expr
 from supple.expr.real import Real
 from supple.interop.fx import FUNCTIONS, SIZE
+from supple.ir.arguments import slice_parts
 from supple.ir.graph.interp import item_at
-from supple.ir.graph.nodes import Arg, Graph, Input, Node, Number, Var, map_arg, slice_parts
+from supple.ir.graph.nodes import Arg, Graph, Input, Node, Number, Var, map_arg
 from supple.ir.ops import Op, aten_op, function_op, method_op
 from supple.shapes.env import active
 from supple.shapes.fake import fake_like, faking
