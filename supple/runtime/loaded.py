@@ -1,9 +1,10 @@
 """Loaded artifacts of this process, by the digest of what they were made from: none is built twice."""
 
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from supple.runtime.load import Run
+if TYPE_CHECKING:
+    from supple.runtime.load import Run  # loads llvmlite, which other backends do without
 
 
 class Loaded:
@@ -13,11 +14,11 @@ class Loaded:
         self._runs: dict[str, Run] = {}
         self._lock = threading.Lock()
 
-    def find(self, key: str) -> Run | None:
+    def find(self, key: str) -> "Run | None":
         """Return what was kept under a key, or None."""
         return self._runs.get(key)
 
-    def keep(self, key: str, run: Run) -> None:
+    def keep(self, key: str, run: "Run") -> None:
         """Keep a run under its key."""
         with self._lock:
             self._runs[key] = run

@@ -38,6 +38,7 @@ def test_compiling_a_model_loads_no_compiler_of_torch(backend: str) -> None:
     plain = loaded("import torch\ntorch.nn.Linear(8, 8)(torch.ones(4, 8))")
     modules = loaded("import sys\n" + MODEL.format(backend=backend)) - plain
     assert sorted(name for name in modules if name.startswith(BANNED)) == []
+    assert ("llvmlite" in modules) is (backend == "native")
 
 
 BLOCKS = """
