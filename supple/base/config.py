@@ -4,6 +4,7 @@ It is read when a call is compiled: `now()` is the state that the compilation se
 that exist are not asked: one that serves a call is used, whatever the configuration has become.
 """
 
+import logging
 import os
 import threading
 from collections.abc import Generator, Mapping
@@ -37,6 +38,8 @@ class Settings:
         fail_on_recompile_limit_hit: the limit raises, in place of running eager.
         error_on_graph_break: a graph break raises, as with `fullgraph=True`.
         verbose: warnings about functions that run eager have the whole stacks, the user's and the compiler's.
+        log_level: how much is told without `set_logs`: `logging.WARNING`, the default, tells of graph breaks,
+            INFO also prints each function's bytecode and graph, DEBUG each instruction; ERROR none of it.
         suppress_errors: where the compiler or a backend fails, the function runs eager.
         capture_scalar_outputs: `.item()` and its like are captured.
         capture_dynamic_output_shape_ops: `nonzero` and its like are captured.
@@ -62,6 +65,7 @@ class Settings:
     error_on_recompile: bool = False
     fail_on_recompile_limit_hit: bool = False
     error_on_graph_break: bool = False
+    log_level: int = logging.WARNING
     suppress_errors: bool = True
     verbose: bool = False
     capture_scalar_outputs: bool = True

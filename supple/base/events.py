@@ -77,13 +77,28 @@ class GuardTold:
 
 @dataclass(frozen=True, slots=True)
 class GuardsInstalled(Event):
-    """An entry was installed; `text` is its guard tree, `code` its generated checker."""
+    """An entry was installed; `text` is its guard tree, `code` its generated checker.
+
+    Attributes:
+        sizes: what each size and number of an argument is in the graph.
+    """
 
     compile_id: str
     text: str
     code: str
     count: int
     guards: tuple[GuardTold, ...] = ()
+    sizes: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionTraced(Event):
+    """Capture is about to interpret an instruction: where, which, and how many values are on the stack."""
+
+    where: Where
+    op: str
+    arg: object
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +232,17 @@ OF_COMPILATION: Final = (
 Listener = Callable[[Event], object]
 _LISTENERS: Final[list[Listener]] = []
 _READERS: Final[list[Listener]] = []
+_TRACERS: Final[list[Listener]] = []
 
 
 def listening() -> bool:
     """Tell whether anybody reads texts: those that are costly to make may be left empty when not."""
     return bool(_READERS)
+
+
+def tracing() -> bool:
+    """Tell whether anybody wants to know each instruction."""
+    return bool(_TRACERS)
 
 
 def emit(event: Event) -> None:
@@ -230,17 +251,17 @@ def emit(event: Event) -> None:
         listener(event)
 
 
-def listen(listener: Listener, *, reads_texts: bool = True) -> Callable[[], None]:
+def listen(listener: Listener, *, reads_texts: bool = True, traces: bool = False) -> Callable[[], None]:
     """Add a listener; the returned function removes it (once; a second call does nothing).
 
-    One that does not read texts (it counts) leaves `listening` as it is.
+    One that does not read texts (it counts) leaves `listening` as it is. `traces`: it gets each instruction.
     """
-    _LISTENERS.append(listener)
-    if reads_texts:
-        _READERS.append(listener)
+    chosen = [_LISTENERS, *([_READERS] if reads_texts else []), *([_TRACERS] if traces else [])]
+    for listeners in chosen:
+        listeners.append(listener)
 
     def stop() -> None:
-        for listeners in (_LISTENERS, _READERS):
+        for listeners in chosen:
             if listener in listeners:
                 listeners.remove(listener)
 

@@ -16,12 +16,11 @@ from supple.base.errors import InternalError, OptionsError, Unsupported, Where
 from supple.base.options import Options
 from supple.base.stance import Backend
 from supple.capture.frame import Captured, CompileGraph, capture
+from supple.capture.guards import tree
 from supple.capture.guards.emit import Checker, checker
 from supple.capture.guards.explain import why
 from supple.capture.guards.hold import watched, weakened
 from supple.capture.guards.kinds import Guard, Kind, TensorExpectation
-from supple.capture.guards.tree import describe as described
-from supple.capture.guards.tree import text as tree_text
 from supple.capture.resume import CONTINUES, ENTERS, Continuations
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
@@ -137,8 +136,10 @@ def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
     made = checked(call, guards)
     weak, kept = watched(guards, call.values)
     if events.listening():
-        said = tuple(events.GuardTold(one.source.name, described(one), one.where) for one in guards)
-        events.emit(events.GuardsInstalled(compile_id, tree_text(guards), made.text, len(guards), said))
+        said = tuple(events.GuardTold(one.source.name, tree.describe(one), one.where) for one in guards)
+        places = tuple(tree.sizes(guards, captured.symbols))
+        text = tree.text(guards)
+        events.emit(events.GuardsInstalled(compile_id, text, made.text, len(guards), said, places))
     broken = captured.reason or captured.broken
     if broken is not None:
         events.emit(_broken(compile_id, broken, is_eager=captured.run is None))

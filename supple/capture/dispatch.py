@@ -350,9 +350,10 @@ class Versions:
         place = f"{reason.reason.code} {reason.stack[-1:]}"
         if place not in self._told:
             self._told.add(place)
-            verbose = self._compiler.options.config.verbose
-            whole = "".join(traceback.format_exception(reason)) if verbose else ""
-            _log.warning("%s", whole or one_line(self.name, reason, what))
+            config = self._compiler.options.config
+            whole = "".join(traceback.format_exception(reason)) if config.verbose else ""
+            if config.log_level <= logging.WARNING:
+                _log.warning("%s", whole or one_line(self.name, reason, what))
 
     def _failed(self, call: Call) -> Iterator[tuple[Entry, Guard]]:
         """Yield each entry with the first guard of it that fails."""

@@ -4,7 +4,7 @@ import inspect
 import itertools
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 import torch
@@ -71,6 +71,7 @@ class Captured:
         graph: what was captured; None without tensor operations.
         broken: why `run` hands over to continuations.
         effects: what `run` changes of objects that existed before, in words; empty when nobody reads texts.
+        symbols: what stands in the graph for each symbolic size and number, by its place.
     """
 
     guards: tuple[Guard, ...]
@@ -79,6 +80,7 @@ class Captured:
     graph: Graph | None
     broken: Unsupported | None = None
     effects: tuple[str, ...] = ()
+    symbols: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def capture(
@@ -147,7 +149,8 @@ class _Once:
         guards = merged(tuple(engine.guards.values()))
         guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
         effects = tuple(_effects(engine)) if run is not None and events.listening() else ()
-        return Captured(guards, run, reason, graph, effects=effects), engine.stops
+        symbols = engine.sizes.shown()
+        return Captured(guards, run, reason, graph, None, effects, symbols), engine.stops
 
 
 def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":

@@ -196,6 +196,11 @@ class Sizes:
             return self.env.floats[name]
         return self._values[name] if known.hint is None else known.hint
 
+    def shown(self) -> dict[str, str]:
+        """Return what each symbolic size and number is in the graph, by its place."""
+        current = {s.symbol.name: str(self.env.current(s.symbol)) for s in self.env.symbols.values()}
+        return {source.name: current.get(name, name) for name, source in self.sources.items()}
+
     def guards(self) -> tuple[Guard, ...]:
         """Return the guards on symbols."""
         asked = [

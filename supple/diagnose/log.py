@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar, cast
 
 from supple.base import events
+from supple.base.config import config
 from supple.base.errors import OptionsError, Where
 from supple.capture.bytecode import decode
 from supple.expr import And, Eq, Expr, Le, Ne, Or, parse
@@ -28,6 +29,11 @@ Render = Callable[[events.Event], str]
 ALIASES: Final[Mapping[str, str]] = {"graph": "graph_code"}
 ENVIRONMENT: Final = "SUPPLE_LOGS"
 EXTENDED: Final = "SUPPLE_EXTENDED_DEBUG_GUARD_ADDED"
+BY_LEVEL: Final[Mapping[str, int]] = {
+    "trace_bytecode": logging.DEBUG,
+    **dict.fromkeys(("compiles", "bytecode", "graph_code"), logging.INFO),
+}
+"""Channels that `config.log_level` turns on, each with the level from which on."""
 LEVELS: Final[Mapping[str, int]] = {"+": logging.DEBUG, "-": logging.ERROR}
 
 #: For each channel the events that it prints, each with the level of the lines and what makes them.
@@ -54,24 +60,36 @@ class _Thread(threading.local):
 
 
 class _Printer:
-    """Prints the events of the chosen channels."""
+    """Prints the events of the chosen channels, and of those that `config.log_level` asks for."""
 
     def __init__(self) -> None:
         self._stop: Callable[[], object] = tuple
+        self._chosen: Mapping[str, int] = {}
+        self._level = logging.WARNING
         self._rules: dict[type[events.Event], list[tuple[str, int, Render]]] = {}
         self._thread = _Thread()
+
+    def follow(self, event: events.Event) -> None:
+        """Let the level that holds when a compilation begins add channels."""
+        if not isinstance(event, events.CompileStarted) or config.now().log_level == self._level:
+            return
+        self._level = config.now().log_level
+        self.choose(self._chosen)
+        self._thread.compile_id = event.compile_id
 
     def choose(self, channels: Mapping[str, int]) -> None:
         """Print these channels from now on, lines of these levels and above, and no others."""
         self._stop()
+        self._chosen = channels
         self._rules = {}
-        for channel, least in channels.items():
+        added = {name: level for name, level in BY_LEVEL.items() if level >= self._level}
+        for channel, least in {**added, **channels}.items():
             for kind, level, render in CHANNELS[channel]:
                 if level >= least:
                     self._rules.setdefault(kind, []).append((channel, level, render))
-        if not channels:
+        if not self._rules:
             return
-        self._stop = events.listen(self)
+        self._stop = events.listen(self, traces=events.InstructionTraced in self._rules)
         if not _log.handlers:
             _log.addHandler(_Stderr())
             _log.setLevel(logging.DEBUG)
@@ -109,6 +127,7 @@ def _emitter() -> types.FrameType:
 
 
 _PRINTER: Final = _Printer()
+events.listen(_PRINTER.follow, reads_texts=False)
 
 
 def set_logs(**channels: bool | int | None) -> None:
@@ -160,6 +179,13 @@ def _recompiled(event: events.CompileStarted, failed: Sequence[events.FailedGuar
         lines.append(f"    - {one}")
         lines.append(f"      {'' if one.is_size else 'not '}size-related. {one.hint}")
     return "\n".join(lines)
+
+
+def _sizes(event: events.GuardsInstalled) -> str:
+    """Return what each size is; the guard on a tensor checks those that are numbers, so no other does."""
+    tracked = [f"track_symint {place} {value}" for place, value in event.sizes]
+    skipped = [f"Skipping guard {place} == {value}" for place, value in event.sizes if value.isdigit()]
+    return "\n".join((*tracked, *skipped))
 
 
 def _bytecode(event: events.BytecodeMade) -> str:
@@ -246,6 +272,12 @@ on("dynamic", events.SymbolCreated, _created)
 on("dynamic", events.ShapeGuarded, _guarded)
 on("dynamic", events.ShapeGuarded, _narrowed, logging.DEBUG)
 on("dynamic", events.GuardsInstalled, lambda _: "produce_guards")
+on("dynamic", events.GuardsInstalled, _sizes, logging.DEBUG)
+on(
+    "trace_bytecode",
+    events.InstructionTraced,
+    lambda e: f"{e.where.line:5} {e.where.function}  {e.op} {'' if e.arg is None else reprlib.repr(e.arg)}",
+)
 on("fallbacks", events.FellBack, lambda e: e.text)
 on("refusals", events.GraphRefused, lambda e: f"a captured graph runs operator by operator: {e.why}")
 on("fusion", events.KernelFused, lambda e: f"{e.kernel} = {', '.join(e.nodes)}\n{e.text}")

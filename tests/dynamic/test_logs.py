@@ -97,6 +97,21 @@ def test_inequalities_narrow_the_range(capsys: Text) -> None:  # LOG11
     assert "_update_var_to_range s0 = VR[31, int_oo] (update)" in lines
 
 
+def test_each_size_is_told_with_what_it_is(capsys: Text) -> None:  # LOG08
+    supple.set_logs(dynamic=logging.DEBUG)
+    compiled = supple.compile(lambda x, n: x * n, backend="eager")
+    for rows, n in ((2, 3), (4, 5)):
+        compiled(torch.ones(rows, 7), n)
+    lines = without_prefixes(capsys.readouterr().err)
+    behind = lines[len(lines) - lines[::-1].index("produce_guards") :]
+    assert behind == [
+        "track_symint L['x'].size()[0] s0",
+        "track_symint L['x'].size()[1] 7",
+        "track_symint L['n'] s1",
+        "Skipping guard L['x'].size()[1] == 7",
+    ]
+
+
 def test_plain_and_plus_choose_the_level(
     capsys: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # LOG02, LOG08

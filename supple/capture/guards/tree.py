@@ -1,7 +1,7 @@
 """Guards as a readable tree: grouped by the path to the value, in the order in which they were recorded."""
 
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from supple.capture.guards.explain import line_of
@@ -33,6 +33,17 @@ def text(guards: Sequence[Guard]) -> str:
             yield from lines(source, f"{indent}| ")
 
     return "\n".join((f"GUARDS ({len(guards)})", *lines(None, "")))
+
+
+def sizes(guards: Sequence[Guard], symbols: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each size of the guarded tensors, and each symbolic number, with what it is in the graph."""
+    rest = dict(symbols)
+    for guard in guards:
+        if isinstance(guard.expected, TensorExpectation):
+            for dim, size in enumerate(guard.expected.sizes):
+                place = f"{guard.source}.size()[{dim}]"
+                yield place, rest.pop(place, str(size))
+    yield from rest.items()
 
 
 def describe(guard: Guard) -> str:

@@ -12,6 +12,7 @@ import torch
 import torch.nn.modules.module
 
 from supple import torch_private
+from supple.base import events
 from supple.base.config import REGION
 from supple.base.errors import Reason, Unsupported, Where
 from supple.base.options import Options
@@ -24,7 +25,6 @@ from supple.capture.interp.globals import GlobalsValue
 from supple.capture.library import operators
 from supple.capture.library.calls import (
     call_leaf,
-    call_rule,
     construct,
     folded,
     is_leaf_function,
@@ -32,6 +32,7 @@ from supple.capture.library.calls import (
     takes_tensors,
 )
 from supple.capture.library.table import transparent
+from supple.capture.library.trusted import rule_of
 from supple.capture.machine import Machine
 from supple.capture.recorder import Recorder
 from supple.capture.resume import can_step
@@ -107,6 +108,7 @@ class Engine:
         self._opaque = 0  # calls under way whose results are not those of the functions that they call
         self._made: Value | None = None
         self.region = REGION.get()
+        self._traces = events.tracing()
         self.stop_at: int | None = None
         self.stops: tuple[int, ...] = ()
 
@@ -118,6 +120,9 @@ class Engine:
         """
         self._steps += 1
         frame.began = self._steps
+        if self._traces:
+            one = frame.code.instructions[frame.pc - 1]
+            events.emit(events.InstructionTraced(frame.where(), one.op, one.arg, len(frame.stack)))
         if self._steps == self.stop_at:
             raise Stopped(tuple(self.frames))
         if self._steps == self.options.break_at:
@@ -184,7 +189,8 @@ class Engine:
         """Return the result of a call of something without Python code."""
         self._opaque += 1
         try:
-            return call_leaf(self, function, args, kwargs)
+            rule = rule_of(function)
+            return call_leaf(self, function, args, kwargs) if rule is None else rule(self, args, kwargs)
         finally:
             self._opaque -= 1
 
@@ -235,10 +241,11 @@ class Engine:
     def inline(self, function: FunctionValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """Return the result of interpreting a Python function, or of its rule."""
         if function.fn is not None:
-            rule = call_rule(function.fn)
+            rule = rule_of(function.fn)
             if rule is not None and function.fn in transparent:
                 return rule(self, args, kwargs)
             if rule is not None:
+                self.guard(function.source, Kind.IS, function.fn)
                 return self.call_leaf(function.fn, args, kwargs)
             if is_left_alone(function.fn):
                 self.unsupported(breaks.DISABLED, name=function.code.co_qualname)

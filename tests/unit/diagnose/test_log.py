@@ -1,5 +1,6 @@
 """Log channels: chosen by name, printed to stderr, refused when unknown."""
 
+import logging
 import re
 from collections.abc import Iterator
 
@@ -114,6 +115,39 @@ def test_side_effects_are_printed(capsys: pytest.CaptureFixture[str]) -> None:  
     assert re.search(r"changes F\.\S+ \(list\)\n", text)
     assert re.search(r"changes F\.\S+ \(Identity\): count\n", text)
     assert "calls print with str 'here'\n" in text
+
+
+@pytest.mark.parametrize(
+    ("level", "channels"),
+    [
+        (logging.ERROR, set[str]()),
+        (logging.WARNING, set[str]()),
+        (logging.INFO, {"compiles", "bytecode", "graph_code"}),
+        (logging.DEBUG, {"compiles", "bytecode", "graph_code", "trace_bytecode"}),
+    ],
+)
+def test_the_level_adds_channels(
+    level: int, channels: set[str], capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:  # LOG15
+    @supple.compile(backend="eager")
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        supple.graph_break()
+        return y * 2
+
+    with supple.config.patch(log_level=level):
+        f(X)
+    text = capsys.readouterr().err
+    assert set(re.findall(r"\[__(\w+)\]", text)) == channels
+    assert any("has a graph break" in one for one in caplog.messages) == (level <= logging.WARNING)
+    supple.set_logs(guards=True)
+    supple.compile(lambda x: x + 1, backend="eager")(X)
+    assert set(re.findall(r"\[__(\w+)\]", capsys.readouterr().err)) == {"guards"}
+
+
+def test_each_instruction_is_traced(capsys: pytest.CaptureFixture[str]) -> None:  # LOG15, X-OBS04
+    text = lines(capsys, trace_bytecode=True)
+    assert re.search(r"\[\d+/0\] \[__trace_bytecode\] +\d+ lines.<locals>.<lambda>  BINARY_OP '\*'\n", text)
 
 
 @pytest.mark.parametrize("channel", sorted(log.CHANNELS))
