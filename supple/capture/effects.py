@@ -13,6 +13,7 @@ from supple.capture.rebuild import (
     write_mapping,
     write_sequence,
 )
+from supple.capture.values.attributes import SLOT_KINDS, lookup
 from supple.capture.values.base import Value
 from supple.capture.values.function import CellValue
 from supple.capture.values.generator import GeneratorValue
@@ -31,7 +32,8 @@ def _(builder: Builder, value: Value) -> None:
     assert isinstance(value, InstanceValue), value.describe()
     kept = [name for name in value.written if value.attrs[name] is not DELETED]
     write_attributes(builder, value, kept)
-    there = instance_dict(value.obj)
+    slots = {name for name in value.written if isinstance(lookup(value.cls, name), SLOT_KINDS)}
+    there = {*instance_dict(value.obj), *(name for name in slots if hasattr(value.obj, name))}
     gone = tuple(name for name in value.written if value.attrs[name] is DELETED and name in there)
     if gone:
         owner = builder.prepare(value)

@@ -488,7 +488,7 @@ def _(builder: Builder, value: Value) -> None:
         write_mapping(builder, runtime.fill_mapping, builder.prepare(value), value)
 
 
-@_FILLS.on(InstanceValue)
+@_FILLS.on(InstanceValue, PartialValue)
 def _(builder: Builder, value: Value) -> None:
     """Contents and attributes of a new object."""
     assert isinstance(value, InstanceValue), value.describe()

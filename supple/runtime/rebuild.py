@@ -63,11 +63,11 @@ def delete_attributes(owner: object, names: tuple[str, ...]) -> None:
         object.__delattr__(owner, name)
 
 
-def bound(function: object, owner: object) -> object:
+def bound(function: Callable[..., object], owner: object) -> object:
     """Return a method written in C of an object, or of a class, whatever its class calls by that name."""
     place = (None, owner) if isinstance(function, types.ClassMethodDescriptorType) else (owner,)
     get = getattr(function, "__get__", None)
-    return getattr(owner, function.__name__) if get is None else get(*place)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownVariableType]
+    return getattr(owner, function.__name__) if get is None else get(*place)
 
 
 def make_function(
@@ -188,7 +188,8 @@ _END: Final = object()
 def advance(iterator: Iterator[object], count: int) -> None:
     """Take items from an iterator, and find its end if there are fewer."""
     for _ in range(count):
-        next(iterator, None)
+        if next(iterator, _END) is _END:
+            return
 
 
 def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -> None:

@@ -311,6 +311,30 @@ def lru_cached_function_of_constants(x):
     return x * cached_size(3)
 
 
+@functools.lru_cache(maxsize=None)
+def remembered_mask(count):
+    return torch.ones(count)
+
+
+@case(X)
+def lru_cached_tensor_is_real(x):
+    return x + remembered_mask(x.shape[0]), type(remembered_mask(4)).__name__
+
+
+class Remembers:
+    @functools.lru_cache(maxsize=None)  # noqa: B019  # that is what is tested
+    def scaled(self, factor):
+        return factor * 3
+
+
+REMEMBERS = Remembers()
+
+
+@case(X)
+def lru_cached_method(x):
+    return x * REMEMBERS.scaled(2)
+
+
 @case(X)
 def calls_with_walrus(x):
     if (n := x.shape[0]) > 3:
@@ -417,7 +441,7 @@ def _(x: list):
     return "list"
 
 
-@case(X, breaks="B102", line="ref(key)")
+@case(X)
 def singledispatch_picks_by_type(x):
     return x, dispatched(1), dispatched([1]), dispatched("s")
 

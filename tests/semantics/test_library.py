@@ -289,7 +289,7 @@ def getattr_chain_with_defaults(x):
     return config["a"]["b"][1]["c"], config.get("z", {}).get("y", 0), x
 
 
-@case(X, breaks="B102", line="cmp_to_key")
+@case(X)
 def sorted_with_cmp_to_key(x):
     return sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a)), x
 

@@ -1,11 +1,12 @@
 """Arguments to parameters, as CPython binds them."""
 
 import inspect
+import types
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from supple.capture.values.base import LazyValue, Value
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.function import FunctionValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import new_tuple
@@ -31,45 +32,64 @@ def bind(
         bound[code.co_varnames[rest]] = new_tuple(args[len(positional) :])
         rest += 1
     elif len(args) > len(positional):
-        msg = f"{code.co_name}() takes {len(positional)} positional arguments but {len(args)} were given"
-        engine.throw(TypeError, msg)
+        _refuse(engine, function, args, kwargs)
     extra = DictValue()
     takes_extra = bool(code.co_flags & inspect.CO_VARKEYWORDS)
     by_name = {*positional[code.co_posonlyargcount :], *keyword_only}
     for name, value in kwargs.items():
         if name in by_name:
             if name in bound:
-                engine.throw(TypeError, f"{code.co_name}() got multiple values for argument {name!r}")
+                _refuse(engine, function, args, kwargs)
             bound[name] = value
         elif takes_extra:
             extra.items[name] = (ConstantValue(name), value)
         else:
-            engine.throw(TypeError, f"{code.co_name}() got an unexpected keyword argument {name!r}")
+            _refuse(engine, function, args, kwargs)
     if takes_extra:
         bound[code.co_varnames[rest]] = extra
-    _fill_defaults(engine, function, positional, keyword_only, bound)
+    if not _fill_defaults(engine, function, bound):
+        _refuse(engine, function, args, kwargs)
     return bound
 
 
-def _fill_defaults(
-    engine: "Engine",
-    function: FunctionValue,
-    positional: Sequence[str],
-    keyword_only: Sequence[str],
-    bound: dict[str, Value],
-) -> None:
+def _fill_defaults(engine: "Engine", function: FunctionValue, bound: dict[str, Value]) -> bool:
+    """Bind the parameters that got no argument; tell whether all of them have a default."""
+    code = function.code
+    positional = code.co_varnames[: code.co_argcount]
     first = len(positional) - len(function.defaults)
-    for index, name in enumerate(positional):
+    given: dict[str, Value] = dict(zip(positional[first:], function.defaults, strict=True))
+    given.update(function.kwdefaults)
+    for name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
         if name not in bound:
-            if index < first:
-                engine.throw(TypeError, f"{function.code.co_name}() missing required argument: {name!r}")
-            bound[name] = _forced(engine, function.defaults[index - first])
-    for name in keyword_only:
-        if name not in bound:
-            default = function.kwdefaults.get(name)
-            if default is None:
-                engine.throw(TypeError, f"{function.code.co_name}() missing keyword argument: {name!r}")
-            bound[name] = _forced(engine, default)
+            if name not in given:
+                return False
+            bound[name] = _forced(engine, given[name])
+    return True
+
+
+def _refuse(
+    engine: "Engine", function: FunctionValue, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> NoReturn:
+    """Raise in the program what CPython raises for a function of this signature, whose body is empty."""
+    empty = _empty.__code__
+    code = function.code.replace(
+        co_flags=function.code.co_flags & (empty.co_flags | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
+        co_code=empty.co_code,
+        co_consts=(None,),
+        co_cellvars=(),
+        co_freevars=(),
+        co_exceptiontable=b"",
+        co_linetable=empty.co_linetable,
+    )
+    like = types.FunctionType(code, {}, code.co_name, (None,) * len(function.defaults))
+    like.__kwdefaults__ = dict.fromkeys(function.kwdefaults)
+    like.__qualname__ = str(function.get_attr(engine, "__qualname__").as_python())
+    fold_raw(engine, like, *[None] * len(args), **dict.fromkeys(kwargs))
+    raise AssertionError(f"{code.co_qualname} takes these arguments: {args} {kwargs}")
+
+
+def _empty() -> None:
+    return None
 
 
 def _forced(engine: "Engine", value: Value) -> Value:

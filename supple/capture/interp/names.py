@@ -1,13 +1,15 @@
 """Locals, globals, cells, attributes, constants and the stack itself."""
 
 import builtins
+from typing import Final, NoReturn
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import NULL, Frame, opcode
-from supple.capture.values.base import LazyValue, Value
+from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.klass import SuperValue
 
 
@@ -77,10 +79,13 @@ def _(frame: Frame, instruction: Instruction) -> None:
     del frame.locals[_name(instruction)]
 
 
+_UNBOUND: Final = "where it is not associated with a value"
+
+
 def _local(frame: Frame, name: str) -> Value:
     found = frame.locals.get(name)
     if found is None:
-        frame.engine.throw(UnboundLocalError, f"cannot access local variable {name!r}")
+        frame.engine.throw(UnboundLocalError, f"cannot access local variable {name!r} {_UNBOUND}")
     if isinstance(found, LazyValue):
         found = found.force(frame.engine)
         frame.locals[name] = found
@@ -103,10 +108,33 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("LOAD_DEREF")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Push the contents of a cell."""
-    found = frame.cells[_name(instruction)].get(frame.engine)
+    frame.push(_contents(frame, _name(instruction)))
+
+
+def _contents(frame: Frame, name: str) -> Value:
+    found = frame.cells[name].get(frame.engine)
+    if found is None and name in frame.function.code.co_cellvars:
+        frame.engine.throw(UnboundLocalError, f"cannot access local variable {name!r} {_UNBOUND}")
     if found is None:
-        frame.engine.throw(NameError, f"cannot access free variable {instruction.arg!r}")
-    frame.push(found)
+        text = f"cannot access free variable {name!r} {_UNBOUND} in enclosing scope"
+        _throw_named(frame, NameError, text, name=ConstantValue(name))
+    return found
+
+
+def _throw_named(frame: Frame, kind: type[BaseException], text: str, **fields: Value) -> NoReturn:
+    """Raise an exception that also tells what it is about."""
+    try:
+        frame.engine.throw(kind, text)
+    except Raised as raised:
+        _tell(frame, raised, **fields)
+        raise
+
+
+def _tell(frame: Frame, raised: Raised, **fields: Value) -> None:
+    error = raised.value
+    if isinstance(error, InstanceValue) and error.obj is None and "name" not in error.attrs:
+        for name, value in fields.items():
+            error.write(frame.engine, name, value)
 
 
 @opcode.on("STORE_DEREF")
@@ -118,6 +146,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("DELETE_DEREF")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Empty a cell."""
+    _contents(frame, _name(instruction))
     frame.cells[_name(instruction)].put(frame.engine, None)
 
 
@@ -128,7 +157,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     found = frame.engine.globals_of(frame.function).find(frame.engine, name)
     if found is None:
         if not hasattr(builtins, name):
-            frame.engine.throw(NameError, f"name {name!r} is not defined")
+            _throw_named(frame, NameError, f"name {name!r} is not defined", name=ConstantValue(name))
         found = frame.engine.wrap(getattr(builtins, name), None)
     frame.push(found)
 
@@ -148,13 +177,22 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("LOAD_ATTR")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Replace the top by its attribute."""
-    frame.push(frame.pop().get_attr(frame.engine, _name(instruction)))
+    frame.push(_attribute(frame, frame.pop(), _name(instruction)))
+
+
+def _attribute(frame: Frame, owner: Value, name: str) -> Value:
+    try:
+        return owner.get_attr(frame.engine, name)
+    except Raised as raised:
+        if issubclass(raised.value.python_type(), AttributeError):
+            _tell(frame, raised, name=ConstantValue(name), obj=owner)
+        raise
 
 
 @opcode.on("LOAD_METHOD")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Push (function, self) when the attribute is a method, else (NULL, attribute)."""
-    found = frame.pop().get_attr(frame.engine, _name(instruction))
+    found = _attribute(frame, frame.pop(), _name(instruction))
     if isinstance(found, BoundMethodValue):
         frame.push(found.function)
         frame.push(found.owner)

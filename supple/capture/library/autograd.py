@@ -55,7 +55,7 @@ def _forward(function: Any, context: Context, args: Sequence[object], has_setup:
 
 
 def _backward(function: Any, context: Context, found: object) -> None:
-    results = found if isinstance(found, tuple) else (found,)
+    results = cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
     with torch.no_grad():
         grads = [torch.empty_like(one) if isinstance(one, torch.Tensor) else None for one in results]
         function.backward(context, *grads)

@@ -16,7 +16,7 @@ from supple.capture.library.table import Args, Call, Kwargs, call, effect, make,
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
-from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
@@ -94,7 +94,13 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not isinstance(kind, type):
         machine.throw(TypeError, "issubclass() arg 1 must be a class")
     wanted = tuple(_classes(machine, args[1]))
-    return ConstantValue(any(issubclass(kind, cls) for cls in wanted))  # pyright: ignore[reportArgumentType]  # classes
+    return ConstantValue(any(fold_raw(machine, issubclass, kind, cls) for cls in wanted))
+
+
+@call.on(abc.ABCMeta.__instancecheck__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """ABCMeta.__instancecheck__(cls, x)."""
+    return fold(machine, issubclass, args[1].python_type(), args[0].as_python())
 
 
 @make.on(type)
@@ -259,14 +265,14 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     found = container(value)
     if isinstance(found, SequenceValue):
         return machine.call_python(polyfills.reversed_, found)
+    if isinstance(value, TensorValue):
+        return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
     if isinstance(value, InstanceValue) and lookup(value.cls, "__reversed__") is not MISSING:
         return machine.call(type_attr(machine, value, value.cls, "__reversed__"))
     return machine.call_python(polyfills.reversed_, new_list(take_all(machine, value)))
 
 
 @make.on(super)
-    if isinstance(value, TensorValue):
-        return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """super() and super(cls, self)."""
     after, owner = (args[0], args[1]) if args else machine.super_of_frame()
@@ -302,9 +308,15 @@ def _pairs(machine: Machine, given: Value) -> list[tuple[Value, Value]]:
         keys = take_all(machine, machine.call(given.get_attr(machine, "keys")))
         return [(key, given.get_item(machine, key)) for key in keys]
     pairs: list[tuple[Value, Value]] = []
-    for pair in take_all(machine, given):
-        key, value = take_all(machine, pair)
-        pairs.append((key, value))
+    for place, pair in enumerate(take_all(machine, given)):
+        if not hasattr(pair.python_type(), "__iter__") and isinstance(pair, ConstantValue):
+            msg = f"cannot convert dictionary update sequence element #{place} to a sequence"
+            machine.throw(TypeError, msg)
+        both = take_all(machine, pair)
+        if len(both) != 2:
+            msg = f"dictionary update sequence element #{place} has length {len(both)}; 2 is required"
+            machine.throw(ValueError, msg)
+        pairs.append((both[0], both[1]))
     return pairs
 
 
@@ -319,8 +331,16 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     if args and isinstance(args[0], TensorValue):
         return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
-    if args and isinstance(args[0], InstanceValue) and args[0].payload is None:
-        return machine.call(type_attr(machine, args[0], args[0].cls, f"__{kind.__name__}__"))
+    if args and isinstance(args[0], InstanceValue):
+        methods = (special(machine, args[0], name) for name in (f"__{kind.__name__}__", "__index__"))
+        method = next((found for found in methods if found is not None), None)
+        if method is not None:
+            return fold(machine, kind, machine.call(method).as_python())
+        if args[0].payload is None:
+            what = "a string, a bytes-like object" if kind is int else "a string"
+            what += f" or a real number, not {args[0].cls.__name__!r}"
+            machine.throw(TypeError, f"{kind.__name__}() argument must be {what}")
+        args = [args[0].payload, *args[1:]]
     if args and isinstance(args[0], SymbolicValue):
         return fold(machine, TO_INT if kind is int else TO_FLOAT, args[0].number)
     plain = [_plain(machine, value) for value in args]
@@ -334,7 +354,15 @@ def _plain(machine: Machine, value: Value) -> object:
         machine.unsupported(breaks.OPERATOR, name="a number from", kinds=value.describe())
 
 
-@call.on(globals, locals, vars, eval, exec, compile, input, open, breakpoint, __import__)
+@call.on(vars)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """vars(x)."""
+    if not args:
+        machine.unsupported(breaks.OUTSIDE, name="vars() of the frame")
+    return args[0].get_attr(machine, "__dict__")
+
+
+@call.on(globals, locals, eval, exec, compile, input, open, breakpoint, __import__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Builtins that need the real frame or the outside world."""
     machine.unsupported(breaks.OUTSIDE, name="a builtin that reads the frame, code or the outside world")

@@ -3,21 +3,26 @@
 # Classes and overloads are open types here.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
+import functools
+import inspect
 import types
+import typing
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import torch
 
 from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
 from supple.capture.library.factories import FACTORIES
 from supple.capture.library.folding import is_foldable, is_hashable
 from supple.capture.library.refusals import reason_for
 from supple.capture.library.table import Args, Call, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
+from supple.capture.source import pinned
 from supple.capture.values.attributes import MISSING, lookup
-from supple.capture.values.base import NotConstant, Value, take_all
-from supple.capture.values.constant import ConstantValue, fold, fold_raw
+from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
+from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
@@ -47,10 +52,25 @@ def call_rule(function: object) -> Call | None:
         return None
     if found is not None:
         return found
+    if isinstance(function, typing.NewType):
+        return lambda machine, args, kwargs: args[0]
+    if getattr(function, "__code__", None) is _DISPATCH:
+        return lambda machine, args, kwargs: _dispatched(machine, function, args[0])
     replacement = polyfill.get(function)
     if replacement is None:
         return None
     return lambda machine, args, kwargs: machine.call(machine.wrap(replacement, None), args, kwargs)
+
+
+_DISPATCH: Final = functools.singledispatch(len).dispatch.__code__
+
+
+def _dispatched(machine: Machine, dispatch: object, kind: Value) -> Value:
+    """Return what `dispatch` of a function behind functools.singledispatch gives for a class."""
+    assert isinstance(dispatch, types.FunctionType), dispatch
+    registry = inspect.getclosurevars(dispatch).nonlocals["registry"]
+    machine.guard(pinned(f"registry[{id(registry):x}]", registry), Kind.LENGTH, len(registry))
+    return fold(machine, dispatch, kind.as_python())
 
 
 LEFT_ALONE: Final = (
@@ -68,6 +88,7 @@ def is_left_alone(function: types.FunctionType) -> bool:
     """Tell whether a function asks not to be compiled, or is one that capture must not follow."""
     marks = ("_torchdynamo_disable", "__supple_disabled__")
     is_marked = any(getattr(function, mark, False) for mark in marks)
+    is_marked = is_marked or function.__code__ is disabled_by_torch
     return is_marked or f"{function.__module__}.".startswith(LEFT_ALONE)
 
 
@@ -86,9 +107,11 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
     rule = call_rule(function)
     if rule is not None:
         return rule(machine, args, kwargs)
+    overridden = _by_torch_function(machine, function, args, kwargs)
+    if overridden is not None:
+        return overridden
     if takes_tensors(args, kwargs) or is_factory(function):
         op = torch_op(function)
-    is_marked = is_marked or function.__code__ is disabled_by_torch
         if op is not None and (op.is_pure and _asks_to_write(kwargs)):
             op = function_op(f"{op.name}_in_place", op.call, is_pure=False)
         if op is not None:
@@ -98,6 +121,27 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
         if result is not None:
             return result
     machine.unsupported(reason_for(function), name=name_of(function))
+
+
+def _by_torch_function(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> Value | None:
+    """Return what `__torch_function__` of an argument's class gives, None when no argument has one."""
+    given = [*args, *kwargs.values()]
+    for value in (*args, *kwargs.values()):
+        given += value.items if isinstance(value, SequenceValue) and value.appended is None else ()
+    owners = {
+        value.cls: value
+        for value in given
+        if isinstance(value, InstanceValue) and lookup(value.cls, "__torch_function__") is not MISSING
+    }
+    if not owners or function not in torch.overrides.get_testing_overrides():
+        return None
+    handler = next(iter(owners.values())).get_attr(machine, "__torch_function__")
+    types_ = new_tuple([machine.wrap(cls, None) for cls in owners])
+    named = machine.call(machine.wrap(dict, None), [], kwargs)
+    found = machine.call(handler, [machine.wrap(function, None), types_, new_tuple(args), named])
+    if len(owners) > 1 or found.identity() is NotImplemented:
+        machine.unsupported(breaks.CALL, name=f"{name_of(function)} on several classes")
+    return found
 
 
 def is_factory(function: object) -> bool:
@@ -118,6 +162,8 @@ def plain_value(value: Value) -> object:
             return {plain_value(key): plain_value(item) for key, item in value.items.values()}
         case SetValue():
             return {plain_value(item) for item in value.items.values()}
+        case LazyValue(obj=obj, source=None) if type(obj) in LITERALS:
+            return obj
         case _:
             return value.as_python()
 
@@ -190,6 +236,8 @@ def construct(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value
     meta_call = lookup(type(kind), "__call__")
     if isinstance(meta_call, types.FunctionType):
         return _construct_by_metaclass(machine, kind, meta_call, args, kwargs)
+    if isinstance(meta_call, type):
+        return machine.construct(meta_call, None, args, kwargs)
     if not _is_python_class(kind):
         return call_leaf(machine, kind, args, kwargs)
     return _by_new_and_init(machine, kind, args, kwargs)
@@ -201,6 +249,8 @@ def _by_new_and_init(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -
     if kind in made.python_type().__mro__:
         if isinstance(init, types.FunctionType):
             machine.initialize(made, machine.wrap(init, None), args, kwargs)
+        elif issubclass(kind, BaseException) and kwargs:
+            machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="it takes arguments by name")
         elif init is not object.__init__ and not issubclass(kind, BaseException):
             machine.call_leaf(init, [made, *args], kwargs)
     return made
@@ -242,8 +292,8 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     if hasattr(kind, "_fields") and issubclass(kind, tuple):
         return SequenceValue(kind, take_all(machine, args[0]))
     made = InstanceValue(kind)
-    if issubclass(kind, OSError) and len(args) > 1:
-        machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its class depends on the error's number")
+    if issubclass(kind, BaseExceptionGroup) or (issubclass(kind, OSError) and len(args) > 1):
+        machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its class depends on its arguments")
     if issubclass(kind, BaseException):
         made.payload = new_tuple(args)
         return made
@@ -292,6 +342,10 @@ def folded(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> Va
     """Return the folded result of a pure function on constants, None when an argument is not constant."""
     if not is_foldable(function):
         return None
+    if args and isinstance(args[0], InstanceValue) and isinstance(args[0].payload, ConstantValue):
+        # What a builtin class does to itself, it does to a subclass.
+        own = getattr(function, "__objclass__", None) is type(args[0].payload.value)
+        args = [args[0].payload, *args[1:]] if own else args
     try:
         plain = [plain_value(value) for value in args]
         named = {name: plain_value(value) for name, value in kwargs.items()}

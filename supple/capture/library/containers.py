@@ -78,7 +78,8 @@ def changing(change: Callable[[Machine, list[Value], Args], list[Value]], *, is_
     return effect(rule)
 
 
-def _inserted(_: Machine, items: list[Value], args: Args) -> list[Value]:
+def inserted(_: Machine, items: list[Value], args: Args) -> list[Value]:
+    """Return the items with another one before an index."""
     index = args[0].as_python()
     assert isinstance(index, int), args[0].describe()
     return [*items[:index], args[1], *items[index:]]
@@ -93,7 +94,7 @@ call.on(_Deque.append)(changing(lambda _m, items, args: [*items, args[0]]))
 call.on(_Deque.extend, _Deque.__iadd__)(
     changing(lambda machine, items, args: [*items, *take_all(machine, args[0])])
 )
-call.on(list.insert)(changing(_inserted))
+call.on(list.insert)(changing(inserted))
 call.on(list.clear, _Deque.clear)(changing(lambda _m, _i, _a: []))
 call.on(list.reverse)(changing(lambda _m, items, _a: items[::-1]))
 
@@ -156,7 +157,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return NONE
 
 
-@call.on(dict.get)
+@call.on(dict.get, types.MappingProxyType.get)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """dict.get."""
     mapping = container(args[0])
@@ -172,7 +173,8 @@ def _view(part: str) -> Call:
 
 
 for _part in ("keys", "values", "items"):
-    call.on(getattr(dict, _part), getattr(_Ordered, _part))(_view(_part))
+    _kinds = (dict, _Ordered, types.MappingProxyType)
+    call.on(*(getattr(kind, _part) for kind in _kinds))(_view(_part))
 
 
 @call.on(dict.update, _Ordered.update)

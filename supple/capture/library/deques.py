@@ -4,9 +4,10 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import collections
+import copy
 
 from supple.capture.library import polyfills
-from supple.capture.library.containers import changing, contents, put, sequence
+from supple.capture.library.containers import changing, contents, inserted, put, sequence
 from supple.capture.library.table import NONE, Args, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
@@ -19,6 +20,7 @@ polyfill.update(
         collections._count_elements: polyfills.count_elements,  # pyright: ignore  # Counter's C helper
         collections.deque.index: polyfills.sequence_index,
         collections.deque.count: polyfills.sequence_count,
+        collections.deque.remove: polyfills.list_remove,
     }
 )
 
@@ -38,6 +40,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 _Deque = collections.deque
 call.on(_Deque.appendleft)(changing(lambda _m, items, args: [args[0], *items], is_left=True))
+call.on(_Deque.reverse)(changing(lambda _m, items, _a: items[::-1]))
+call.on(_Deque.copy)(lambda machine, args, _: machine.call(machine.wrap(copy.copy, None), args))
 # The last item given comes first.
 call.on(_Deque.extendleft)(
     changing(lambda machine, items, args: [*take_all(machine, args[0])[::-1], *items], is_left=True)
@@ -54,6 +58,16 @@ def _take(machine: Machine, target: SequenceValue, index: int) -> Value:
     del items[index]
     target.rewrite(machine, items)
     return found
+
+
+@call.on(_Deque.insert)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """deque.insert(index, item)."""
+    target = sequence(args[0])
+    if len(target.items) == target.maxlen:
+        machine.throw(IndexError, "deque already at its maximum size")
+    target.rewrite(machine, inserted(machine, list(target.items), args[1:]))
+    return NONE
 
 
 @call.on(_Deque.rotate)

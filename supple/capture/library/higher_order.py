@@ -1,5 +1,6 @@
-"""Higher-order operators of torch as plain Python, inlined during capture like user code."""
+"""Functions of torch that are defined by others, as plain Python, inlined during capture like user code."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -25,3 +26,9 @@ def _(
         rows.reverse()
     columns = zip(*[tree_flatten(row)[0] for row in rows], strict=True)
     return tree_unflatten([torch.stack(column, dim) for column in columns], spec)
+
+
+@replace(torch.autograd.profiler.record_function)
+def _(name: str, args: str | None = None) -> Any:
+    """A range of the profiler: captured code has none."""
+    return contextlib.nullcontext()

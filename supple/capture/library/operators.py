@@ -59,6 +59,7 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     plain = symbol.removesuffix("=")
     function, name = BINARY[plain]
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
+        left, right = _number(left, f"__{name}__"), _number(right, f"__r{name}__")
         if isinstance(left, InstanceValue | SetValue) or isinstance(right, InstanceValue | SetValue):
             return _by_methods(machine, symbol, left, right)
         return _on_tensors(machine, plain, left, right, is_in_place=is_in_place)
@@ -83,6 +84,12 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     return _by_methods(machine, symbol, left, right)
 
 
+def _number(value: Value, method: str) -> Value:
+    """Return the number that an instance of a subclass is to a tensor, unless its class has the method."""
+    own = isinstance(value, InstanceValue) and _is_python_method(value.cls, method)
+    return value if own else _plain(value)
+
+
 def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
     if is_in_place and isinstance(left, TensorValue):
         function = IN_PLACE[plain]
@@ -102,7 +109,10 @@ def _on_sequences(
             return left
         other = container(right)
         if not isinstance(other, SequenceValue) or other.is_mutable is not left.is_mutable:
-            machine.throw(TypeError, f"cannot concatenate {left.describe()} and {right.describe()}")
+            if isinstance(right, InstanceValue) and lookup(right.cls, "__radd__") is not MISSING:
+                return None
+            kinds = f'{left.kind.__name__} (not "{right.python_type().__name__}") to {left.kind.__name__}'
+            machine.throw(TypeError, f"can only concatenate {kinds}")
         kind = left.kind if left.kind is other.kind and left.kind in (list,) else None
         keep = kind or (list if left.is_mutable else tuple)
         if left.kind.__name__ == "Size" and not left.is_mutable:
@@ -140,6 +150,10 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     plain = symbol.removesuffix("=")
     function, name = BINARY[plain]
     attempts = [(left, f"__{name}__", right), (right, f"__r{name}__", left)]
+    if left.python_type() is right.python_type():
+        del attempts[1]
+    elif _goes_first(left, right, f"__r{name}__"):
+        attempts.reverse()
     if symbol.endswith("="):
         attempts.insert(0, (left, f"__i{name}__", right))
     for owner, method, other in attempts:
@@ -158,6 +172,12 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     machine.unsupported(
         breaks.OPERATOR, name=f"`{symbol}`", kinds=f"{left.describe()} and {right.describe()}"
     )
+
+
+def _goes_first(left: Value, right: Value, method: str) -> bool:
+    """Tell whether the right operand, of a subclass that defines its own method, is asked before the left."""
+    mine, theirs = left.python_type(), right.python_type()
+    return mine in theirs.__mro__[1:] and lookup(theirs, method) is not lookup(mine, method)
 
 
 def _is_decided(value: Value) -> bool:
@@ -184,7 +204,8 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     symbolic = applied(machine, function, [left, right])
     if symbolic is not None:
         return symbolic
-    for owner, name, other in ((left, method, right), (right, reflected, left)):
+    attempts = [(left, method, right), (right, reflected, left)]
+    for owner, name, other in attempts[:: -1 if _goes_first(left, right, reflected) else 1]:
         if isinstance(owner, InstanceValue) and _is_python_method(owner.cls, name):
             result = machine.call(type_attr(machine, owner, owner.cls, name), [other])
             if result.identity() is not NotImplemented:

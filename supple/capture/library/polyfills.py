@@ -3,7 +3,8 @@
 These run only on symbolic values, never as such. Plain loops and few calls keep the trace short.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final
 
 _MISSING: Final = object()
@@ -121,14 +122,18 @@ def zip_(*iterables: Iterable[object], strict: bool = False) -> Iterator[tuple[o
             item = next(iterator, _MISSING)
             if item is _MISSING:
                 if strict and position > 0:
-                    raise ValueError(f"zip() argument {position + 1} is shorter than argument {position}")
+                    raise ValueError(f"zip() argument {position + 1} is shorter than {_until(position)}")
                 if strict:
                     for later, other in enumerate(iterators):
                         if later and next(other, _MISSING) is not _MISSING:
-                            raise ValueError(f"zip() argument {later + 1} is longer than argument {later}")
+                            raise ValueError(f"zip() argument {later + 1} is longer than {_until(later)}")
                 return
             row.append(item)
         yield tuple(row)
+
+
+def _until(position: int) -> str:
+    return "argument 1" if position == 1 else f"arguments 1-{position}"
 
 
 def enumerate_(items: Iterable[object], start: int = 0) -> Iterator[tuple[int, object]]:
@@ -247,26 +252,32 @@ def list_pop(items: list[object], index: int = -1) -> object:
     """list.pop."""
     if not items:
         raise IndexError("pop from empty list")
+    if not -len(items) <= index < len(items):
+        raise IndexError("pop index out of range")
     found = items[index]
     del items[index]
     return found
 
 
-def list_remove(items: list[object], wanted: object) -> None:
-    """list.remove."""
+def list_remove(items: MutableSequence[object], wanted: object) -> None:
+    """list.remove, and deque.remove."""
     for index, item in enumerate(items):
         if item is wanted or item == wanted:
             del items[index]
             return
-    raise ValueError("list.remove(x): x not in list")
+    name = "list" if isinstance(items, list) else "deque"
+    raise ValueError(f"{name}.remove(x): x not in {name}")
 
 
-def sequence_index(items: Sequence[object], wanted: object, start: int = 0) -> int:
-    """list.index."""
-    for index, item in enumerate(items):
-        if index >= start and (item is wanted or item == wanted):
+def sequence_index(items: Sequence[object], wanted: object, start: int = 0, stop: int | None = None) -> int:
+    """list.index, tuple.index and deque.index."""
+    for index in range(*slice(start, stop).indices(len(items))):
+        item = items[index]
+        if item is wanted or item == wanted:
             return index
-    raise ValueError(f"{wanted!r} is not in list")
+    name = "list" if isinstance(items, list) else "deque"
+    is_tuple = isinstance(items, tuple)
+    raise ValueError("tuple.index(x): x not in tuple" if is_tuple else f"{wanted!r} is not in {name}")
 
 
 def sequence_count(items: Sequence[object], wanted: object) -> int:
@@ -455,9 +466,17 @@ def repeat_(item: object, times: int | None = None) -> Iterator[object]:
 def islice_(items: Iterable[object], *bounds: int | None) -> Iterator[object]:
     """itertools.islice."""
     cut = slice(*bounds)
-    start, stop, step = cut.start or 0, cut.stop, cut.step or 1
+    if cut.step is not None and cut.step < 1:
+        raise ValueError("Step for islice() must be a positive integer or None.")
+    for bound in (cut.start, cut.stop):
+        if bound is not None and bound < 0:
+            what = "Stop argument" if len(bounds) == 1 else "Indices"
+            raise ValueError(f"{what} for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+    return _sliced(iter(items), cut.start or 0, cut.stop, cut.step or 1)
+
+
+def _sliced(iterator: Iterator[object], start: int, stop: int | None, step: int) -> Iterator[object]:
     index = 0
-    iterator = iter(items)
     while stop is None or index < stop:
         item = next(iterator, _MISSING)
         if item is _MISSING:
@@ -490,3 +509,99 @@ def product_(*iterables: Iterable[object], repeat: int = 1) -> Iterator[tuple[ob
     for items in pools * repeat:
         rows = [(*row, item) for row in rows for item in items]
     yield from rows
+
+
+def tee_(items: Iterable[object], count: int = 2) -> tuple[Iterator[object], ...]:
+    """itertools.tee."""
+    iterator = iter(items)
+    waiting: list[list[object]] = [[] for _ in range(count)]
+
+    def branch(own: list[object]) -> Iterator[object]:
+        while True:
+            if not own:
+                item = next(iterator, _MISSING)
+                if item is _MISSING:
+                    return
+                for one in waiting:
+                    one.append(item)
+            yield own.pop(0)
+
+    return tuple([branch(own) for own in waiting])
+
+
+def compress_(items: Iterable[object], selectors: Iterable[object]) -> Iterator[object]:
+    """itertools.compress."""
+    for item, is_selected in zip(items, selectors, strict=False):
+        if is_selected:
+            yield item
+
+
+def with_replacement(items: Iterable[object], length: int) -> Iterator[tuple[object, ...]]:
+    """itertools.combinations_with_replacement."""
+    pool = list(items)
+    rows: list[tuple[int, ...]] = [()]
+    for _ in range(length):
+        rows = [(*row, index) for row in rows for index in range(row[-1] if row else 0, len(pool))]
+    for row in rows:
+        yield tuple([pool[index] for index in row])
+
+
+class _Ranked:
+    def __init__(self, compare: Callable[[Any, Any], Any], item: object) -> None:
+        self.compare = compare
+        self.item = item
+
+    def __lt__(self, other: "_Ranked") -> bool:
+        return self.compare(self.item, other.item) < 0
+
+    def __gt__(self, other: "_Ranked") -> bool:
+        return self.compare(self.item, other.item) > 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Ranked) and self.compare(self.item, other.item) == 0
+
+
+def cmp_to_key_(compare: Callable[[Any, Any], Any]) -> Callable[[object], object]:
+    """functools.cmp_to_key."""
+    return lambda item: _Ranked(compare, item)
+
+
+def nlargest_(count: int, items: Iterable[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:
+    """heapq.nlargest."""
+    return sorted(items, key=key, reverse=True)[: max(count, 0)]
+
+
+def nsmallest_(count: int, items: Iterable[Any], key: Callable[[Any], Any] | None = None) -> list[Any]:
+    """heapq.nsmallest."""
+    return sorted(items, key=key)[: max(count, 0)]
+
+
+def add_note_(error: BaseException, note: Any) -> None:
+    """BaseException.add_note."""
+    if not isinstance(note, str):
+        raise TypeError(f"note must be a str, not '{type(note).__name__}'")
+    if not hasattr(error, "__notes__"):
+        error.__notes__ = []
+    error.__notes__.append(note)
+
+
+def pattern_sub(pattern: Any, replacement: Any, text: str, count: int = 0) -> str:
+    """re.Pattern.sub, where the replacement is a function."""
+    parts: list[str] = []
+    end = 0
+    for match in pattern.finditer(text):
+        if count and len(parts) == 2 * count:
+            break
+        parts += [text[end : match.start()], replacement(match)]
+        end = match.end()
+    return "".join([*parts, text[end:]])
+
+
+def sub_(pattern: Any, repl: Any, string: str, count: int = 0, flags: int = 0) -> str:
+    """re.sub."""
+    return re.compile(pattern, flags).sub(repl, string, count)
+
+
+def finditer_(pattern: Any, string: str, flags: int = 0) -> Iterator[object]:
+    """re.finditer."""
+    return re.compile(pattern, flags).finditer(string)

@@ -5,19 +5,23 @@
 
 import contextvars
 import functools
+import heapq
 import itertools
 import operator
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import cast
 
 from supple.capture.library import operators, polyfills
+from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import PartialValue
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.mapping import DictValue
-from supple.capture.values.sequence import new_tuple
+from supple.capture.values.sequence import new_list, new_tuple
 
 polyfill.update(
     {
@@ -42,6 +46,15 @@ polyfill.update(
         operator.itemgetter: polyfills.itemgetter_,
         operator.attrgetter: polyfills.attrgetter_,
         operator.methodcaller: polyfills.methodcaller_,
+        itertools.tee: polyfills.tee_,
+        itertools.compress: polyfills.compress_,
+        itertools.combinations_with_replacement: polyfills.with_replacement,
+        functools.cmp_to_key: polyfills.cmp_to_key_,
+        heapq.nlargest: polyfills.nlargest_,
+        heapq.nsmallest: polyfills.nsmallest_,
+        BaseException.add_note: polyfills.add_note_,
+        re.sub: polyfills.sub_,
+        re.finditer: polyfills.finditer_,
         functools.cached_property.__get__: polyfills.cached_property_get,
     }
 )
@@ -92,6 +105,21 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         for key, value in zip(given.keys(machine), given.values(machine), strict=True)
     }
     return machine.call(function, [*first, *args[1:]], {**named, **kwargs})
+
+
+@call.on(re.Pattern.sub)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """pattern.sub(replacement, text, count=0): the replacement may be a function."""
+    found = folded(machine, re.Pattern.sub, args, kwargs)
+    return found or machine.call(machine.wrap(polyfills.pattern_sub, None), args, kwargs)
+
+
+@call.on(re.Pattern.finditer)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """pattern.finditer(text)."""
+    plain = [value.as_python() for value in (*args, *kwargs.values())]
+    matches = cast("Iterator[object]", fold_raw(machine, re.Pattern.finditer, *plain))
+    return new_list([ConstantValue(match) for match in matches]).iterate(machine)
 
 
 @call.on(sys.exc_info)

@@ -133,6 +133,8 @@ class _Formatter(string.Formatter):
     ) -> tuple[object, str]:
         """Return the value at a path such as `0.shape[1]`."""
         first, rest = cast("tuple[int | str, list[tuple[bool, int | str]]]", split_field(field_name))
+        if isinstance(first, int) and first >= len(args):
+            raise IndexError(f"Replacement index {first} out of range for positional args tuple")
         value = self.get_value(first, args, kwargs)
         assert isinstance(value, Value), value
         for is_attribute, key in rest:

@@ -1,12 +1,13 @@
 """Attribute lookup on types: the MRO, descriptors, binding; guarded where a class could change."""
 
+import functools
 import types
 from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute, pinned
+from supple.capture.source import Source, attribute, item, pinned
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
@@ -79,7 +80,8 @@ def _raw_source(machine: Machine, cls: type, name: str) -> Source | None:
     """Return the source of what lies in a class's dict, where ordinary reading would call a descriptor."""
     for owner in cls.__mro__:
         if name in owner.__dict__:
-            return instance_attribute(class_source(owner), name) if may_change(owner) else None
+            names = attribute(class_source(owner), "__dict__")
+            return item(names, name, types.MappingProxyType) if may_change(owner) else None
         if may_change(owner):
             machine.guard(class_source(owner), Kind.LACKS_ATTRIBUTE, name)
     return None
@@ -137,6 +139,8 @@ def _bind_other(machine: Machine, value: Value, cls: type, found: object, source
     if type(found).__name__ == "instancemethod":
         machine.guard(source, Kind.IS, found)
         return BoundMethodValue(value, LeafValue(found))
+    if isinstance(found, functools._lru_cache_wrapper):  # pyright: ignore[reportPrivateUsage]  # it has no public name
+        return BoundMethodValue(value, machine.wrap(found, source))
     descriptor = machine.wrap(found, source)
     if not isinstance(lookup(type(found), "__get__"), types.FunctionType):
         guard_lookup(machine, type(found), "__get__", lookup(type(found), "__get__"))

@@ -4,16 +4,17 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from supple.capture import breaks
-from supple.capture.guards.kinds import Kind
+from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute
+from supple.capture.source import Source, attribute, pinned
 from supple.capture.values.base import NotConstant, Value
-from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.capture.values.function import LeafValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, make_tuple, new_tuple
 from supple.capture.values.symbolic import SymbolicValue
+from supple.torch_private import no_torch_dispatch
 
 
 class PartialValue(InstanceValue):
@@ -43,35 +44,46 @@ class PartialValue(InstanceValue):
         return super().generic_get(machine, name)
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
-        machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")
+        if name in ("func", "args", "keywords"):
+            machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")
+        self.write(machine, name, new)
 
 
 class MemoizedValue(LeafValue):
     """A function behind `functools.lru_cache`, whose results are the same objects each time.
 
-    On constants it is called, as the program would: the cache may answer. On other arguments the function
-    itself is inlined.
+    On constants and objects it is called, as the program would: the cache may answer. On other arguments the
+    function itself is inlined.
     """
 
     __slots__ = ()
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         try:
-            plain = [_constant(value) for value in args]
-            named = {name: _constant(value) for name, value in kwargs.items()}
+            plain = [_constant(machine, value) for value in args]
+            named = {name: _constant(machine, value) for name, value in kwargs.items()}
         except NotConstant:
             inner = getattr(self.obj, "__wrapped__", None)
             source = attribute(self.source, "__wrapped__") if self.source else None
             return machine.call(machine.wrap(inner, source), args, kwargs)
-        return fold(machine, self.obj, *plain, **named)
+        with no_torch_dispatch():  # what a cache keeps is no fake
+            found = fold_raw(machine, self.obj, *plain, **named)
+        return machine.wrap(found, None if type(found) in LITERALS else pinned(f"lru[{id(found):x}]", found))
 
 
-def _constant(value: Value) -> object:
-    """Return the object of a value made of constants; a number that depends on sizes is none."""
+def _constant(machine: Machine, value: Value) -> object:
+    """Return the object of a value made of constants, or that is itself what a cache tells objects apart by.
+
+    A number that depends on sizes is none, nor is an object when capture may have changed any.
+    """
+    if isinstance(value, InstanceValue) and value.obj is not None and not machine.heap.dirty:
+        if type(value.obj).__hash__ is object.__hash__:
+            machine.guard(value.source, Kind.ID, Identity(id(value.obj), repr(value.obj)))
+            return value.obj
     if isinstance(value, SymbolicValue):
         raise NotConstant
     if isinstance(value, SequenceValue):
-        items = [_constant(item) for item in value.items]
+        items = [_constant(machine, item) for item in value.items]
         return items if value.is_mutable else make_tuple(value.kind, items)
     return value.as_python()
 

@@ -1,8 +1,8 @@
 """Python functions, existing or made during capture; cells; bound methods; callables without Python code."""
 
 import types
-import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -280,6 +280,5 @@ class WeakReferenceValue(LeafValue):
     __slots__ = ()
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        assert isinstance(self.obj, weakref.ReferenceType), self.describe()
-        found: object = self.obj()
-        return machine.wrap(found, referent(self.source) if self.source else None)
+        refer = cast("Callable[[], object]", self.obj)
+        return machine.wrap(refer(), referent(self.source) if self.source else None)

@@ -9,6 +9,7 @@ from supple.capture.source import Source
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import Raised, Value
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.sequence import contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,9 @@ class Held:
 
 class Suspended(Protocol):
     """A frame that can be resumed: `send` gives the next yielded value, or raises Raised(StopIteration)."""
+
+    is_started: bool
+    """Whether anything was sent."""
 
     @property
     def name(self) -> str:
@@ -72,6 +76,9 @@ class GeneratorValue(Value):
     def iterate(self, machine: Machine) -> Value:
         return self
 
+    def contains(self, machine: Machine, item: Value) -> Value:
+        return ConstantValue(machine.call_python(contains, self, item).truth(machine))
+
     def advance(self, machine: Machine) -> Value | None:
         try:
             return self.send(machine, ConstantValue(None))
@@ -84,6 +91,8 @@ class GeneratorValue(Value):
         """Return what the generator yields next; StopIteration is raised in the program at its end."""
         if self.is_finished:
             machine.throw(StopIteration)
+        if not self.frame.is_started and value.identity() is not None:
+            machine.throw(TypeError, "can't send non-None value to a just-started generator")
         self._changes(machine)
         try:
             return self.frame.send(value)

@@ -28,12 +28,25 @@ from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, ta
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_list
+from supple.runtime.rebuild import bare_instance
 
 DELETED: Final = Value()
 _EXCEPTION_DEFAULTS: Final[dict[str, object]] = {
     "__cause__": None,
     "__context__": None,
     "__suppress_context__": False,
+}
+
+
+_PLAIN: Final = frozenset({str, int, float, tuple})
+_REFUSALS: Final = {
+    "__len__": "object of type {} has no len()",
+    "__getitem__": "{} object is not subscriptable",
+    "__setitem__": "{} object does not support item assignment",
+    "__delitem__": "{} object doesn't support item deletion",
+    "__iter__": "{} object is not iterable",
+    "__next__": "{} object is not an iterator",
+    "__contains__": "{} object is not a container",
 }
 
 
@@ -61,15 +74,10 @@ class InstanceValue(Value):
         return self.cls
 
     def as_python(self) -> object:
-        if (
-            self.payload is not None
-            and self.cls.__hash__ is not None
-            and not self.attrs
-            and self.obj is not None
-        ):
-            if issubclass(self.cls, str | int | float | tuple):
-                return self.obj
-        raise NotConstant
+        is_plain = not _PLAIN.isdisjoint(self.cls.__mro__) and self.cls.__hash__ is not None
+        if self.payload is None or self.attrs or not is_plain:
+            raise NotConstant
+        return self.obj if self.obj is not None else bare_instance(self.cls, (self.payload.as_python(),))
 
     def identity(self) -> object:
         return ("object", id(self.obj)) if self.obj is not None else self
@@ -110,6 +118,8 @@ class InstanceValue(Value):
 
     def contains(self, machine: Machine, item: Value) -> Value:
         if lookup(self.cls, "__contains__") is MISSING:
+            if lookup(self.cls, "__iter__") is MISSING and lookup(self.cls, "__getitem__") is MISSING:
+                machine.throw(TypeError, f"argument of type {self.cls.__name__!r} is not iterable")
             return new_list(take_all(machine, self)).contains(machine, item)
         return ConstantValue(self._special(machine, "__contains__", item).truth(machine))
 
@@ -137,7 +147,7 @@ class InstanceValue(Value):
     def _special(self, machine: Machine, name: str, *args: Value) -> Value:
         found = lookup(self.cls, name)
         if found is MISSING or found is None:
-            machine.throw(TypeError, f"{self.cls.__name__!r} object does not support {name}")
+            machine.throw(TypeError, _REFUSALS[name].format(repr(self.cls.__name__)))
         return machine.call(bind(machine, self, self.cls, name, found), args)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
@@ -163,7 +173,7 @@ class InstanceValue(Value):
         """Return what `object.__getattribute__(x, name)` gives."""
         if name == "__class__":
             return machine.wrap(self.cls, None)
-        if name == "__dict__":
+        if name == "__dict__" and self.cls.__dictoffset__:
             return InstanceDict(self)
         found = lookup(self.cls, name)
         if found is not MISSING and is_data_descriptor(found):
@@ -204,6 +214,8 @@ class InstanceValue(Value):
         if name == "value" and issubclass(self.cls, StopIteration):
             assert isinstance(self.payload, SequenceValue), self.describe()
             return self.payload.at(machine, 0) if self.payload.items else ConstantValue(None)
+        if name in ("name", "obj") and issubclass(self.cls, AttributeError | NameError):
+            return ConstantValue(None)
         if name in _EXCEPTION_DEFAULTS:
             return ConstantValue(_EXCEPTION_DEFAULTS[name])
         machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
@@ -278,9 +290,18 @@ class InstanceValue(Value):
     def generic_delete(self, machine: Machine, name: str) -> None:
         """What `object.__delattr__(x, name)` does."""
         found = lookup(self.cls, name)
+        if isinstance(found, property) and found.fdel is not None:
+            source = guard_lookup(machine, self.cls, name, found)
+            machine.call(machine.wrap(found.fdel, attribute(source, "fdel") if source else None), [self])
+            return
         has_deleter = found is not MISSING and lookup(type(found), "__delete__") is not MISSING
         if has_deleter and not isinstance(found, SLOT_KINDS):
-            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+            descriptor = machine.wrap(found, guard_lookup(machine, self.cls, name, found))
+            deleter = special(machine, descriptor, "__delete__")
+            if deleter is None:
+                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+            machine.call(deleter, [self])
+            return
         if isinstance(found, SLOT_KINDS):
             self._slot(machine, name)
         elif self.own(machine, name) is None:
@@ -316,7 +337,7 @@ class EnumValue(ConstantValue):
         if name in ("value", "name", "_value_", "_name_"):
             return machine.wrap(getattr(self.value, name), None)
         found = lookup(type(self.value), name)
-        if isinstance(found, types.FunctionType | property):
+        if isinstance(found, types.FunctionType | property | types.MethodDescriptorType):
             return bind(machine, self, type(self.value), name, found)
         return InstanceValue(type(self.value), None, self.value).get_attr(machine, name)
 
@@ -420,7 +441,7 @@ class InstanceDict(Value):
 def payload_of(value: Value) -> Value:
     """Return the container that a value is or carries."""
     if isinstance(value, InstanceValue) and value.payload is not None:
-        return value.payload
+        return value if issubclass(value.cls, BaseException) else value.payload
     return value
 
 

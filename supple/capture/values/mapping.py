@@ -13,7 +13,7 @@ from supple.capture.source import Source, item, key_at
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
-from supple.capture.values.sequence import new_list, new_tuple
+from supple.capture.values.sequence import FINISHED, new_list, new_tuple
 
 
 def item_of(mapping: Mapping[object, object], key: object) -> object:
@@ -181,27 +181,34 @@ class DictValue(Value):
 
 
 class DictIterator(Value):
-    """An iterator over a dict's keys; raises RuntimeError when the size changes meanwhile."""
+    """An iterator over a dict's keys or a set; raises RuntimeError when the size changes meanwhile."""
 
     __slots__ = ("keys", "mapping", "position")
 
-    def __init__(self, mapping: DictValue, keys: list[Value]) -> None:
+    def __init__(self, mapping: "DictValue | SetValue", keys: list[Value]) -> None:
         super().__init__()
         self.mapping = mapping
         self.keys = keys
         self.position = 0
 
     def python_type(self) -> type:
-        return type(iter({}))
+        return type(iter({} if isinstance(self.mapping, DictValue) else {0}))
 
     def iterate(self, machine: Machine) -> Value:
         return self
 
     def advance(self, machine: Machine) -> Value | None:
-        if len(self.mapping.items) != len(self.keys):
-            machine.throw(RuntimeError, "dictionary changed size during iteration")
-        if self.position >= len(self.keys):
+        if self.position >= FINISHED:
             return None
+        if len(self.mapping.items) != len(self.keys):
+            name = "dictionary" if isinstance(self.mapping, DictValue) else "Set"
+            machine.throw(RuntimeError, f"{name} changed size during iteration")
+        if self.position >= len(self.keys):
+            machine.heap.set_field(self, "position", FINISHED)
+            return None
+        # What was added after something was deleted is last.
+        if isinstance(self.mapping, DictValue) and self.mapping.keys(machine)[-1] is not self.keys[-1]:
+            machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its dict has other keys by now")
         machine.heap.set_field(self, "position", self.position + 1)
         return self.keys[self.position - 1]
 
@@ -309,7 +316,7 @@ class SetValue(Value):
         return ConstantValue(item.key(machine) in self.items)
 
     def iterate(self, machine: Machine) -> Value:
-        return new_list(self.ordered(machine)).iterate(machine)
+        return DictIterator(self, self.ordered(machine))
 
     def rewrite(self, machine: Machine, items: dict[object, Value]) -> None:
         """Replace the members, with undo."""

@@ -107,13 +107,15 @@ class SequenceValue(Value):
             return SequenceValue(kind, [self.at(machine, i) for i in range(len(self.items))[index]])
         return self.at(machine, self._position(machine, index))
 
-    def _position(self, machine: Machine, index: object) -> int:
+    def _position(self, machine: Machine, index: object, what: str = "") -> int:
         if not hasattr(index, "__index__"):
-            machine.throw(TypeError, f"{self.kind.__name__} indices must be integers or slices")
+            given = type(index).__name__
+            machine.throw(TypeError, f"{self.kind.__name__} indices must be integers or slices, not {given}")
         position = index.__index__()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]  # checked above
         assert isinstance(position, int)
         if not -len(self.items) <= position < len(self.items):
-            machine.throw(IndexError, f"{self.kind.__name__} index out of range")
+            name = self.kind.__name__ if self.is_mutable else "tuple"
+            machine.throw(IndexError, f"{name} {what if self.kind is list else ''}index out of range")
         return position % len(self.items)
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
@@ -128,14 +130,14 @@ class SequenceValue(Value):
             except ValueError as error:
                 machine.throw(ValueError, *error.args)
         else:
-            items[self._position(machine, index)] = new
+            items[self._position(machine, index, "assignment ")] = new
         self.rewrite(machine, items)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self.require_mutable(machine, "item deletion")
         items = list(self.items)
         index = index_of(machine, key)
-        del items[index if isinstance(index, slice) else self._position(machine, index)]
+        del items[index if isinstance(index, slice) else self._position(machine, index, "assignment ")]
         self.rewrite(machine, items)
 
     def require_mutable(self, machine: Machine, what: str) -> None:
@@ -159,7 +161,7 @@ class SequenceValue(Value):
         machine.heap.touch(self)
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        from_library = machine.call_python(_contains, self, item)
+        from_library = machine.call_python(contains, self, item)
         return ConstantValue(from_library.truth(machine))
 
     def iterate(self, machine: Machine) -> Value:
@@ -176,7 +178,8 @@ class SequenceValue(Value):
         return type_attr(machine, self, self.kind, name)
 
 
-def _contains(items: Sequence[object], wanted: object) -> bool:
+def contains(items: Iterable[object], wanted: object) -> bool:
+    """`wanted in items`, inlined."""
     for item_ in items:  # inlined during capture: a plain loop is the shortest trace
         if item_ is wanted or item_ == wanted:
             return True
@@ -189,15 +192,20 @@ def index_of(machine: Machine, key: Value) -> object:
     return key.as_python() if method is None else machine.call(method).as_python()
 
 
+FINISHED: Final = 1 << 60
+"""The position of an iterator that has ended: it gives nothing, although its list may grow."""
+
+
 class SequenceIterator(Value):
     """An iterator over a sequence; sees changes of a list made while it runs, as in CPython."""
 
-    __slots__ = ("position", "sequence")
+    __slots__ = ("before", "position", "sequence")
 
     def __init__(self, sequence: SequenceValue) -> None:
         super().__init__()
         self.sequence = sequence
         self.position = 0
+        self.before: list[Value] | None = None
 
     def python_type(self) -> type:
         return type(iter(())) if not self.sequence.is_mutable else type(iter([]))
@@ -207,10 +215,22 @@ class SequenceIterator(Value):
 
     def advance(self, machine: Machine) -> Value | None:
         position = self.position
+        if self.sequence.kind is collections.deque:
+            self._refuse_changes(machine)
         if position >= len(self.sequence.items):
+            machine.heap.set_field(self, "position", FINISHED)
             return None
         machine.heap.set_field(self, "position", position + 1)
         return self.sequence.at(machine, position)
+
+    def _refuse_changes(self, machine: Machine) -> None:
+        now = self.sequence.all(machine)
+        if self.before is None:
+            self.before = now
+        if len(now) != len(self.before):
+            machine.throw(RuntimeError, "deque mutated during iteration")
+        if now != self.before:
+            machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its deque may have changed")
 
 
 class IteratorValue(Value):

@@ -1,0 +1,626 @@
+"""Generators, iterators and context managers, made and used in every way."""
+
+import collections
+import contextlib
+import itertools
+
+import pytest
+import torch
+
+from tests.semantics.harness import Corpus
+
+case = Corpus()
+X = torch.arange(4.0)
+
+
+def count_to(n, log=None):
+    for i in range(n):
+        if log is not None:
+            log.append(i)
+        yield i
+
+
+def echo():
+    received = []
+    try:
+        while True:
+            item = yield len(received)
+            received.append(item)
+    except KeyError as error:
+        yield ("caught", error.args)
+    finally:
+        received.append("closed")
+    return received
+
+
+@case(X)
+def send_and_return_value(x):
+    made = echo()
+    found = [next(made), made.send("a"), made.send(x)]
+    found.append(made.throw(KeyError("k")))
+    try:
+        next(made)
+    except StopIteration as stop:
+        return found, stop.value
+
+
+@case(X)
+def send_to_a_new_generator_is_a_type_error(x):
+    try:
+        echo().send(1)
+    except TypeError as error:
+        return str(error), x
+
+
+@case(X)
+def throw_into_a_new_generator(x):
+    made = count_to(3)
+    try:
+        made.throw(ValueError("early"))
+    except ValueError as error:
+        return str(error), list(made), x
+
+
+@case(X, breaks="B114")
+def throw_a_class(x):
+    made = echo()
+    next(made)
+    return made.throw(KeyError), x
+
+
+@case(X)
+def close_runs_finally_once(x):
+    log = []
+
+    def gen():
+        try:
+            yield 1
+            yield 2
+        finally:
+            log.append("closed")
+
+    made = gen()
+    next(made)
+    made.close()
+    made.close()
+    return log, next(made, "over"), x
+
+
+@case(X)
+def close_that_yields_is_a_runtime_error(x):
+    def gen():
+        try:
+            yield 1
+        except GeneratorExit:
+            yield 2
+
+    made = gen()
+    next(made)
+    try:
+        made.close()
+    except RuntimeError as error:
+        return str(error), x
+
+
+@case(X)
+def yield_from_gives_the_return_value(x):
+    def inner():
+        got = yield 1
+        yield got
+        return "inner result"
+
+    def outer():
+        result = yield from inner()
+        yield result
+
+    made = outer()
+    return next(made), made.send("sent"), next(made), x
+
+
+@case(X)
+def yield_from_passes_exceptions_in(x):
+    def inner():
+        try:
+            yield 1
+        except ValueError:
+            yield "handled"
+
+    def outer():
+        yield from inner()
+        yield "after"
+
+    made = outer()
+    return next(made), made.throw(ValueError), next(made), x
+
+
+@case(X)
+def yield_from_a_list_and_a_range(x):
+    def gen():
+        yield from [1, 2]
+        yield from range(2)
+        yield from "ab"
+        yield from {"k": 1}
+
+    return list(gen()), x
+
+
+@case(X)
+def generator_is_lazy(x):
+    log = []
+    made = count_to(5, log)
+    log.append("made")
+    next(made)
+    next(made)
+    return log, x
+
+
+@case(X)
+def partly_consumed_generator_goes_on(x):
+    made = count_to(5)
+    first = list(itertools.islice(made, 2))
+    return first, 3 in made, list(made), x
+
+
+@case(X)
+def zip_stops_with_the_shortest(x):
+    log = []
+    made = count_to(5, log)
+    pairs = list(zip([10, 20], made))
+    return pairs, log, next(made), x
+
+
+@case(X)
+def zip_consumes_the_first_one_further(x):
+    log = []
+    pairs = list(zip(count_to(5, log), [10, 20]))
+    return pairs, log, x
+
+
+@case(X)
+def generator_of_tensors(x):
+    def scaled(n):
+        for i in range(n):
+            yield x * i
+
+    return sum(scaled(4)), list(scaled(2))
+
+
+@case(X)
+def recursive_generator(x):
+    def walk(tree):
+        if isinstance(tree, list):
+            for part in tree:
+                yield from walk(part)
+        else:
+            yield tree
+
+    return list(walk([1, [2, [3, x]], [[4]]]))
+
+
+@case(X)
+def generator_expression_binds_its_first_iterable(x):
+    items = [1, 2, 3]
+    scale = 2
+    made = (item * scale for item in items)
+    items = [10]
+    scale = 3
+    return list(made), x
+
+
+@case(X)
+def nested_generator_expressions(x):
+    pairs = ((i, j) for i in range(3) for j in range(i))
+    return list(pairs), sum(i for i in (j for j in range(4)) if i % 2), x
+
+
+@case(X)
+def generator_in_unpacking_and_calls(x):
+    def f(*args, **kwargs):
+        return args, kwargs
+
+    a, *b = count_to(4)
+    return a, b, f(*count_to(3)), {*count_to(2)}, dict(enumerate(count_to(2))), x
+
+
+@case(X)
+def generator_methods_in_a_class(x):
+    class_of = Tree([Tree([], 1), Tree([Tree([], 2)], 3)], 4)
+    return list(class_of), x
+
+
+class Tree:
+    def __init__(self, parts, value):
+        self.parts = parts
+        self.value = value
+
+    def __iter__(self):
+        yield self.value
+        for part in self.parts:
+            yield from part
+
+
+@case(X)
+def exception_inside_a_generator_ends_it(x):
+    def gen():
+        yield 1
+        raise ValueError("inside")
+
+    made = gen()
+    first = next(made)
+    try:
+        next(made)
+    except ValueError as error:
+        return first, str(error), list(made), x
+
+
+@case(X)
+def generator_reads_changed_closures(x):
+    n = 1
+
+    def gen():
+        while True:
+            yield n
+
+    made = gen()
+    first = next(made)
+    n = 5
+    return first, next(made), x
+
+
+@case(X)
+def generator_is_an_argument_of_another(x):
+    def doubled(items):
+        for item in items:
+            yield item * 2
+
+    return list(doubled(doubled(count_to(3)))), x
+
+
+@case(X)
+def generator_returned_to_the_caller(x):
+    def gen(n):
+        for i in range(n):
+            yield x + i
+
+    return gen(3)
+
+
+@case(X)
+def two_generators_share_an_iterator(x):
+    shared = iter(range(6))
+    evens = (i for i in shared)
+    return next(evens), next(shared), list(zip(evens, shared)), x
+
+
+@case(X)
+def iterators_of_builtins(x):
+    table = {"a": 1, "b": 2}
+    items = iter(table.items())
+    return next(items), list(items), next(iter({5})), next(reversed([1, 2])), list(iter("ab")), x
+
+
+@case(X)
+def dict_changed_while_iterated(x):
+    table = {"a": 1}
+    try:
+        for key in table:
+            table[key + "b"] = 2
+    except RuntimeError as error:
+        return str(error), x
+
+
+@case(X)
+def set_changed_while_iterated(x):
+    members = {1}
+    try:
+        for item in members:
+            members.add(item + 1)
+    except RuntimeError as error:
+        return str(error), x
+
+
+@case(X)
+def deque_changed_while_iterated(x):
+    queue = collections.deque([1, 2])
+    try:
+        for item in queue:
+            queue.append(item)
+    except RuntimeError as error:
+        return str(error), x
+
+
+@case(X)
+def list_shrinks_while_iterated(x):
+    items = [1, 2, 3, 4]
+    seen = []
+    for item in items:
+        seen.append(item)
+        items.remove(item)
+    return seen, items, x
+
+
+@case(X)
+def dict_values_change_while_iterated(x):
+    table = {"a": 1, "b": 2}
+    for key in table:
+        table[key] += 1
+    return table, x
+
+
+class Manager:
+    def __init__(self, log, name, swallow=()):
+        self.log, self.name, self.swallow = log, name, swallow
+
+    def __enter__(self):
+        self.log.append(f"enter {self.name}")
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.log.append(f"exit {self.name} {kind.__name__ if kind else None} {error}")
+        return bool(kind and issubclass(kind, self.swallow))
+
+
+@case(X)
+def managers_nest_and_exit_in_reverse(x):
+    log = []
+    with Manager(log, "a") as a, Manager(log, "b"):
+        log.append(a.name)
+        x = x + 1
+    return x, log
+
+
+@case(X)
+def parenthesised_managers(x):
+    log = []
+    with (
+        Manager(log, "a"),
+        Manager(log, "b", ValueError),
+    ):
+        raise ValueError("v")
+    return log, x
+
+
+@case(X)
+def inner_manager_swallows(x):
+    log = []
+    with Manager(log, "outer"):
+        with Manager(log, "inner", KeyError):
+            raise KeyError("k")
+        log.append("between")
+    return log, x
+
+
+@case(X, breaks="B121")
+def exit_that_raises_replaces(x):
+    class Raising(Manager):
+        def __exit__(self, *args):
+            raise ValueError("from exit")
+
+    try:
+        with Raising([], "r"):
+            raise KeyError("body")
+    except ValueError as error:
+        return str(error), repr(error.__context__), x
+
+
+@case(X, breaks="B121")
+def enter_that_raises_does_not_exit(x):
+    log = []
+
+    class Raising(Manager):
+        def __enter__(self):
+            raise ValueError("from enter")
+
+    try:
+        with Manager(log, "outer"), Raising(log, "inner"):
+            log.append("never")
+    except ValueError:
+        return log, x
+
+
+@case(X)
+def return_value_is_computed_before_exit(x):
+    log = []
+
+    def inner():
+        with Manager(log, "m"):
+            return log[:], x + 1
+
+    return inner(), log
+
+
+@case(X)
+def loop_control_leaves_the_manager(x):
+    log = []
+    for i in range(3):
+        with Manager(log, i):
+            if i == 0:
+                continue
+            if i == 1:
+                break
+    return log, x
+
+
+@contextlib.contextmanager
+def scaled(log, factor):
+    log.append("in")
+    try:
+        yield factor * 2
+    except LookupError as error:
+        log.append(repr(error))
+    else:
+        log.append("fine")
+    finally:
+        log.append("out")
+
+
+@case(X)
+def contextmanager_in_all_its_ways(x):
+    log = []
+    with scaled(log, 2) as factor:
+        x = x * factor
+    with scaled(log, 1):
+        raise IndexError("i")
+    return x, log
+
+
+@case(X)
+def contextmanager_does_not_swallow_others(x):
+    log = []
+    try:
+        with scaled(log, 1):
+            raise ValueError("v")
+    except ValueError as error:
+        return log, str(error), x
+
+
+@contextlib.contextmanager
+def twice_yielding():
+    yield 1
+    yield 2
+
+
+@contextlib.contextmanager
+def never_yielding():
+    if False:
+        yield
+
+
+@case(X)
+def contextmanager_must_yield_once(x):
+    found = []
+    for make in (twice_yielding, never_yielding):
+        try:
+            with make():
+                pass
+        except RuntimeError as error:
+            found.append(str(error))
+    return found, x
+
+
+@case(X)
+def exit_stack_unwinds_in_reverse(x):
+    log = []
+    with contextlib.ExitStack() as stack:
+        for name in "ab":
+            stack.enter_context(Manager(log, name))
+        stack.callback(log.append, "callback")
+        stack.push(lambda *args: log.append(args[0]))
+        x = x + 1
+    return x, log
+
+
+@case(X)
+def exit_stack_swallows(x):
+    log = []
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Manager(log, "outer", ValueError))
+        stack.enter_context(Manager(log, "inner"))
+        raise ValueError("v")
+    return log, x
+
+
+@case(X)
+def exit_stack_pop_all(x):
+    log = []
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(Manager(log, "kept"))
+        kept = stack.pop_all()
+    log.append("after")
+    kept.close()
+    return log, x
+
+
+class Closable:
+    def __init__(self, log):
+        self.log = log
+
+    def close(self):
+        self.log.append("closed")
+
+
+@case(X)
+def closing_closes(x):
+    log = []
+    with contextlib.closing(Closable(log)) as thing:
+        log.append(thing.log is log)
+    return log, x
+
+
+@case(X)
+def suppress_several(x):
+    log = []
+    with contextlib.suppress(KeyError, IndexError):
+        log.append(1)
+        {}["a"]
+    with contextlib.suppress():
+        log.append(2)
+    with contextlib.nullcontext(5) as five:
+        log.append(five)
+    return log, x
+
+
+class Decorating(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        return False
+
+
+@case(X)
+def context_decorator_wraps(x):
+    @Decorating()
+    def work(y):
+        return y * 2
+
+    return work(x)
+
+
+@case(X)
+def conditional_manager(x, flag=True):
+    log = []
+    manager = Manager(log, "m") if flag else contextlib.nullcontext()
+    with manager:
+        log.append("body")
+    return log, x
+
+
+@case(X)
+def manager_is_entered_again(x):
+    log = []
+    manager = Manager(log, "m")
+    with manager:
+        with manager:
+            x = x + 1
+    return x, log
+
+
+@case(X, breaks="B114")
+def generator_inside_a_manager(x):
+    log = []
+
+    def gen():
+        with Manager(log, "g"):
+            yield x
+            yield x + 1
+
+    total = sum(gen())
+    for y in gen():
+        break
+    return total, y, log[:3]
+
+
+@case(X)
+def missing_exit_is_a_type_error(x):
+    class_of = object()
+    try:
+        with class_of:
+            pass
+    except TypeError as error:
+        return str(error), x
+
+
+@pytest.mark.parametrize("one", case.cases, ids=str)
+def test_captured_like_eager(one):
+    one.check()
