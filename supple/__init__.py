@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from supple import errors, testing
     from supple.api import compile as compile
     from supple.api import (
+        allow_in_graph,
+        assume_constant_result,
         compile_times,
         config,
         disable,
@@ -30,11 +32,14 @@ if TYPE_CHECKING:
         skip_frame,
         stats,
         step_unsupported,
+        substitute_in_graph,
     )
 
 __version__: Final = "0.1.0"
 
 __all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
     "compile",
     "compile_times",
     "config",
@@ -57,6 +62,7 @@ __all__ = [
     "skip_frame",
     "stats",
     "step_unsupported",
+    "substitute_in_graph",
     "testing",
 ]
 

@@ -2,9 +2,10 @@
 
 import functools
 import os
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar, overload
+from typing import Final, TypeVar, cast, overload
 
 import torch
 
@@ -16,6 +17,7 @@ from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
 from supple.capture import dispatch
 from supple.capture.compilation import Compiler
+from supple.capture.library import trusted
 from supple.diagnose.explain import Explanation, explained
 from supple.diagnose.log import set_logs, set_logs_from_environment
 from supple.diagnose.stats import COUNTER
@@ -26,6 +28,8 @@ from supple.shapes.marks import mark_dynamic, mark_static, mark_unbacked, maybe_
 
 __all__ = [
     "CompiledModule",
+    "allow_in_graph",
+    "assume_constant_result",
     "compile",
     "compile_times",
     "config",
@@ -47,6 +51,7 @@ __all__ = [
     "skip_frame",
     "stats",
     "step_unsupported",
+    "substitute_in_graph",
 ]
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -208,6 +213,61 @@ def _disabled(function: Callable[..., object]) -> Callable[..., object]:
 
     setattr(disabled, DISABLED, True)
     return disabled
+
+
+def allow_in_graph(fn: F) -> F:
+    """Let calls of a function be single nodes of graphs: capture does not look inside. Returns the function.
+
+    Its results are tensors, which depend on its arguments alone; it may run on tensors without data.
+
+    Raises:
+        TypeError: `fn` is not callable.
+    """
+    if not callable(fn):
+        msg = f"only something that can be called is allowed in graphs, not {fn!r}"
+        raise TypeError(msg)
+    trusted.promised(fn, trusted.in_graph)
+    return fn
+
+
+def assume_constant_result(fn: F) -> F:
+    """Let a function run while its callers are captured; that result is its result for ever. Returns it."""
+    trusted.promised(fn, trusted.constant)
+    return fn
+
+
+def substitute_in_graph(
+    original_fn: Callable[..., object],
+    *,
+    can_constant_fold_through: bool = False,
+    skip_signature_check: bool = False,
+) -> Callable[[F], F]:
+    """Return a decorator that has a Python function captured in place of one that cannot be, as of C code.
+
+    Args:
+        original_fn: what programs call; outside of captured code it runs as ever.
+        can_constant_fold_through: accepted as in torch; on constants the function is interpreted as well.
+        skip_signature_check: let the two take other arguments.
+
+    Raises:
+        TypeError: one of the two is no function, or their parameters differ.
+        ValueError: capture knows what `original_fn` does.
+    """
+    if not callable(original_fn) or isinstance(original_fn, type):
+        msg = f"only functions are substituted, not {original_fn!r}"
+        raise TypeError(msg)
+
+    def register(fn: F) -> F:
+        if not isinstance(fn, types.FunctionType):
+            msg = f"only a Python function is captured in place of another, not {fn!r}"
+            raise TypeError(msg)
+        if not skip_signature_check and not trusted.same_parameters(original_fn, fn):
+            msg = f"{fn.__qualname__} takes other arguments than {original_fn!r}"
+            raise TypeError(msg)
+        trusted.substitute(original_fn, fn)
+        return cast("F", fn)
+
+    return register
 
 
 def reset() -> None:

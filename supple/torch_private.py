@@ -2,6 +2,7 @@
 
 # pyright: reportPrivateUsage=false
 
+import sys
 import types
 from collections.abc import Callable
 from functools import cache
@@ -79,7 +80,7 @@ module_call = cast("Callable[..., object]", vars(torch.nn.Module)["_call_impl"])
 module_call_wrapper = cast("Callable[..., object]", vars(torch.nn.Module)["_wrapped_call_impl"])
 
 # The code of what torch wraps around its own functions that are not to be compiled; it loads the compiler.
-disabled_by_torch: Final = cast("types.FunctionType", torch._disable_dynamo(lambda: None)).__code__
+disabled_by_torch: Final = cast("types.FunctionType", vars(torch)["_disable_dynamo"](lambda: None)).__code__
 
 # What `Function.apply(...)` of a subclass runs.
 autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
@@ -178,3 +179,17 @@ def registered_fake(overload: OpOverload) -> Callable[..., object] | None:
     entry = _registry.singleton.get(overload.name())
     kernel = None if entry is None else entry.fake_impl.kernel
     return None if kernel is None else cast("Callable[..., object]", kernel.func)  # pyright: ignore[reportUnknownMemberType]  # untyped
+
+
+def promises_to_torch(function: Callable[..., object]) -> tuple[bool, bool, Callable[..., object] | None]:
+    """Return whether a function was given to torch.compiler's allow_in_graph, whether to its
+    assume_constant_result, and what substitute_in_graph was given for it."""
+    compiler = sys.modules.get("torch._dynamo.trace_rules")  # it keeps what it was told, once it is loaded
+    if compiler is None:
+        return False, False, None
+    ids: set[int] | None = compiler._allowed_callable_ids.function_ids
+    handlers = compiler.torch._dynamo.variables.PolyfilledFunctionVariable._get_polyfill_handlers()
+    polyfill = getattr(handlers.get(function), "__torch_dynamo_polyfill__", None)
+    is_own = str(getattr(polyfill, "__module__", "")).startswith("torch._dynamo")
+    is_constant = getattr(function, "_dynamo_marked_constant", False)
+    return ids is not None and id(function) in ids, is_constant, None if is_own else polyfill

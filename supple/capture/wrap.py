@@ -306,7 +306,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     if type(obj) is not weakref.ReferenceType:
         return _instance(engine, obj, source)
     engine.guard(source, Kind.TYPE, weakref.ReferenceType)
-    return WeakReferenceValue(obj, source)
+    return WeakReferenceValue(cast("object", obj), source)
 
 
 @wrap_rules.on(type)
