@@ -4,12 +4,13 @@ VENV ?= .venv
 TORCH ?= torch==2.13.0
 WORKERS ?= 2
 ARGS ?=
+MINUTES ?= 20
 
 bin := $(VENV)/bin
 stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
 
-.PHONY: help env check format test slow golden docs bench demo fuzz clean
+.PHONY: help env check format test slow golden docs bench demo fuzz properties clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -47,7 +48,10 @@ golden: $(stamp) ## rewrite the golden files; review the difference with git
 docs: $(stamp) ## rewrite docs/errors from the catalogue and its examples
 	$(bin)/python -m tools.error_pages
 
-fuzz: $(stamp) ## the property tests with 5,000 examples each
+fuzz: $(stamp) ## random programs, eager against compiled, for MINUTES=20; ARGS="--seed 7" for others
+	$(bin)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
+
+properties: $(stamp) ## the property tests with 5,000 examples each
 	HYPOTHESIS_PROFILE=nightly $(bin)/python -m pytest -n $(WORKERS) tests/property $(ARGS)
 
 bench: $(stamp) ## the benchmarks: one JSON line per figure, then a table

@@ -1,0 +1,111 @@
+"""`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown."""
+
+import logging
+import time
+import traceback
+from collections import Counter
+from typing import Any, Final
+
+import click
+import torch
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.programs import programs
+from tests.fuzz.reducing import reduced
+from tests.fuzz.running import Difference, difference
+
+ROUND: Final = 100
+"""Programs that are drawn at once."""
+SHOWN: Final = 2
+"""How many programs that fail in the same way are made smaller."""
+
+Options = tuple[str, int, bool | None]
+options: Final[st.SearchStrategy[Options]] = st.tuples(
+    st.sampled_from(["eager"] * 9 + ["native"]),
+    st.just(0) | st.integers(1, 200),
+    st.sampled_from([None, True]),
+)
+
+
+def failure(source: str, chosen: Options) -> Difference | None:
+    """Return how a program differs from eager, or fails to run at all."""
+    backend, break_at, dynamic = chosen
+    try:
+        return difference(source, backend, break_at=break_at, dynamic=dynamic)
+    except Exception as error:  # a program that cannot be run is a fault of the generator
+        return Difference(traceback.format_exc(), f"{type(error).__name__} outside of the program")
+
+
+def simplest(source: str, chosen: Options, signature: str) -> Options:
+    """Return options that are as plain as the failure allows."""
+    for plain in (("eager", 0, None), ("eager", *chosen[1:]), (chosen[0], 0, chosen[2]), (*chosen[:2], None)):
+        found = failure(source, plain)
+        if found is not None and found.signature == signature:
+            return plain
+    return chosen
+
+
+def shown(source: str, chosen: Options, found: Difference) -> str:
+    """Return a failing program made smaller, and how it fails."""
+    chosen = simplest(source, chosen, found.signature)
+
+    def fails(text: str) -> bool:
+        again = failure(text, chosen)
+        return again is not None and again.signature == found.signature
+
+    small = reduced(source, fails)
+    backend, break_at, dynamic = chosen
+    return f"# {backend}, break_at={break_at}, dynamic={dynamic}\n{small}\n{failure(small, chosen)}"
+
+
+def one_round(number: int, failed: Counter[str], until: float) -> int:
+    """Run some programs; return how many."""
+    count = 0
+
+    @seed(number)
+    @settings(
+        max_examples=ROUND,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(), options)
+    def run(source: str, chosen: Any) -> None:
+        nonlocal count
+        if time.monotonic() > until:
+            return
+        count += 1
+        found = failure(source, chosen)
+        if found is not None:
+            failed[found.signature] += 1
+            if failed[found.signature] <= SHOWN:
+                click.echo(f"{'=' * 80}\n{shown(source, chosen, found)}")
+
+    run()
+    return count
+
+
+@click.command()
+@click.option("--minutes", default=20.0, help="how long")
+@click.option("--seed", "first", default=0, help="where to begin; another number gives other programs")
+def main(minutes: float, first: int) -> None:
+    """Run random programs and say how many failed."""
+    logging.disable(logging.CRITICAL)
+    torch.set_num_threads(1)
+    started, count, number = time.monotonic(), 0, first * 1_000_000
+    failed: Counter[str] = Counter()
+    while time.monotonic() < started + minutes * 60:
+        count += one_round(number, failed, started + minutes * 60)
+        number += 1
+        if number % 20 == 0:
+            spent = (time.monotonic() - started) / 60
+            click.echo(f"{spent:.1f} minutes: {count} programs, {failed.total()} failures")
+    click.echo(f"{count} programs, {failed.total()} failures")
+    for signature, times in failed.most_common():
+        click.echo(f"{times:6} {signature}")
+    raise SystemExit(bool(failed))
+
+
+main()

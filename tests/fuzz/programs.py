@@ -1,0 +1,353 @@
+"""Random programs as trees of templates, and their source text.
+
+A tree is drawn first, without names: a variable is a number. Names are given when the text is made, from what
+is known at each place, so that any part of a tree can be replaced or left out: Hypothesis shrinks well.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final, NamedTuple
+
+from hypothesis import strategies as st
+
+from tests.fuzz.templates import (
+    ALIASES,
+    ARGUMENTS,
+    COMPOUND,
+    DEFINITIONS,
+    EXPRESSIONS,
+    KINDS,
+    LEAVES,
+    LOOP,
+    PARAMETERS,
+    STATEMENTS,
+    YIELDS,
+)
+
+HOLE: Final = re.compile(r"\$([!.=~@]?)(body|loop|def|gen|top|[A-Z]\d?)")
+FUNCTIONS: Final = ("def", "gen", "top")
+BLOCKS: Final = ("body", "loop", *FUNCTIONS)
+GLOBALS: Final = {"I": "total", "T": "state", "L": "history"}
+PREAMBLE: Final = "total = 0\nstate = torch.zeros(3)\nhistory = []\n"
+
+
+@dataclass(frozen=True)
+class Node:
+    """A template and what stands in its holes: nodes, tuples of nodes (blocks), numbers (variables)."""
+
+    template: str
+    parts: tuple["Part", ...] = ()
+
+
+Part = Node | int | tuple[Node, ...]
+
+
+class Place(NamedTuple):
+    """Where a statement stands: how deep statements may nest in it, and what is allowed there."""
+
+    depth: int
+    in_loop: bool = False
+    in_generator: bool = False
+
+    def inside(self, block: str) -> "Place":
+        """Return the place of a block of a statement."""
+        match block:
+            case "body":
+                return self._replace(depth=self.depth - 1)
+            case "loop":
+                return self._replace(depth=self.depth - 1, in_loop=True)
+            case _:
+                return Place(self.depth - 1, in_generator=block == "gen")
+
+
+@cache
+def holes(template: str) -> tuple[tuple[str, str], ...]:
+    """Return (mark, name) of each part of a template's nodes; of variables the first mention only."""
+    found: list[tuple[str, str]] = []
+    for mark, name in HOLE.findall(template):
+        if mark in ("", "!", "@") or (mark == "." and (mark, name) not in found):
+            found.append((mark, name))
+    return tuple(found)
+
+
+@cache
+def expressions(kind: str, depth: int) -> st.SearchStrategy[Part]:
+    """Return a strategy of expressions; a number is a variable or a literal."""
+    leaves = st.integers(0, 11)
+    return leaves if not depth else leaves | nodes(EXPRESSIONS[kind], depth - 1, Place(0))
+
+
+@cache
+def blocks(place: Place, most: int = 3) -> st.SearchStrategy[tuple[Node, ...]]:
+    """Return a strategy of statements in a row."""
+    templates = STATEMENTS + LOOP * (4 * place.in_loop) + YIELDS * (8 * place.in_generator)
+    one = nodes(templates, 2, place)
+    if place.depth:
+        one = one | nodes(COMPOUND, 2, place)
+    return st.lists(one, min_size=1, max_size=most).map(tuple)
+
+
+@cache
+def nodes(templates: tuple[str, ...], depth: int, place: Place) -> st.SearchStrategy[Node]:
+    """Return a strategy of nodes of one of these templates."""
+
+    @st.composite
+    def drawn(draw: st.DrawFn) -> Node:
+        template = draw(st.sampled_from(templates))
+        parts: list[Part] = []
+        for mark, name in holes(template):
+            if name in BLOCKS:
+                parts.append(draw(blocks(place.inside(name))))
+            elif mark in (".", "@"):
+                parts.append(draw(st.integers(0, 5)))
+            else:
+                parts.append(draw(expressions(name[0], depth)))
+        return Node(template, tuple(parts))
+
+    return drawn()
+
+
+class Skipped(Exception):
+    """A statement needs a variable that does not exist."""
+
+
+@dataclass
+class Scope:
+    """The names known at one place, by kind.
+
+    Attributes:
+        readable: variables that have values.
+        assignable: those that may be assigned here.
+        used: how many names of each kind there are in the whole program.
+    """
+
+    readable: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    assignable: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    used: dict[str, int] = field(default_factory=dict[str, int])
+
+    def inner(self, *, is_function: bool = False) -> "Scope":
+        """Return the scope of a block, or of a function, where nothing can be assigned yet."""
+        copied = {kind: list(names) for kind, names in self.assignable.items()}
+        readable = {kind: list(names) for kind, names in self.readable.items()}
+        return Scope(readable, {} if is_function else copied, self.used)
+
+    def fresh(self, kind: str) -> str:
+        """Return a new name."""
+        self.used[kind] = self.used.get(kind, 0) + 1
+        return f"{KINDS[kind]}{self.used[kind]}"
+
+    def add(self, kind: str, name: str, *, is_assignable: bool) -> None:
+        """Make a name known."""
+        self.readable.setdefault(kind, []).append(name)
+        if is_assignable:
+            self.assignable.setdefault(kind, []).append(name)
+
+
+def expression(part: Part, kind: str, scope: Scope) -> str:
+    """Return the text of an expression."""
+    if isinstance(part, int):
+        known = [*scope.readable.get(kind, ()), *LEAVES[kind]]
+        return known[part % len(known)]
+    assert isinstance(part, Node), part
+    return "\n".join(lines(part, scope.inner()))
+
+
+def block(nodes_: Sequence[Node], scope: Scope) -> list[str]:
+    """Return the lines of a block; what it defines is known in it only."""
+    inner = scope.inner()
+    found = [line for node in nodes_ for line in statement(node, inner)]
+    return found or ["pass"]
+
+
+def statement(node: Node, scope: Scope) -> list[str]:
+    """Return the lines of a statement, none when it needs a variable that does not exist."""
+    try:
+        return lines(node, scope)
+    except Skipped:
+        return []
+
+
+def lines(node: Node, scope: Scope) -> list[str]:
+    """Return the lines of a node; what it defines becomes known in the scope.
+
+    Raises:
+        Skipped: it assigns a variable of a kind of which there is none.
+    """
+    own: dict[tuple[str, str], str] = {}
+    filled = list(zip(holes(node.template), node.parts, strict=True))
+    for (mark, name), part in filled:
+        if mark == ".":
+            assert isinstance(part, int), part
+            own[mark, name] = picked(scope, name[0], part)
+    local = scope.inner()
+    for mark, name in HOLE.findall(node.template):
+        if mark in ("=", "~") and (mark, name) not in own:
+            own[mark, name] = fresh = scope.fresh(name[0])
+            if mark == "~":
+                local.add(name[0], fresh, is_assignable=False)
+    texts = iter(texts_of(node, filled, own, scope, local))
+
+    def text(found: re.Match[str]) -> str:
+        mark, name = found.groups()
+        return own.get((mark, name)) or next(texts)
+
+    found: list[str] = []
+    function, inside = 0, ""
+    for line in node.template.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())]
+        found += textwrap.indent(HOLE.sub(text, line.lstrip()), indent).split("\n")
+        if line.lstrip().startswith("def "):
+            function, inside = len(found), indent + "    "
+    if any(name in FUNCTIONS for _, name in holes(node.template)):
+        found[function:function] = [inside + line for line in declared(found)]
+    for (mark, name), fresh in own.items():
+        if mark == "=":
+            scope.add(name[0], fresh, is_assignable=True)
+    return found
+
+
+def texts_of(
+    node: Node,
+    filled: Sequence[tuple[tuple[str, str], Part]],
+    own: Mapping[tuple[str, str], str],
+    scope: Scope,
+    local: Scope,
+) -> Iterator[str]:
+    """Yield the texts of a node's holes, in order; blocks see the names that stand above them."""
+    known, function = scope.inner(), scope.inner(is_function=True)
+    parts = iter(part for (mark, _), part in filled if mark != ".")
+    seen: set[tuple[str, str]] = set()
+    for hole in HOLE.findall(node.template):
+        mark, name = hole
+        if mark not in (".", "=", "~"):
+            around = function if name in FUNCTIONS else known if name in BLOCKS else local
+            yield filling(next(parts), mark, name, scope if mark == "!" else around)
+        elif mark != "=" and hole not in seen:
+            seen.add(hole)
+            function.add(name[0], own[hole], is_assignable=True)
+            if mark == "~":
+                known.add(name[0], own[hole], is_assignable=False)
+
+
+def filling(part: Part, mark: str, name: str, scope: Scope) -> str:
+    """Return the text of a hole: a block or an expression."""
+    if mark == "@":
+        assert isinstance(part, int), part
+        known = scope.readable.get(name[0]) or LEAVES[name[0]][:1]
+        return known[part % len(known)]
+    if not isinstance(part, tuple):
+        return expression(part, name[0], scope)
+    return "\n".join(block(part, scope))
+
+
+def picked(scope: Scope, kind: str, number: int) -> str:
+    """Return an assignable variable.
+
+    Raises:
+        Skipped: there is none of this kind.
+    """
+    known = scope.assignable.get(kind)
+    if not known:
+        raise Skipped
+    return known[number % len(known)]
+
+
+def declared(body: Sequence[str]) -> list[str]:
+    """Return the statement that declares the globals that a function assigns."""
+    found = [
+        name for name in GLOBALS.values() if any(re.match(rf"\s*{name} [-+*]?= ", line) for line in body)
+    ]
+    return [f"global {', '.join(found)}"] if found else []
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A program before it has names.
+
+    Attributes:
+        definitions: at the top of the module.
+        body: of the function `program`.
+        arguments: of the first call, by parameter.
+        changes: for each further call, what differs from the first: (number of the parameter, argument).
+    """
+
+    definitions: tuple[Node, ...]
+    body: tuple[Node, ...]
+    arguments: tuple[Node, ...]
+    changes: tuple[tuple[tuple[int, Node], ...], ...]
+
+    def source(self) -> str:
+        """Return the text of a module with `program` and a function `arguments_N` for each call."""
+        scope = Scope()
+        for kind, name in GLOBALS.items():
+            scope.add(kind, name, is_assignable=False)
+        above = [line for node in self.definitions for line in [*statement(node, scope), ""]]
+        inside = scope.inner(is_function=True)
+        parameters = [(kind, inside.fresh(kind)) for kind in PARAMETERS]
+        for kind, name in parameters:
+            inside.add(kind, name, is_assignable=True)
+        body = [line for node in self.body for line in statement(node, inside)]
+        inner = textwrap.indent("\n".join([*declared(body), *body, returned(inside, body)]), "    ")
+        used = [name for _, name in parameters if re.search(rf"\b{name}\b", inner)]
+        text = [PREAMBLE, *above, f"def program({', '.join(used)}):", inner, ""]
+        for number, change in enumerate([(), *self.changes]):
+            chosen = dict(zip(range(len(parameters)), self.arguments, strict=True)) | dict(change)
+            text += arguments(number, parameters, [chosen[place] for place in range(len(parameters))], used)
+        return "\n".join(text)
+
+
+def returned(scope: Scope, body: Sequence[str]) -> str:
+    """Return the statement that returns the variables that a body assigns."""
+    names = [name for kind in scope.assignable if kind != "G" for name in scope.assignable[kind]]
+    text = "\n".join(body)
+    return f"return [{', '.join(name for name in names if re.search(rf'{name}( [-+*|]?=|,.* =| :=)', text))}]"
+
+
+def arguments(
+    number: int, parameters: Sequence[tuple[str, str]], nodes_: Sequence[Node], used: list[str]
+) -> list[str]:
+    """Return the lines of a function that makes the arguments of a call."""
+    scope = Scope()
+    made: dict[str, str] = {}
+    for (kind, name), node in zip(parameters, nodes_, strict=True):
+        made[name] = "\n".join(lines(node, scope))
+        scope.add(kind, name, is_assignable=False)
+    needed = set(used)
+    for _, name in reversed(parameters):
+        if name in needed:
+            needed |= {other for _, other in parameters if re.search(rf"\b{other}\b", made[name])}
+    inner = [f"    {name} = {made[name]}" for _, name in parameters if name in needed]
+    result = "".join(f"{name}, " for name in used).rstrip()
+    return [f"def arguments_{number}():", *inner, f"    return ({result})", ""]
+
+
+def argument(kind: str) -> st.SearchStrategy[Node]:
+    """Return a strategy of arguments of a kind."""
+    plain = nodes(ARGUMENTS[kind], 0, Place(0))
+    return plain | nodes(ALIASES[kind], 0, Place(0)) if kind in ALIASES else plain
+
+
+def changed_argument(parameter: tuple[int, str]) -> st.SearchStrategy[tuple[int, Node]]:
+    """Return a strategy of other arguments for a parameter, with its number."""
+    return st.tuples(st.just(parameter[0]), argument(parameter[1]))
+
+
+def trees(size: int = 6, depth: int = 3) -> st.SearchStrategy[Tree]:
+    """Return a strategy of programs of at most `size` statements, nested at most `depth` deep."""
+    parameters: list[tuple[int, str]] = list(enumerate(PARAMETERS))
+    changes = st.lists(st.sampled_from(parameters).flatmap(changed_argument), max_size=4).map(tuple)
+    return st.builds(
+        Tree,
+        st.lists(nodes(DEFINITIONS, 2, Place(2)), max_size=2).map(tuple),
+        blocks(Place(depth), size),
+        st.tuples(*(argument(kind) for kind in PARAMETERS)),
+        st.lists(changes, min_size=1, max_size=3).map(tuple),
+    )
+
+
+def programs() -> st.SearchStrategy[str]:
+    """Return a strategy of the text of programs."""
+    return trees().map(Tree.source)

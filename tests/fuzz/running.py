@@ -1,0 +1,156 @@
+"""Runs a random program eager and compiled, and says where they differ."""
+
+import contextlib
+import io
+import linecache
+import random
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+
+import supple
+from supple.base.config import config
+from tests.fuzz import setting
+from tests.semantics.harness import Comparison
+
+KEPT: Final = ("total", "state", "history")
+"""Globals that programs write."""
+
+PARTIAL: Final = "refer to a single memory location"
+"""What the run of a graph may find out: the effects before it are not replayed then."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where a compiled program first differs from the eager one.
+
+    Attributes:
+        signature: what differs, without what depends on the program.
+    """
+
+    text: str
+    signature: str
+
+    def __str__(self) -> str:
+        return f"{self.signature}\n{self.text}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call did: all of what it changed and returned, and the exception, if any."""
+
+    seen: tuple[Any, ...]
+    error: Exception | None
+
+    def has(self, text: str) -> bool:
+        """Tell whether the exception says this."""
+        return self.error is not None and text in str(self.error)
+
+    def trace(self) -> str:
+        """Return the traceback of the exception."""
+        return "" if self.error is None else "".join(traceback.format_exception(self.error))
+
+    def place(self) -> str:
+        """Return what was raised, and which function of the compiler raised it, if one did."""
+        if self.error is None:
+            return "returned"
+        last = traceback.extract_tb(self.error.__traceback__)[-1]
+        inside = f" in {last.name} of {last.filename.rpartition('supple/')[2]}"
+        return f"{type(self.error).__name__}{inside if '/supple/' in last.filename else ''}"
+
+
+def difference(source: str, backend: str = "eager", **options: Any) -> Difference | None:
+    """Return where the calls of a program first differ from eager's, None when they do not.
+
+    Args:
+        options: of `supple.compile`; `break_at` among them.
+    """
+    with loaded(source) as (eager, compiled), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = supple.compile(
+            compiled["program"], backend=backend, dynamic=options.pop("dynamic", None), options=options
+        )
+        for name in [name for name in eager if name.startswith("arguments_")]:
+            want = outcome(eager["program"], eager, name)
+            if want.has(PARTIAL):
+                break
+            got = outcome(run, compiled, name)
+            comparison = Comparison()
+            for what, one, other in zip(PARTS, want.seen, got.seen, strict=True):
+                found = comparison.difference(one, other, what)
+                if found is not None:
+                    text = f"call {name}: {found}\neager {want.trace()}\ncompiled {got.trace()}"
+                    same = want.place() == got.place()
+                    kind = re.sub(r"\d+", "", found.partition(":")[0]) + " aliasing" * ("aliasing" in found)
+                    return Difference(text, kind if same else f"{want.place()} -> {got.place()}")
+    return None
+
+
+PARTS: Final = ("result", "prints", "arguments", "globals", "grad mode", "seed", "random")
+
+
+@contextlib.contextmanager
+def loaded(source: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Give the globals of two modules of a program; errors of the compiler are not suppressed meanwhile."""
+    name = f"<program {hash(source)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    try:
+        with config.patch(suppress_errors=False), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = compile(source, name, "exec")
+            yield namespace(code), namespace(code)
+    finally:
+        supple.reset()
+        linecache.cache.pop(name, None)
+
+
+def namespace(code: Any) -> dict[str, Any]:
+    """Return the globals of a program's module."""
+    names = {"__name__": "program", **{name: getattr(setting, name) for name in setting.__all__}}
+    exec(code, names)
+    return names
+
+
+def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -> Outcome:
+    """Return what a call does; the random numbers are the same for each."""
+    args = result = error = None
+    text = io.StringIO()
+    torch.manual_seed(0)
+    random.seed(0)
+    with contextlib.redirect_stdout(text):
+        try:
+            args = names[arguments]()
+            result = ("returned", run(*args))
+        except Exception as raised:  # what a program raises is compared
+            result, error = ("raised", chain(raised)), raised
+    grad = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    kept = [names.get(name) for name in KEPT]
+    state = torch.get_rng_state(), random.getstate()
+    return Outcome((result, nameless(text.getvalue()), args, kept, grad, *state), error)
+
+
+def nameless(text: str) -> str:
+    """Return a text without the addresses of objects."""
+    return re.sub("0x[0-9a-f]+", "0x", text)
+
+
+def chain(error: BaseException | None) -> list[Any]:
+    """Return what is seen of an exception, and of those that it was raised from or while they were handled.
+
+    Behind a break a variable in a cell is one of an enclosing function: the error that it is unbound says so.
+    """
+    found: list[Any] = []
+    while error is not None and len(found) < 20:
+        is_cause = error.__cause__ is error.__context__
+        kind, text = type(error), nameless(str(error))
+        if isinstance(error, NameError):
+            kind, text = NameError, text.split("'")[1]
+        found.append((kind, text, error.__suppress_context__, is_cause))
+        error = error.__context__
+    return found

@@ -1,0 +1,45 @@
+"""What random programs showed to be wrong once: as eager, and with a break before any instruction."""
+
+import pytest
+import torch
+
+from tests.breaks.everywhere import difference
+from tests.semantics.harness import Case, Corpus
+
+case = Corpus()
+X = torch.arange(6.0).reshape(2, 3)
+
+
+@case(torch.ones(3))
+def out_that_is_resized(x):
+    torch.add(2.0, torch.zeros(2), out=x)
+    return x * 2
+
+
+class Base:
+    def __init__(self, n):
+        self.a = n
+
+    def go(self):
+        return self.a
+
+
+class Derived(Base):
+    def __init__(self, n):
+        super().__init__(n)
+        self.b = self.a + super().go()
+
+
+@case(X)
+def super_that_is_made_before_a_break(x):
+    made = Derived(2)
+    return x * made.b, made
+
+
+@pytest.mark.parametrize("one", case.cases, ids=str)
+def test_as_eager_wherever_it_breaks(one: Case) -> None:
+    position, is_forced = 0, True
+    while is_forced or not position:
+        is_forced, found = difference(one, position)
+        assert found is None, f"break before instruction {position}: {found}"
+        position += 1

@@ -1,0 +1,62 @@
+"""Random programs do the same compiled as eager: results, exceptions, prints, writes, aliases."""
+
+import warnings
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.programs import programs
+from tests.fuzz.reducing import reduced
+from tests.fuzz.running import difference
+
+SOURCE = """
+def program(x, n):
+    y = x + 1
+    try:
+        say(n)
+        return [y * n, x]
+    finally:
+        x.add_(n)
+
+def arguments_0():
+    return (tensor(2), 3)
+"""
+
+
+def check(source: str, backend: str, break_at: int, dynamic: bool | None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = difference(source, backend, break_at=break_at, dynamic=dynamic)
+    assert found is None, f"{backend}, break_at={break_at}, dynamic={dynamic}: {found}\n{source}"
+
+
+@settings(suppress_health_check=list(HealthCheck), max_examples=4 * settings().max_examples)
+@given(programs(), st.sampled_from([None, True]))
+def test_programs_are_as_eager(source: str, dynamic: bool | None) -> None:
+    check(source, "eager", 0, dynamic)
+
+
+@settings(suppress_health_check=list(HealthCheck), max_examples=2 * settings().max_examples)
+@given(programs(), st.integers(1, 200))
+def test_programs_with_a_forced_break_are_as_eager(source: str, break_at: int) -> None:
+    check(source, "eager", break_at, None)
+
+
+@settings(suppress_health_check=list(HealthCheck), max_examples=max(settings().max_examples // 4, 10))
+@given(programs())
+def test_programs_in_native_code_are_as_eager(source: str) -> None:
+    check(source, "native", 0, None)
+
+
+def test_a_difference_is_found() -> None:
+    broken = SOURCE.replace("y * n", "y * (n if supple.is_compiling() else -n)")
+    assert difference(SOURCE) is None
+    found = difference(broken)
+    assert found is not None
+    assert found.signature == "result[][]"
+
+
+def test_a_failing_program_is_made_smaller() -> None:
+    source = SOURCE.replace("say(n)", "z = [x, n]\n        opaque(n + len(z))")
+    small = reduced(source, lambda text: "opaque(" in text)
+    assert small.split("\n")[:2] == ["def program():", "    opaque()"]
