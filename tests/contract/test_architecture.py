@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,3 +137,11 @@ def test_banned_modules_are_imported_by_the_bridge_only() -> None:
         if is_banned(name)
     ]
     assert found == []
+
+
+def test_files_that_are_no_modules_are_installed() -> None:
+    root = PACKAGE
+    settings = tomllib.loads((root.parent / "pyproject.toml").read_text())
+    patterns = settings["tool"]["setuptools"]["package-data"]["supple"]
+    files = {path for path in root.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert files == {path for pattern in patterns for path in root.glob(pattern)}
