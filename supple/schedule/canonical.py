@@ -5,18 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from supple.expr import Expr, Symbol, free_symbols, substitute, symbol
-from supple.ir.loops.nodes import (
-    Axis,
-    Compute,
-    IndexValue,
-    Load,
-    Loop,
-    Nest,
-    Reduce,
-    Scalar,
-    Statement,
-    Store,
-)
+from supple.ir.loops import nodes
 
 NAME_WORDS = 4
 
@@ -30,7 +19,7 @@ class _Names:
     axes: dict[Symbol, Symbol] = field(default_factory=dict[Symbol, Symbol])
     index: dict[Symbol, Expr] = field(default_factory=dict[Symbol, Expr])
 
-    def scalar(self, value: Scalar) -> Scalar:
+    def scalar(self, value: nodes.Scalar) -> nodes.Scalar:
         return self.scalars[value] if isinstance(value, str) else value
 
     def define(self, name: str) -> str:
@@ -47,61 +36,61 @@ class _Names:
     def exprs(self, values: Sequence[Expr]) -> tuple[Expr, ...]:
         return tuple(self.expr(e) for e in values)
 
-    def axis(self, axis: Axis, prefix: str, place: int) -> Axis:
+    def axis(self, axis: nodes.Axis, prefix: str, place: int) -> nodes.Axis:
         old = axis.symbol
         new = symbol(f"{prefix}{place}", minimum=old.minimum, maximum=old.maximum)
         self.index[old] = new
-        return Axis(new, axis.extent, axis.role)
+        return nodes.Axis(new, axis.extent, axis.role)
 
 
-def canonical(nest: Nest) -> Nest:
+def canonical(nest: nodes.Nest) -> nodes.Nest:
     """Return the nest with name and origin empty and all names in it given in order: b0, r0, k0, t0, ..."""
     names = _Names({buffer.name: f"b{place}" for place, buffer in enumerate(nest.buffers)})
     axes = tuple(names.axis(axis, "r", place) for place, axis in enumerate(nest.axes))
     buffers = tuple(replace(buffer, name=names.buffers[buffer.name]) for buffer in nest.buffers)
-    return Nest("", buffers, nest.sizes, axes, _renamed(nest.body, names))
+    return nodes.Nest("", buffers, nest.sizes, axes, _renamed(nest.body, names))
 
 
-def _renamed(body: Sequence[Statement], names: _Names) -> tuple[Statement, ...]:
-    result: list[Statement] = []
+def _renamed(body: Sequence[nodes.Statement], names: _Names) -> tuple[nodes.Statement, ...]:
+    result: list[nodes.Statement] = []
     for s in body:
         match s:
-            case Load():
+            case nodes.Load():
                 index, mask = names.exprs(s.index), None if s.mask is None else names.scalars[s.mask]
-                new = Load(names.define(s.name), s.dtype, names.buffers[s.buffer], index, mask, s.other)
-            case Compute():
+                new = nodes.Load(names.define(s.name), s.dtype, names.buffers[s.buffer], index, mask, s.other)
+            case nodes.Compute():
                 args = tuple(names.scalar(arg) for arg in s.args)
-                new = Compute(names.define(s.name), s.dtype, s.op, args)
-            case IndexValue():
+                new = nodes.Compute(names.define(s.name), s.dtype, s.op, args)
+            case nodes.IndexValue():
                 value = names.expr(s.value)
-                new = IndexValue(names.define(s.name), s.dtype, value)
-            case Store():
+                new = nodes.IndexValue(names.define(s.name), s.dtype, value)
+            case nodes.Store():
                 mask = None if s.mask is None else names.scalars[s.mask]
-                new = Store(names.buffers[s.buffer], names.exprs(s.index), names.scalar(s.value), mask)
-            case Loop():
+                new = nodes.Store(names.buffers[s.buffer], names.exprs(s.index), names.scalar(s.value), mask)
+            case nodes.Loop():
                 new = _loop(s, names)
         result.append(new)
     return tuple(result)
 
 
-def _loop(loop: Loop, names: _Names) -> Loop:
+def _loop(loop: nodes.Loop, names: _Names) -> nodes.Loop:
     axes = tuple(names.axis(axis, "k", place) for place, axis in enumerate(loop.axes))
     body = _renamed(loop.body, names)
     operands = [names.scalars[reduce.value] for reduce in loop.reduces]
     reduces = tuple(
-        Reduce(names.define(reduce.name), reduce.dtype, reduce.op, operand)
+        nodes.Reduce(names.define(reduce.name), reduce.dtype, reduce.op, operand)
         for reduce, operand in zip(loop.reduces, operands, strict=True)
     )
-    return Loop(axes, body, reduces)
+    return nodes.Loop(axes, body, reduces)
 
 
 class KernelNames:
     """Gives equal nests one name."""
 
     def __init__(self) -> None:
-        self.nests: dict[Nest, Nest] = {}
+        self.nests: dict[nodes.Nest, nodes.Nest] = {}
 
-    def named(self, nest: Nest) -> Nest:
+    def named(self, nest: nodes.Nest) -> nodes.Nest:
         """Return the nest under its name; an equal nest met before is returned itself."""
         bare = canonical(nest)
         known = self.nests.get(bare)

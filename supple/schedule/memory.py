@@ -11,65 +11,54 @@ from dataclasses import replace
 from supple.expr import const
 from supple.ir.arguments import map_leaves
 from supple.ir.core_ops import CORE_OPS
-from supple.ir.host.nodes import (
-    Alloc,
-    Bind,
-    Extern,
-    Free,
-    Launch,
-    Return,
-    Step,
-    Value,
-    View,
-    values_in,
-)
+from supple.ir.host import nodes
 from supple.ir.host.strides import dense_order
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
 
-def used(step: Step) -> tuple[str, ...]:
+def used(step: nodes.Step) -> tuple[str, ...]:
     """Return the names that a step reads or writes, those that it defines aside."""
     match step:
-        case Launch():
+        case nodes.Launch():
             return step.buffers
-        case Extern():
-            return (*values_in(step.args), *values_in(dict(step.kwargs)))
-        case View():
+        case nodes.Extern():
+            return (*nodes.values_in(step.args), *nodes.values_in(dict(step.kwargs)))
+        case nodes.View():
             return (step.base,)
-        case Bind():
+        case nodes.Bind():
             return (step.value,)
-        case Return():
-            return tuple(values_in(step.values))
+        case nodes.Return():
+            return tuple(nodes.values_in(step.values))
         case _:
             return ()
 
 
-def defined(step: Step) -> tuple[str, ...]:
+def defined(step: nodes.Step) -> tuple[str, ...]:
     """Return the names that a step defines."""
     match step:
-        case Alloc() | View():
+        case nodes.Alloc() | nodes.View():
             return (step.name,)
-        case Extern():
+        case nodes.Extern():
             return tuple(name for name in step.names if name is not None)
         case _:
             return ()
 
 
-def _sharing(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
+def _sharing(steps: Sequence[nodes.Step]) -> dict[str, tuple[str, ...]]:
     """Return, by name, the names whose storage it may share; core ops that are no views share nothing."""
     shares: dict[str, tuple[str, ...]] = {}
     for step in steps:
-        if isinstance(step, View):
+        if isinstance(step, nodes.View):
             shares[step.name] = (step.base, *shares.get(step.base, ()))
-        elif isinstance(step, Extern) and (step.op not in CORE_OPS or op_named(step.op).is_view):
+        elif isinstance(step, nodes.Extern) and (step.op not in CORE_OPS or op_named(step.op).is_view):
             for name in defined(step):
                 shares[name] = tuple(base for use in used(step) for base in (use, *shares.get(use, ())))
     return shares
 
 
 def _last_uses(
-    steps: Sequence[Step], shares: Mapping[str, tuple[str, ...]]
+    steps: Sequence[nodes.Step], shares: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return the last step that uses each name, and the last that uses its storage under any name."""
     names: dict[str, int] = {}
@@ -82,24 +71,24 @@ def _last_uses(
     return names, storages
 
 
-def planned(steps: Sequence[Step], inputs: Sequence[str]) -> tuple[Step, ...]:
+def planned(steps: Sequence[nodes.Step], inputs: Sequence[str]) -> tuple[nodes.Step, ...]:
     """Return the steps with dead buffers taken over and every name freed after its last use."""
     steps = _shaped(steps)
     renamed = _taken_over(steps, _sharing(steps))
     return _freed(renamed, frozenset(inputs))
 
 
-def _shaped(steps: Sequence[Step]) -> tuple[Step, ...]:
+def _shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
     """Return the steps with buffers that only kernels and one view use allocated as that view.
 
     A kernel takes an address, so its buffer may have any sizes and strides over the same elements.
     """
-    allocs = {step.name: step for step in steps if isinstance(step, Alloc)}
+    allocs = {step.name: step for step in steps if isinstance(step, nodes.Alloc)}
     views: dict[str, set[TensorMeta]] = {}
     for step in steps:
-        if isinstance(step, View):
+        if isinstance(step, nodes.View):
             views.setdefault(step.base, set()).add(step.meta)
-        elif isinstance(step, (Extern, Return)):
+        elif isinstance(step, (nodes.Extern, nodes.Return)):
             for name in used(step):
                 allocs.pop(name, None)
     shaped: dict[str, TensorMeta] = {}
@@ -107,12 +96,12 @@ def _shaped(steps: Sequence[Step]) -> tuple[Step, ...]:
         metas = views.get(name, set())
         if len(metas) == 1 and is_same_storage(alloc.meta, *metas):
             shaped[name] = next(iter(metas))
-    names = {step.name: step.base for step in steps if isinstance(step, View) and step.base in shaped}
-    result: list[Step] = []
+    names = {step.name: step.base for step in steps if isinstance(step, nodes.View) and step.base in shaped}
+    result: list[nodes.Step] = []
     for step in steps:
-        if isinstance(step, Alloc) and step.name in shaped:
-            result.append(Alloc(step.name, shaped[step.name]))
-        elif not (isinstance(step, View) and step.name in names):
+        if isinstance(step, nodes.Alloc) and step.name in shaped:
+            result.append(nodes.Alloc(step.name, shaped[step.name]))
+        elif not (isinstance(step, nodes.View) and step.name in names):
             result.append(renamed_step(step, names))
     return tuple(result)
 
@@ -129,19 +118,19 @@ def is_same_storage(fresh: TensorMeta, view: TensorMeta) -> bool:
     )
 
 
-def _taken_over(steps: Sequence[Step], shares: Mapping[str, tuple[str, ...]]) -> tuple[Step, ...]:
+def _taken_over(steps: Sequence[nodes.Step], shares: Mapping[str, tuple[str, ...]]) -> tuple[nodes.Step, ...]:
     _, storages = _last_uses(steps, shares)
     end = len(steps) - 1
     new_name: dict[str, str] = {}
     dead: dict[TensorMeta, list[str]] = {}
-    dying: dict[int, list[Alloc]] = {}
+    dying: dict[int, list[nodes.Alloc]] = {}
     for step in steps:
-        if isinstance(step, Alloc) and storages[step.name] < end:
+        if isinstance(step, nodes.Alloc) and storages[step.name] < end:
             dying.setdefault(storages[step.name], []).append(step)
-    result: list[Step] = []
+    result: list[nodes.Step] = []
     for place, step in enumerate(steps):
-        taken = dead.get(step.meta) if isinstance(step, Alloc) and storages[step.name] < end else None
-        if isinstance(step, Alloc) and taken:
+        taken = dead.get(step.meta) if isinstance(step, nodes.Alloc) and storages[step.name] < end else None
+        if isinstance(step, nodes.Alloc) and taken:
             new_name[step.name] = taken.pop()
         else:
             result.append(renamed_step(step, new_name))
@@ -150,23 +139,23 @@ def _taken_over(steps: Sequence[Step], shares: Mapping[str, tuple[str, ...]]) ->
     return tuple(result)
 
 
-def renamed_step(step: Step, names: Mapping[str, str]) -> Step:
+def renamed_step(step: nodes.Step, names: Mapping[str, str]) -> nodes.Step:
     """Return a step with names replaced."""
     match step:
-        case Launch():
+        case nodes.Launch():
             return replace(step, buffers=tuple(names.get(name, name) for name in step.buffers))
-        case Extern():
+        case nodes.Extern():
             new = tuple(None if name is None else names.get(name, name) for name in step.names)
             args = tuple(renamed_arg(arg, names) for arg in step.args)
             kwargs = {key: renamed_arg(arg, names) for key, arg in step.kwargs.items()}
-            return Extern(new, step.op, args, kwargs, step.is_tuple)
-        case View():
+            return nodes.Extern(new, step.op, args, kwargs, step.is_tuple)
+        case nodes.View():
             return replace(step, name=names.get(step.name, step.name), base=names.get(step.base, step.base))
-        case Bind():
+        case nodes.Bind():
             return replace(step, value=names.get(step.value, step.value))
-        case Return():
-            return Return(tuple(renamed_arg(arg, names) for arg in step.values))
-        case Alloc() | Free():
+        case nodes.Return():
+            return nodes.Return(tuple(renamed_arg(arg, names) for arg in step.values))
+        case nodes.Alloc() | nodes.Free():
             return replace(step, name=names.get(step.name, step.name))
 
 
@@ -174,30 +163,30 @@ def renamed_arg(arg: object, names: Mapping[str, str]) -> object:
     """Return a host argument with the names of Values replaced."""
 
     def rename(leaf: object) -> object:
-        return Value(names.get(leaf.name, leaf.name)) if isinstance(leaf, Value) else leaf
+        return nodes.Value(names.get(leaf.name, leaf.name)) if isinstance(leaf, nodes.Value) else leaf
 
     return map_leaves(rename, arg)
 
 
-def _freed(steps: Sequence[Step], inputs: frozenset[str]) -> tuple[Step, ...]:
+def _freed(steps: Sequence[nodes.Step], inputs: frozenset[str]) -> tuple[nodes.Step, ...]:
     last: dict[str, int] = {}
     for place, step in enumerate(steps):
         for name in (*used(step), *defined(step)):
             last[name] = place
-    result: list[Step] = []
+    result: list[nodes.Step] = []
     for place, step in enumerate(steps):
         named = _without_unused(step, last, place)
         result.append(named)
-        if isinstance(step, Return):
+        if isinstance(step, nodes.Return):
             continue
         ended = dict.fromkeys(name for name in (*used(step), *defined(named)) if last[name] == place)
-        result.extend(Free(name) for name in ended if name not in inputs)
+        result.extend(nodes.Free(name) for name in ended if name not in inputs)
     return tuple(result)
 
 
-def _without_unused(step: Step, last: Mapping[str, int], place: int) -> Step:
+def _without_unused(step: nodes.Step, last: Mapping[str, int], place: int) -> nodes.Step:
     """Return a library call with the items of its result that nobody uses unnamed."""
-    if not isinstance(step, Extern) or not step.is_tuple:
+    if not isinstance(step, nodes.Extern) or not step.is_tuple:
         return step
     names = tuple(None if name is None or last[name] == place else name for name in step.names)
     return replace(step, names=names)

@@ -25,19 +25,7 @@ from supple.expr import (
     sort_key,
     substitute,
 )
-from supple.ir.loops.nodes import (
-    Access,
-    Axis,
-    Buffer,
-    IndexValue,
-    Load,
-    Loop,
-    Nest,
-    Reduce,
-    Role,
-    Statement,
-    Store,
-)
+from supple.ir.loops import nodes
 from supple.ir.meta import TensorMeta
 from supple.schedule.build import Built
 from supple.schedule.coordinates import Ranges, dotted, estimate, has_division, ranges_of
@@ -53,54 +41,54 @@ Map = Callable[[Expr], Expr]
 class Space:
     """The axes of a kernel and its statements."""
 
-    rows: tuple[Axis, ...]
-    loops: tuple[Axis, ...]
-    body: tuple[Statement, ...]
+    rows: tuple[nodes.Axis, ...]
+    loops: tuple[nodes.Axis, ...]
+    body: tuple[nodes.Statement, ...]
 
 
-def mapped(body: Sequence[Statement], change: Map) -> tuple[Statement, ...]:
+def mapped(body: Sequence[nodes.Statement], change: Map) -> tuple[nodes.Statement, ...]:
     """Return statements with every index expression changed; loops keep their axes."""
-    result: list[Statement] = []
+    result: list[nodes.Statement] = []
     for statement in body:
         match statement:
-            case Load() | Store():
+            case nodes.Load() | nodes.Store():
                 result.append(replace(statement, index=tuple(change(e) for e in statement.index)))
-            case IndexValue():
+            case nodes.IndexValue():
                 result.append(replace(statement, value=change(statement.value)))
-            case Loop():
+            case nodes.Loop():
                 result.append(replace(statement, body=mapped(statement.body, change)))
             case _:
                 result.append(statement)
     return tuple(result)
 
 
-def flat(body: Sequence[Statement]) -> Iterator[Statement]:
+def flat(body: Sequence[nodes.Statement]) -> Iterator[nodes.Statement]:
     """Yield statements and, after a loop, those inside it."""
     for statement in body:
         yield statement
-        if isinstance(statement, Loop):
+        if isinstance(statement, nodes.Loop):
             yield from flat(statement.body)
 
 
-def exprs(body: Sequence[Statement]) -> Iterator[Expr]:
+def exprs(body: Sequence[nodes.Statement]) -> Iterator[Expr]:
     """Yield every index expression."""
     for statement in flat(body):
-        if isinstance(statement, (Load, Store)):
+        if isinstance(statement, (nodes.Load, nodes.Store)):
             yield from statement.index
-        elif isinstance(statement, IndexValue):
+        elif isinstance(statement, nodes.IndexValue):
             yield statement.value
 
 
 def linearised(
-    body: Sequence[Statement], strides: Mapping[str, tuple[Expr, ...]], known: Ranges
-) -> tuple[Statement, ...]:
+    body: Sequence[nodes.Statement], strides: Mapping[str, tuple[Expr, ...]], known: Ranges
+) -> tuple[nodes.Statement, ...]:
     """Return statements whose loads and stores have one index: the element offset in the buffer."""
-    result: list[Statement] = []
+    result: list[nodes.Statement] = []
     for statement in body:
-        if isinstance(statement, (Load, Store)):
+        if isinstance(statement, (nodes.Load, nodes.Store)):
             offset = dotted(statement.index, strides[statement.buffer])
             result.append(replace(statement, index=(known(offset),)))
-        elif isinstance(statement, Loop):
+        elif isinstance(statement, nodes.Loop):
             result.append(replace(statement, body=linearised(statement.body, strides, known)))
         else:
             result.append(statement)
@@ -124,7 +112,7 @@ def _divisors(e: Expr, axis: Symbol) -> Iterator[Expr]:
         yield from _divisors(arg, axis)
 
 
-def _steps(axis: Axis, found: set[Expr]) -> list[Expr]:
+def _steps(axis: nodes.Axis, found: set[Expr]) -> list[Expr]:
     """Return those numbers, ascending, that divide one another and the extent."""
     steps: list[Expr] = []
     last = const(1)
@@ -142,20 +130,20 @@ def split(space: Space) -> Space:
     if not any(map(has_division, everything)):
         return space
     replacements: dict[Symbol, Expr] = {}
-    parts: dict[Symbol, tuple[Axis, ...]] = {}
+    parts: dict[Symbol, tuple[nodes.Axis, ...]] = {}
     fresh = 0
     for axis in (*space.rows, *space.loops):
         steps = _steps(axis, {d for e in everything for d in _divisors(e, axis.symbol)})
         if not steps:
             continue
-        pieces: list[Axis] = []
+        pieces: list[nodes.Axis] = []
         whole = const(0)
         for low, high in zip([const(1), *steps], [*steps, axis.extent], strict=True):
             extent = exact_quotient(high, low)
             assert extent is not None, f"{low} does not divide {high}"
             piece = coordinate("y", fresh, extent)
             fresh += 1
-            pieces.insert(0, Axis(piece, extent))
+            pieces.insert(0, nodes.Axis(piece, extent))
             whole = whole + piece * low
         replacements[axis.symbol] = whole
         parts[axis.symbol] = tuple(pieces)
@@ -170,13 +158,13 @@ def split(space: Space) -> Space:
 # Choosing the vector axis and the order of the rows.
 
 
-def _score(body: Sequence[Statement], axis: Symbol) -> int:
+def _score(body: Sequence[nodes.Statement], axis: Symbol) -> int:
     """Return how well an axis suits vectors: unit strides count for it, other strides against it."""
     score = 0
     for statement in flat(body):
-        if not isinstance(statement, (Load, Store)):
+        if not isinstance(statement, (nodes.Load, nodes.Store)):
             continue
-        weight = STORE_WEIGHT if isinstance(statement, Store) else LOAD_WEIGHT
+        weight = STORE_WEIGHT if isinstance(statement, nodes.Store) else LOAD_WEIGHT
         step = _step(statement.index[0], axis)
         if step is not None and step is not const(0):
             score += weight if step is const(1) else -weight
@@ -193,9 +181,9 @@ def _step(e: Expr, axis: Symbol) -> Expr | None:
     return None if found is None else found[0]
 
 
-def vector_axis(space: Space) -> Axis | None:
+def vector_axis(space: Space) -> nodes.Axis | None:
     """Return the axis for vectors: the one with the best score, the later of equals; None without axes."""
-    best: Axis | None = None
+    best: nodes.Axis | None = None
     best_score: tuple[int, int] | None = None
     for place, axis in enumerate((*space.rows, *space.loops)):
         score = (_score(space.body, axis.symbol), place)
@@ -204,17 +192,17 @@ def vector_axis(space: Space) -> Axis | None:
     return best
 
 
-def _stride_key(body: Sequence[Statement], axis: Axis) -> tuple[int, ...]:
+def _stride_key(body: Sequence[nodes.Statement], axis: nodes.Axis) -> tuple[int, ...]:
     """Return a key that puts axes with large steps in the stored buffers first."""
     steps: list[int] = []
     for statement in flat(body):
-        if isinstance(statement, Store):
+        if isinstance(statement, nodes.Store):
             step = _step(statement.index[0], axis.symbol)
             steps.append(-(2**62) if step is None else -estimate(step))
     return tuple(steps)
 
 
-def arranged(space: Space) -> tuple[Space, Axis | None]:
+def arranged(space: Space) -> tuple[Space, nodes.Axis | None]:
     """Return the space with rows ordered by what they store and the vector axis last, and that axis."""
     vector = vector_axis(space)
     rows = sorted(space.rows, key=lambda axis: _stride_key(space.body, axis))
@@ -230,16 +218,16 @@ def arranged(space: Space) -> tuple[Space, Axis | None]:
     return Space(tuple(rows), tuple(loops), space.body), vector
 
 
-def _is_ordered(body: Sequence[Statement]) -> bool:
+def _is_ordered(body: Sequence[nodes.Statement]) -> bool:
     """Tell whether a reduction depends on the order of the inner axes."""
-    reduces: list[Reduce] = [r for s in flat(body) if isinstance(s, Loop) for r in s.reduces]
+    reduces: list[nodes.Reduce] = [r for s in flat(body) if isinstance(s, nodes.Loop) for r in s.reduces]
     return any(reduce.op in ORDERED for reduce in reduces)
 
 
 # Joining.
 
 
-def _joins(everything: Sequence[Expr], outer: Axis, inner: Axis) -> bool:
+def _joins(everything: Sequence[Expr], outer: nodes.Axis, inner: nodes.Axis) -> bool:
     """Tell whether every expression depends on the two axes only by `outer * extent(inner) + inner`."""
     for e in everything:
         symbols = free_symbols(e)
@@ -259,8 +247,8 @@ def joined(space: Space) -> Space:
 
 
 def _joined(
-    axes: tuple[Axis, ...], body: tuple[Statement, ...]
-) -> tuple[tuple[Axis, ...], tuple[Statement, ...]]:
+    axes: tuple[nodes.Axis, ...], body: tuple[nodes.Statement, ...]
+) -> tuple[tuple[nodes.Axis, ...], tuple[nodes.Statement, ...]]:
     place = len(axes) - 2
     fresh = 0
     while place >= 0:
@@ -271,7 +259,7 @@ def _joined(
             fresh += 1
             change = {outer.symbol: const(0), inner.symbol: whole}
             body = mapped(body, lambda e, change=change: simplify(substitute(e, change)))
-            axes = (*axes[:place], Axis(whole, extent), *axes[place + 2 :])
+            axes = (*axes[:place], nodes.Axis(whole, extent), *axes[place + 2 :])
         place -= 1
     return axes, body
 
@@ -279,44 +267,44 @@ def _joined(
 # The nest.
 
 
-def tile(built: Built, metas: Mapping[str, TensorMeta]) -> Nest:
+def tile(built: Built, metas: Mapping[str, TensorMeta]) -> nodes.Nest:
     """Return the kernel as a nest; its name is empty, its buffers are named by the values they hold."""
     strides: dict[str, tuple[Expr, ...]] = {item.name: (const(1),) for item in built.scratch}
     for statement in flat(built.body):
-        if isinstance(statement, (Load, Store)) and statement.buffer not in strides:
+        if isinstance(statement, (nodes.Load, nodes.Store)) and statement.buffer not in strides:
             strides[statement.buffer] = metas[statement.buffer].strides
     kernel = built.kernel
     space = Space(kernel.rows, kernel.loops, linearised(built.body, strides, ranges_of(kernel.axes)))
     space, vector = arranged(split(space))
     is_in_loop = vector is not None and vector in space.loops
     space = joined(space)
-    loops = _with_roles(space.loops, Role.SERIAL, is_vector=is_in_loop)
-    rows = _with_roles(space.rows, Role.PARALLEL, is_vector=vector is not None and not is_in_loop)
-    body = tuple(replace(s, axes=loops) if isinstance(s, Loop) else s for s in space.body)
+    loops = _with_roles(space.loops, nodes.Role.SERIAL, is_vector=is_in_loop)
+    rows = _with_roles(space.rows, nodes.Role.PARALLEL, is_vector=vector is not None and not is_in_loop)
+    body = tuple(replace(s, axes=loops) if isinstance(s, nodes.Loop) else s for s in space.body)
     buffers = _buffers(body, built, metas)
-    return Nest("", buffers, _sizes(rows, body, buffers), rows, body, _origin(built))
+    return nodes.Nest("", buffers, _sizes(rows, body, buffers), rows, body, _origin(built))
 
 
-def _with_roles(axes: tuple[Axis, ...], role: Role, *, is_vector: bool) -> tuple[Axis, ...]:
+def _with_roles(axes: tuple[nodes.Axis, ...], role: nodes.Role, *, is_vector: bool) -> tuple[nodes.Axis, ...]:
     last = len(axes) - 1
     return tuple(
-        replace(axis, role=Role.VECTOR if is_vector and place == last else role)
+        replace(axis, role=nodes.Role.VECTOR if is_vector and place == last else role)
         for place, axis in enumerate(axes)
     )
 
 
 def _sizes(
-    rows: tuple[Axis, ...], body: tuple[Statement, ...], buffers: tuple[Buffer, ...]
+    rows: tuple[nodes.Axis, ...], body: tuple[nodes.Statement, ...], buffers: tuple[nodes.Buffer, ...]
 ) -> tuple[Symbol, ...]:
     """Return the size symbols of a nest: those that are neither axes nor scalars."""
     axes = {axis.symbol for axis in rows}
     extents = [axis.extent for axis in rows]
     scalars: set[str] = set()
     for statement in flat(body):
-        if isinstance(statement, Loop):
+        if isinstance(statement, nodes.Loop):
             axes.update(axis.symbol for axis in statement.axes)
             extents.extend(axis.extent for axis in statement.axes)
-        elif not isinstance(statement, Store):
+        elif not isinstance(statement, nodes.Store):
             scalars.add(statement.name)
     used = {s for e in (*extents, *exprs(body), *(b.size for b in buffers)) for s in free_symbols(e)}
     return tuple(sorted((s for s in used - axes if s.name not in scalars), key=sort_key))
@@ -327,28 +315,28 @@ def _origin(built: Built) -> tuple[str, ...]:
 
 
 def _buffers(
-    body: tuple[Statement, ...], built: Built, metas: Mapping[str, TensorMeta]
-) -> tuple[Buffer, ...]:
+    body: tuple[nodes.Statement, ...], built: Built, metas: Mapping[str, TensorMeta]
+) -> tuple[nodes.Buffer, ...]:
     """Return the buffers in the order of their first use, outputs last, then scratch."""
     read: dict[str, None] = {}
     written: dict[str, None] = {}
     for statement in flat(body):
-        if isinstance(statement, Load):
+        if isinstance(statement, nodes.Load):
             read[statement.buffer] = None
-        elif isinstance(statement, Store):
+        elif isinstance(statement, nodes.Store):
             written[statement.buffer] = None
     scratch = {item.name: item for item in built.scratch}
     buffers = [
-        Buffer(name, metas[name].dtype, Access.READ, _span(metas[name]))
+        nodes.Buffer(name, metas[name].dtype, nodes.Access.READ, _span(metas[name]))
         for name in read
         if name not in written
     ]
     for name in written:
         if name not in scratch:
-            access = Access.UPDATE if name in read else Access.WRITE
-            buffers.append(Buffer(name, metas[name].dtype, access, _span(metas[name])))
+            access = nodes.Access.UPDATE if name in read else nodes.Access.WRITE
+            buffers.append(nodes.Buffer(name, metas[name].dtype, access, _span(metas[name])))
     points = product(axis.extent for axis in built.kernel.loops)
-    buffers += [Buffer(item.name, item.dtype, Access.SCRATCH, points) for item in built.scratch]
+    buffers += [nodes.Buffer(item.name, item.dtype, nodes.Access.SCRATCH, points) for item in built.scratch]
     return tuple(buffers)
 
 

@@ -10,18 +10,7 @@ from supple.base.rules import Rules
 from supple.expr import Expr, evaluate
 from supple.expr.real import Real, evaluate_real
 from supple.ir.arguments import map_leaves
-from supple.ir.host.nodes import (
-    Alloc,
-    Bind,
-    Extern,
-    Free,
-    Host,
-    Launch,
-    Return,
-    Step,
-    Value,
-    View,
-)
+from supple.ir.host import nodes
 from supple.ir.host.strides import fresh_strides
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
@@ -55,7 +44,7 @@ class Machine:
 
     def _leaf(self, leaf: object) -> object:
         match leaf:
-            case Value():
+            case nodes.Value():
                 return self.values[leaf.name]
             case Expr():
                 return self.number(leaf)
@@ -77,7 +66,7 @@ class Machine:
 runs: Final[Rules[Callable[..., None]]] = Rules("host interpreter")
 
 
-def run(host: Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[object, ...]:
+def run(host: nodes.Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[object, ...]:
     """Return the results of a host program.
 
     Args:
@@ -89,12 +78,12 @@ def run(host: Host, inputs: Sequence[object], run_kernel: RunKernel) -> tuple[ob
     for step in host.steps[:-1]:
         runs[type(step)](machine, step)
     last = host.steps[-1]
-    assert isinstance(last, Return), f"{last} is no Return"
+    assert isinstance(last, nodes.Return), f"{last} is no Return"
     return tuple(machine.argument(value) for value in last.values)
 
 
-@runs.on(Bind)
-def _(machine: Machine, step: Bind) -> None:
+@runs.on(nodes.Bind)
+def _(machine: Machine, step: nodes.Bind) -> None:
     """A size of a tensor, or a number that the caller or a library call gave."""
     value = machine.values[step.value] if step.dim is None else machine.tensor(step.value).size(step.dim)
     if isinstance(value, float):
@@ -104,8 +93,8 @@ def _(machine: Machine, step: Bind) -> None:
     machine.sizes[step.number] = value
 
 
-@runs.on(Alloc)
-def _(machine: Machine, step: Alloc) -> None:
+@runs.on(nodes.Alloc)
+def _(machine: Machine, step: nodes.Alloc) -> None:
     """A fresh tensor; NaN or a large number shows where it is read before it is written."""
     meta, sizes = step.meta, list(map(machine.number, step.meta.sizes))
     strides = fresh_strides(meta)
@@ -117,8 +106,8 @@ def _(machine: Machine, step: Alloc) -> None:
     machine.values[step.name] = fresh.fill_(float("nan") if step.meta.dtype.is_float else 1)
 
 
-@runs.on(Launch)
-def _(machine: Machine, step: Launch) -> None:
+@runs.on(nodes.Launch)
+def _(machine: Machine, step: nodes.Launch) -> None:
     """One kernel on its tensors."""
     tensors = [machine.tensor(name) for name in step.buffers]
     numbers = cast("list[float]", [machine.argument(number) for number in step.sizes])
@@ -126,8 +115,8 @@ def _(machine: Machine, step: Launch) -> None:
     machine.run_kernel(step.kernel, tensors, [kind(n) for kind, n in zip(kinds, numbers, strict=True)])
 
 
-@runs.on(Extern)
-def _(machine: Machine, step: Extern) -> None:
+@runs.on(nodes.Extern)
+def _(machine: Machine, step: nodes.Extern) -> None:
     """One library call."""
     args = [machine.argument(arg) for arg in step.args]
     kwargs = {key: machine.argument(arg) for key, arg in step.kwargs.items()}
@@ -142,20 +131,20 @@ def _(machine: Machine, step: Extern) -> None:
             machine.values[name] = item
 
 
-@runs.on(View)
-def _(machine: Machine, step: View) -> None:
+@runs.on(nodes.View)
+def _(machine: Machine, step: nodes.View) -> None:
     """The base's storage under other sizes and strides; the offset counts from the base's first element."""
     base = machine.tensor(step.base)
     sizes, strides, offset = machine.places(step.meta)
     machine.values[step.name] = base.as_strided(sizes, strides, base.storage_offset() + offset)
 
 
-@runs.on(Free)
-def _(machine: Machine, step: Free) -> None:
+@runs.on(nodes.Free)
+def _(machine: Machine, step: nodes.Free) -> None:
     """The name ends."""
     del machine.values[step.name]
 
 
-@runs.on(Return)
-def _(machine: Machine, step: Step) -> None:
+@runs.on(nodes.Return)
+def _(machine: Machine, step: nodes.Step) -> None:
     """The end; `run` makes the results."""

@@ -11,25 +11,13 @@ import torch
 from supple.base.rules import Rules
 from supple.expr import Expr, evaluate
 from supple.ir.dtypes import DType
+from supple.ir.loops import nodes
 from supple.ir.loops.meaning import meanings
-from supple.ir.loops.nodes import (
-    Access,
-    Axis,
-    Buffer,
-    Compute,
-    IndexValue,
-    Load,
-    Loop,
-    Nest,
-    Reduce,
-    Statement,
-    Store,
-)
 from supple.ir.loops.numbers import Number, float_bits, greatest, least, rounded
 from supple.ir.loops.types import operand_dtypes
 
 
-def run(nest: Nest, buffers: Mapping[str, torch.Tensor], numbers: Mapping[str, float]) -> None:
+def run(nest: nodes.Nest, buffers: Mapping[str, torch.Tensor], numbers: Mapping[str, float]) -> None:
     """Run the nest on tensors: element 0 of a buffer is the first element of its tensor.
 
     A float among the numbers is passed as its bits. Values are rounded to their dtype after each operator;
@@ -49,7 +37,7 @@ def run(nest: Nest, buffers: Mapping[str, torch.Tensor], numbers: Mapping[str, f
     for point in _points(nest.axes, env):
         machine.run(nest.body, {**env, **point})
     for buffer in nest.buffers:
-        if buffer.access in (Access.WRITE, Access.UPDATE):
+        if buffer.access in (nodes.Access.WRITE, nodes.Access.UPDATE):
             values = torch.tensor(memory[buffer.name], dtype=buffer.dtype.torch)
             _flat(buffers[buffer.name], len(memory[buffer.name])).copy_(values)
 
@@ -63,7 +51,7 @@ def _numbers(tensor: torch.Tensor) -> list[Number]:
     return cast("list[Number]", tensor.tolist())  # pyright: ignore[reportUnknownMemberType]  # torch's list[Any]
 
 
-def _points(axes: Sequence[Axis], env: Mapping[str, Number]) -> "list[dict[str, Number]]":
+def _points(axes: Sequence[nodes.Axis], env: Mapping[str, Number]) -> "list[dict[str, Number]]":
     """Return the values of the axes at each of their points, the last axis running fastest."""
     ranges = [range(evaluate(axis.extent, _integers(env))) for axis in axes]
     names = [axis.symbol.name for axis in axes]
@@ -75,10 +63,10 @@ class Machine:
     """The memory that statements read and write, and the dtypes of the scalars defined so far."""
 
     memory: Mapping[str, list[Number]]
-    buffers: Mapping[str, Buffer]
+    buffers: Mapping[str, nodes.Buffer]
     dtypes: dict[str, DType]
 
-    def run(self, statements: Sequence[Statement], env: dict[str, Number]) -> None:
+    def run(self, statements: Sequence[nodes.Statement], env: dict[str, Number]) -> None:
         """Run statements in order; the names they define are added to `env`."""
         for statement in statements:
             runners[type(statement)](self, statement, env)
@@ -104,8 +92,8 @@ def _integers(env: Mapping[str, Number]) -> Mapping[str, int]:
 runners: Final[Rules[Callable[..., None]]] = Rules("run statement")
 
 
-@runners.on(Load)
-def _(machine: Machine, statement: Load, env: dict[str, Number]) -> None:
+@runners.on(nodes.Load)
+def _(machine: Machine, statement: nodes.Load, env: dict[str, Number]) -> None:
     """A load that is masked out reads nothing."""
     machine.dtypes[statement.name] = statement.dtype
     if statement.mask is not None and not env[statement.mask]:
@@ -115,8 +103,8 @@ def _(machine: Machine, statement: Load, env: dict[str, Number]) -> None:
     env[statement.name] = machine.memory[statement.buffer][place]
 
 
-@runners.on(Compute)
-def _(machine: Machine, statement: Compute, env: dict[str, Number]) -> None:
+@runners.on(nodes.Compute)
+def _(machine: Machine, statement: nodes.Compute, env: dict[str, Number]) -> None:
     """Numbers among the operands are rounded to the dtype they stand for."""
     dtypes = operand_dtypes(statement, machine.dtypes)
     operands = [
@@ -127,15 +115,15 @@ def _(machine: Machine, statement: Compute, env: dict[str, Number]) -> None:
     env[statement.name] = rounded(statement.dtype, meanings[statement.op](statement.dtype, *operands))
 
 
-@runners.on(IndexValue)
-def _(machine: Machine, statement: IndexValue, env: dict[str, Number]) -> None:
+@runners.on(nodes.IndexValue)
+def _(machine: Machine, statement: nodes.IndexValue, env: dict[str, Number]) -> None:
     """An index expression wraps to its dtype."""
     machine.dtypes[statement.name] = statement.dtype
     env[statement.name] = rounded(statement.dtype, evaluate(statement.value, _integers(env)))
 
 
-@runners.on(Store)
-def _(machine: Machine, statement: Store, env: dict[str, Number]) -> None:
+@runners.on(nodes.Store)
+def _(machine: Machine, statement: nodes.Store, env: dict[str, Number]) -> None:
     """A store that is masked out writes nothing."""
     if statement.mask is not None and not env[statement.mask]:
         return
@@ -144,8 +132,8 @@ def _(machine: Machine, statement: Store, env: dict[str, Number]) -> None:
     machine.memory[statement.buffer][place] = rounded(machine.buffers[statement.buffer].dtype, value)
 
 
-@runners.on(Loop)
-def _(machine: Machine, statement: Loop, env: dict[str, Number]) -> None:
+@runners.on(nodes.Loop)
+def _(machine: Machine, statement: nodes.Loop, env: dict[str, Number]) -> None:
     """Names defined in a loop end with the iteration; reduces see the value of each."""
     seen: dict[str, list[Number]] = {reduce.name: [] for reduce in statement.reduces}
     for point in _points(statement.axes, env):
@@ -158,11 +146,11 @@ def _(machine: Machine, statement: Loop, env: dict[str, Number]) -> None:
         env[reduce.name] = rounded(reduce.dtype, reductions[reduce.op](reduce, seen[reduce.name]))
 
 
-reductions: Final[Rules[Callable[[Reduce, list[Number]], Number]]] = Rules("reduce numbers")
+reductions: Final[Rules[Callable[[nodes.Reduce, list[Number]], Number]]] = Rules("reduce numbers")
 
 
 @reductions.on("sum")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """The sum, exact for finite floats."""
     if not reduce.dtype.is_float:
         return sum(values)
@@ -170,45 +158,45 @@ def _(reduce: Reduce, values: list[Number]) -> Number:
 
 
 @reductions.on("prod")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """The product."""
     return math.prod(values)
 
 
 @reductions.on("any")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """Whether one of them is true."""
     return any(values)
 
 
 @reductions.on("all")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """Whether all of them are true."""
     return all(values)
 
 
 @reductions.on("max")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """The largest; NaN where one is NaN."""
     nans = [value for value in values if value != value]
     return nans[0] if nans else max(values, default=least(reduce.dtype))
 
 
 @reductions.on("min")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """The smallest; NaN where one is NaN."""
     nans = [value for value in values if value != value]
     return nans[0] if nans else min(values, default=greatest(reduce.dtype))
 
 
 @reductions.on("argmax")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """The first position of a NaN, else of the largest; 0 where there is none."""
     return _first(values, max(values, default=0))
 
 
 @reductions.on("argmin")
-def _(reduce: Reduce, values: list[Number]) -> Number:
+def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     """The first position of a NaN, else of the smallest; 0 where there is none."""
     return _first(values, min(values, default=0))
 

@@ -14,21 +14,7 @@ from supple.base.errors import SpecError
 from supple.base.rules import Rules
 from supple.expr import Expr, free_symbols, interval
 from supple.ir.dtypes import DType
-from supple.ir.loops.nodes import (
-    Access,
-    Axis,
-    Buffer,
-    Compute,
-    IndexValue,
-    Load,
-    Loop,
-    Nest,
-    Reduce,
-    Role,
-    Scalar,
-    Statement,
-    Store,
-)
+from supple.ir.loops import nodes
 from supple.ir.loops.scalar_ops import SCALAR_OPS, Operands
 from supple.ir.loops.types import number_dtype, operand_dtypes
 
@@ -37,7 +23,7 @@ INDEX_DTYPES: Final = (DType.I64, DType.I32)
 MOVES_ANY_FLOAT: Final = (Operands.WHERE, Operands.CAST, Operands.COMPARE)
 
 
-def check(nest: Nest) -> None:
+def check(nest: nodes.Nest) -> None:
     """Check a nest with linearised indices.
 
     Raises:
@@ -45,15 +31,15 @@ def check(nest: Nest) -> None:
     """
     buffers = {buffer.name: buffer for buffer in nest.buffers}
     roles = [axis.role for axis in nest.axes]
-    checker = Checker(nest, buffers, {size.name: None for size in nest.sizes}, Role.VECTOR in roles)
+    checker = Checker(nest, buffers, {size.name: None for size in nest.sizes}, nodes.Role.VECTOR in roles)
     checker.require(len(buffers) == len(nest.buffers), "two buffers have one name")
     for buffer in nest.buffers:
         checker.where = buffer
         checker.require(buffer.dtype not in COMPLEX, "complex elements have no scalar operators")
         checker.expression(buffer.size)
     checker.where = nest.axes
-    is_sorted = roles == sorted(roles, key=[Role.PARALLEL, Role.SERIAL, Role.VECTOR].index)
-    is_ordered = is_sorted and roles.count(Role.VECTOR) <= 1
+    is_sorted = roles == sorted(roles, key=[nodes.Role.PARALLEL, nodes.Role.SERIAL, nodes.Role.VECTOR].index)
+    is_ordered = is_sorted and roles.count(nodes.Role.VECTOR) <= 1
     checker.require(is_ordered, "axes are PARALLEL, then SERIAL, then at most one VECTOR")
     checker.axes(nest.axes)
     checker.block(nest.body)
@@ -69,8 +55,8 @@ class Checker:
         where: the part that is checked now.
     """
 
-    nest: Nest
-    buffers: Mapping[str, Buffer]
+    nest: nodes.Nest
+    buffers: Mapping[str, nodes.Buffer]
     names: dict[str, DType | None]
     is_vector: bool
     where: object = None
@@ -84,7 +70,7 @@ class Checker:
         if not holds:
             self.fail(rule)
 
-    def block(self, statements: Sequence[Statement]) -> None:
+    def block(self, statements: Sequence[nodes.Statement]) -> None:
         """Check statements in order; the names that they define become visible."""
         for self.where in statements:
             checks[type(self.where)](self, self.where)
@@ -95,7 +81,7 @@ class Checker:
         self.require(is_new, f"{name} is visible already, or is no identifier")
         self.names[name] = dtype
 
-    def axes(self, axes: Sequence[Axis]) -> None:
+    def axes(self, axes: Sequence[nodes.Axis]) -> None:
         """Check axes and make their symbols visible."""
         for axis in axes:
             self.expression(axis.extent)
@@ -109,7 +95,7 @@ class Checker:
             dtype = self.names[symbol.name]
             self.require(dtype is None or dtype.is_integer, f"{symbol.name} is {dtype}, no integer")
 
-    def scalar(self, name: Scalar, dtype: DType) -> None:
+    def scalar(self, name: nodes.Scalar, dtype: DType) -> None:
         """Check that an operand is visible and has the dtype, or is a number that fits it."""
         if isinstance(name, str):
             self.require(name in self.names, f"{name} is not visible")
@@ -120,7 +106,7 @@ class Checker:
         is_truth = dtype is DType.BOOL and name in (0, 1)
         self.require(fits or is_truth, f"the number {name!r} is no {dtype.value}")
 
-    def access(self, statement: Load | Store) -> Buffer:
+    def access(self, statement: nodes.Load | nodes.Store) -> nodes.Buffer:
         """Check buffer, index and mask of an access."""
         buffer = self.buffers.get(statement.buffer)
         if buffer is None or len(statement.index) != 1:
@@ -133,7 +119,7 @@ class Checker:
             self._inside(index, buffer)
         return buffer
 
-    def _inside(self, index: Expr, buffer: Buffer) -> None:
+    def _inside(self, index: Expr, buffer: nodes.Buffer) -> None:
         """Check an index whose symbols all have ranges; an axis that never runs excuses everything."""
         is_run = not any(axis.extent.is_const and axis.extent.value <= 0 for axis in self.nest.axes)
         reach = interval(index)
@@ -153,8 +139,8 @@ def _is_exact(index: Expr) -> bool:
 checks: Final[Rules[Callable[..., None]]] = Rules("loops spec")
 
 
-@checks.on(Load)
-def _(checker: Checker, statement: Load) -> None:
+@checks.on(nodes.Load)
+def _(checker: Checker, statement: nodes.Load) -> None:
     """A load has its buffer's dtype and does not read what only is written."""
     buffer = checker.access(statement)
     checker.require(buffer.dtype is statement.dtype, f"the buffer holds {buffer.dtype.value}")
@@ -163,31 +149,31 @@ def _(checker: Checker, statement: Load) -> None:
     checker.define(statement.name, statement.dtype)
 
 
-@checks.on(Store)
-def _(checker: Checker, statement: Store) -> None:
+@checks.on(nodes.Store)
+def _(checker: Checker, statement: nodes.Store) -> None:
     """A store's value has the buffer's dtype, and its index tells apart the points of the parallel axes."""
     buffer = checker.access(statement)
-    checker.require(buffer.access is not Access.READ, "the buffer is read only")
+    checker.require(buffer.access is not nodes.Access.READ, "the buffer is read only")
     checker.scalar(statement.value, buffer.dtype)
     used = {symbol.name for symbol in free_symbols(statement.index[0])}
-    if buffer.access is Access.SCRATCH or any(checker.names[name] is not None for name in used):
+    if buffer.access is nodes.Access.SCRATCH or any(checker.names[name] is not None for name in used):
         return
     for axis in checker.nest.axes:
-        is_one = axis.role is Role.SERIAL or (axis.extent.is_const and axis.extent.value <= 1)
+        is_one = axis.role is nodes.Role.SERIAL or (axis.extent.is_const and axis.extent.value <= 1)
         is_told = is_one or axis.symbol.name in used
         checker.require(is_told, f"all points of {axis.symbol.name} write one location")
 
 
-@checks.on(IndexValue)
-def _(checker: Checker, statement: IndexValue) -> None:
+@checks.on(nodes.IndexValue)
+def _(checker: Checker, statement: nodes.IndexValue) -> None:
     """An index value is an integer of 32 or 64 bits."""
     checker.expression(statement.value)
     checker.require(statement.dtype in INDEX_DTYPES, "an index value is i64 or i32")
     checker.define(statement.name, statement.dtype)
 
 
-@checks.on(Compute)
-def _(checker: Checker, statement: Compute) -> None:
+@checks.on(nodes.Compute)
+def _(checker: Checker, statement: nodes.Compute) -> None:
     """Operands are as many and of the dtypes that the operator takes."""
     op = SCALAR_OPS.get(statement.op)
     if op is None or len(statement.args) != op.arity:
@@ -213,12 +199,13 @@ RESULTS: Final[Mapping[Operands, tuple[Callable[[DType], bool], str]]] = {
 """What holds of the results of some operators."""
 
 
-@checks.on(Loop)
-def _(checker: Checker, statement: Loop) -> None:
+@checks.on(nodes.Loop)
+def _(checker: Checker, statement: nodes.Loop) -> None:
     """Only the last axis may be VECTOR, and only where nothing around it is; reduces see the body's names."""
     roles = [axis.role for axis in statement.axes]
-    has_vector = Role.VECTOR in roles
-    is_wrong = Role.PARALLEL in roles or Role.VECTOR in roles[:-1] or (has_vector and checker.is_vector)
+    has_vector = nodes.Role.VECTOR in roles
+    is_nested = has_vector and checker.is_vector
+    is_wrong = is_nested or nodes.Role.PARALLEL in roles or nodes.Role.VECTOR in roles[:-1]
     rule = "a loop has SERIAL axes, the last may be VECTOR unless one around it is"
     checker.require(bool(roles) and not is_wrong, rule)
     inside = replace(checker, names=dict(checker.names), is_vector=checker.is_vector or has_vector)
@@ -235,28 +222,28 @@ def _(checker: Checker, statement: Loop) -> None:
         checker.define(reduce.name, reduce.dtype)
 
 
-reductions: Final[Rules[Callable[[Reduce, DType], bool]]] = Rules("reduction dtypes")
+reductions: Final[Rules[Callable[[nodes.Reduce, DType], bool]]] = Rules("reduction dtypes")
 
 
 @reductions.on("sum", "prod")
-def _(reduce: Reduce, value: DType) -> bool:
+def _(reduce: nodes.Reduce, value: DType) -> bool:
     """A sum has the dtype of its terms, which is one for arithmetic."""
     return reduce.dtype is value and value is not DType.BOOL and not value.is_low_precision
 
 
 @reductions.on("min", "max")
-def _(reduce: Reduce, value: DType) -> bool:
+def _(reduce: nodes.Reduce, value: DType) -> bool:
     """An extreme is one of the values."""
     return reduce.dtype is value and not value.is_low_precision
 
 
 @reductions.on("any", "all")
-def _(reduce: Reduce, value: DType) -> bool:
+def _(reduce: nodes.Reduce, value: DType) -> bool:
     """Truth of truths."""
     return reduce.dtype is DType.BOOL and value is DType.BOOL
 
 
 @reductions.on("argmin", "argmax")
-def _(reduce: Reduce, value: DType) -> bool:
+def _(reduce: nodes.Reduce, value: DType) -> bool:
     """A position is an i64."""
     return reduce.dtype is DType.I64 and not value.is_low_precision

@@ -22,45 +22,31 @@ from typing import Any, Final
 from supple import expr
 from supple.expr import Expr, Symbol, free_symbols, substitute, symbol
 from supple.ir.forms import DTYPE, WORD, Form, Part, listed, optional, part, read_one
-from supple.ir.loops.nodes import (
-    Access,
-    Axis,
-    Buffer,
-    Compute,
-    IndexValue,
-    Load,
-    Loop,
-    Nest,
-    Reduce,
-    Role,
-    Scalar,
-    Statement,
-    Store,
-)
+from supple.ir.loops import nodes
 
 Declared = Mapping[str, Symbol]
 """The symbols that a name without range stands for."""
 
 
-def text(nest: Nest) -> str:
+def text(nest: nodes.Nest) -> str:
     """Return the nest as text, a line for each statement."""
     declared = {size.name: size for size in nest.sizes}
     body = _block(nest.body, _with_axes(declared, nest.axes), "    ")
     return "\n".join((_NEST.show(nest, declared), *body))
 
 
-def _block(statements: Sequence[Statement], declared: Declared, indent: str) -> Iterator[str]:
+def _block(statements: Sequence[nodes.Statement], declared: Declared, indent: str) -> Iterator[str]:
     for statement in statements:
         yield indent + FORMS[type(statement)].show(statement, declared)
-        if isinstance(statement, Loop):
+        if isinstance(statement, nodes.Loop):
             yield from _block(statement.body, _with_axes(declared, statement.axes), f"{indent}  ")
 
 
-def _with_axes(declared: Declared, axes: Sequence[Axis]) -> Declared:
+def _with_axes(declared: Declared, axes: Sequence[nodes.Axis]) -> Declared:
     return {**declared, **{axis.symbol.name: axis.symbol for axis in axes}}
 
 
-def parse(source: str) -> Nest:
+def parse(source: str) -> nodes.Nest:
     """Return the nest that the text denotes; the inverse of `text`.
 
     Raises:
@@ -84,15 +70,15 @@ class Reader:
     lines: Sequence[str]
     place: int = field(default=0)
 
-    def block(self, indent: int, declared: Declared) -> tuple[Statement, ...]:
+    def block(self, indent: int, declared: Declared) -> tuple[nodes.Statement, ...]:
         """Return the statements that stand at this indentation from here on."""
         return tuple(self._statements(indent, declared))
 
-    def _statements(self, indent: int, declared: Declared) -> Iterator[Statement]:
+    def _statements(self, indent: int, declared: Declared) -> Iterator[nodes.Statement]:
         while self.place < len(self.lines) and _indent(self.lines[self.place]) == indent:
             found = read_one(tuple(FORMS.values()), self.lines[self.place].strip(), declared)
             self.place += 1
-            if isinstance(found, Loop):
+            if isinstance(found, nodes.Loop):
                 found = replace(found, body=self.block(indent + 2, _with_axes(declared, found.axes)))
             yield found
 
@@ -118,7 +104,7 @@ def _read_symbol(line: str) -> Symbol:
     return parsed
 
 
-def _read_scalar(line: str) -> Scalar:
+def _read_scalar(line: str) -> nodes.Scalar:
     if line in _NUMBERS:
         return _NUMBERS[line]
     if line.isidentifier():
@@ -126,11 +112,11 @@ def _read_scalar(line: str) -> Scalar:
     return int(line) if re.fullmatch(r"-?\d+", line) else float(line)
 
 
-def _show_role(role: Role) -> str:
-    return "" if role is Role.SERIAL else f" {role.value}"
+def _show_role(role: nodes.Role) -> str:
+    return "" if role is nodes.Role.SERIAL else f" {role.value}"
 
 
-def _show_over(axes: tuple[Axis, ...], declared: Declared) -> str:
+def _show_over(axes: tuple[nodes.Axis, ...], declared: Declared) -> str:
     return f"over {_AXES.show(axes, declared)}" if axes else "once"
 
 
@@ -143,20 +129,22 @@ _EXPR: Final = Part(".+?", _show_expr, _read_expr)
 _INDEX: Final = listed(_EXPR)
 _SYMBOL: Final = part(".+?", expr.text, _read_symbol)
 _SCALAR: Final = part(r"\S+?", lambda value: value if isinstance(value, str) else repr(value), _read_scalar)
-_ROLE: Final = part("(?: parallel| vector)?", _show_role, lambda line: Role(line.strip() or "serial"))
-_ACCESS: Final = part(r"\w+", lambda access: access.value, Access)
+_ROLE: Final = part("(?: parallel| vector)?", _show_role, lambda line: nodes.Role(line.strip() or "serial"))
+_ACCESS: Final = part(r"\w+", lambda access: access.value, nodes.Access)
 _MASK: Final = optional(" where ", WORD, absent=None)
 _OTHER: Final = part(
     r"(?: else \S+)?",
     lambda other: "" if repr(other) == "0" else f" else {other!r}",
     lambda line: _read_scalar(line.removeprefix(" else ") or "0"),
 )
-_AXIS: Final = Form(Axis, "{symbol} < {extent}{role}", symbol=_SYMBOL, extent=_EXPR, role=_ROLE)
+_AXIS: Final = Form(nodes.Axis, "{symbol} < {extent}{role}", symbol=_SYMBOL, extent=_EXPR, role=_ROLE)
 _AXES: Final = listed(_AXIS.item(), ".+?")
-_BUFFER: Final = Form(Buffer, "{name}: {dtype} {access} [{size}]", dtype=DTYPE, access=_ACCESS, size=_EXPR)
-_REDUCE: Final = Form(Reduce, "{name}: {dtype} = {op}({value})", dtype=DTYPE)
+_BUFFER: Final = Form(
+    nodes.Buffer, "{name}: {dtype} {access} [{size}]", dtype=DTYPE, access=_ACCESS, size=_EXPR
+)
+_REDUCE: Final = Form(nodes.Reduce, "{name}: {dtype} = {op}({value})", dtype=DTYPE)
 _NEST: Final = Form(
-    partial(Nest, body=()),
+    partial(nodes.Nest, body=()),
     "nest {name}({buffers}{sizes}){origin}:\n  {axes}:",
     buffers=listed(_BUFFER.item(), ".*?"),
     sizes=optional("; ", listed(_SYMBOL, ".+")),
@@ -164,13 +152,14 @@ _NEST: Final = Form(
     axes=Part("once|over .+", _show_over, _read_over),
 )
 _LOAD: Final = "{name}: {dtype} = load {buffer}[{index}]{mask}{other}"
-FORMS: Final[Mapping[type[Statement], Form[Any]]] = {
-    Load: Form(Load, _LOAD, dtype=DTYPE, index=_INDEX, mask=_MASK, other=_OTHER),
-    Store: Form(Store, "store {buffer}[{index}] = {value}{mask}", index=_INDEX, value=_SCALAR, mask=_MASK),
-    IndexValue: Form(IndexValue, "{name}: {dtype} = index {value}", dtype=DTYPE, value=_EXPR),
-    Compute: Form(Compute, "{name}: {dtype} = {op}({args})", dtype=DTYPE, args=listed(_SCALAR)),
-    Loop: Form(
-        partial(Loop, body=()),
+_STORE: Final = "store {buffer}[{index}] = {value}{mask}"
+FORMS: Final[Mapping[type[nodes.Statement], Form[Any]]] = {
+    nodes.Load: Form(nodes.Load, _LOAD, dtype=DTYPE, index=_INDEX, mask=_MASK, other=_OTHER),
+    nodes.Store: Form(nodes.Store, _STORE, index=_INDEX, value=_SCALAR, mask=_MASK),
+    nodes.IndexValue: Form(nodes.IndexValue, "{name}: {dtype} = index {value}", dtype=DTYPE, value=_EXPR),
+    nodes.Compute: Form(nodes.Compute, "{name}: {dtype} = {op}({args})", dtype=DTYPE, args=listed(_SCALAR)),
+    nodes.Loop: Form(
+        partial(nodes.Loop, body=()),
         "for {axes}{reduces}:",
         axes=_AXES,
         reduces=optional(" reducing ", listed(_REDUCE.item())),
