@@ -14,7 +14,7 @@ import torch.nn.modules.module
 from supple import torch_private
 from supple.base import events
 from supple.base.config import REGION
-from supple.base.errors import Reason, Unsupported, Where
+from supple.base.errors import Reason, SuppleError, Unsupported, Where
 from supple.base.options import Options
 from supple.capture import breaks
 from supple.capture.guards.kinds import Guard, Kind, guard_key
@@ -216,11 +216,12 @@ class Engine:
             self._made = None
             self._opaque += 1
 
-    def note_break(self) -> None:
+    def note_break(self, error: SuppleError) -> None:
         """Remember, once, the instructions at which each frame could be left to Python: innermost first.
 
         A frame counts only if its result is what the instruction of its caller gives, up to the outermost.
-        What a library does by itself, without calls of the program's code, is left whole.
+        What a library does by itself, without calls of the program's code, is left whole; so is a function
+        without tensors that works with NumPy.
         """
         if self.stops:
             return
@@ -228,10 +229,11 @@ class Engine:
         if written is not None:
             self.region = cast("bool | None", written[1].as_python())
         found: list[int] = []
-        own = next(
-            (place for place in range(len(self.frames), 0, -1) if not _is_library(self.frames[place - 1])), 1
-        )
-        for place, frame in enumerate(self.frames[:own]):
+        is_numpy = isinstance(error, Unsupported) and "numpy" in error.what.lower()
+        own = list(self.frames)
+        while len(own) > 1 and (_is_library(own[-1]) or (is_numpy and _is_plain(own[-1]))):
+            own.pop()
+        for place, frame in enumerate(own):
             if place and not frame.is_direct:
                 break
             if can_step(frame.code_object, frame.pc - 1):
@@ -493,6 +495,13 @@ def _is_library(frame: Frame) -> bool:
     if name.startswith(_PROGRAMS):
         return frame.name == "__init__" or name == "torch.nn.modules.module"
     return name.partition(".")[0] in _LIBRARIES
+
+
+def _is_plain(frame: Frame) -> bool:
+    """Tell whether a frame holds no tensors, and no objects that may."""
+    held = [*frame.locals.values(), *(cell.contents for cell in frame.cells.values())]
+    values = [value for value in held if value is not None]
+    return not takes_tensors(values, {}) and not any(isinstance(v, InstanceValue | LazyValue) for v in values)
 
 
 _LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "supple"}) - {"__main__"}

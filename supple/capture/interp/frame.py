@@ -177,8 +177,8 @@ class Frame:
                     engine.unsupported(breaks.NOT_CONSTANT, op=instruction.op)
                 if signal is not None:
                     return signal
-        except SuppleError:
-            engine.note_break()
+        except SuppleError as error:
+            engine.note_break(error)
             raise
         finally:
             engine.frames.pop()
