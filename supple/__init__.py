@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from supple import errors, testing
-    from supple.api import compile as compile
     from supple.api import (
         allow_in_graph,
         assume_constant_result,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
         mark_static,
         mark_unbacked,
         maybe_mark_dynamic,
+        optimize,
         register_backend,
         reset,
         run,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         step_unsupported,
         substitute_in_graph,
     )
+    from supple.api import compile as compile
 
 __version__: Final = "0.1.0"
 
@@ -54,6 +55,7 @@ __all__ = [
     "mark_static",
     "mark_unbacked",
     "maybe_mark_dynamic",
+    "optimize",
     "register_backend",
     "reset",
     "run",

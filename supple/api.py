@@ -43,6 +43,7 @@ __all__ = [
     "mark_static",
     "mark_unbacked",
     "maybe_mark_dynamic",
+    "optimize",
     "register_backend",
     "reset",
     "run",
@@ -142,6 +143,13 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
     if model is None:
         return functools.partial(_compile, settings=settings, compiler=compiler, is_off=is_off)
     return _compile(model, settings=settings, compiler=compiler, is_off=is_off)
+
+
+def optimize(
+    backend: str | Backend = NATIVE, *, nopython: bool = False, dynamic: bool | None = None
+) -> Callable[[F], F]:
+    """Return a decorator: an older way to write `compile`, in which `fullgraph` is called `nopython`."""
+    return compile(backend=backend, fullgraph=nopython, dynamic=dynamic)
 
 
 def checked_options(

@@ -7,11 +7,13 @@ that exist are not asked: one that serves a call is used, whatever the configura
 import logging
 import os
 import threading
-from collections.abc import Generator, Mapping
-from contextlib import ContextDecorator, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,27 @@ def named(name: str) -> str:
     return known
 
 
+class Scoped(ContextDecorator, Generic[T]):
+    """Sets a context variable in a `with` block or in calls of a decorated function.
+
+    It keeps what was, and no token, so that a graph break may hand it over.
+    """
+
+    def __init__(self, variable: ContextVar[T], value: Callable[[], T]) -> None:
+        self._variable = variable
+        self._value = value
+
+    def _recreate_cm(self) -> "Scoped[T]":
+        return Scoped(self._variable, self._value)
+
+    def __enter__(self) -> None:
+        self._before = self._variable.get()
+        self._variable.set(self._value())
+
+    def __exit__(self, *_: object) -> None:
+        self._variable.set(self._before)
+
+
 class Config:
     """The configuration: the settings are its attributes. What is assigned holds for the process.
 
@@ -152,19 +175,14 @@ class Config:
         """Return the settings of this moment and thread."""
         return self._patched.get() or self._settings
 
-    @contextmanager
-    def patch(self, changes: Mapping[str, object] | None = None, **more: object) -> Generator[None]:
+    def patch(self, changes: Mapping[str, object] | None = None, **more: object) -> "Scoped[Settings | None]":
         """Change settings in a `with` block, or, as a decorator, during the calls of a function.
 
         Raises:
             AttributeError: for an unknown name; lists what there is.
             TypeError: for a value of the wrong type.
         """
-        token = self._patched.set(changed(self.now(), {**(changes or {}), **more}))
-        try:
-            yield
-        finally:
-            self._patched.reset(token)
+        return Scoped(self._patched, lambda: changed(self.now(), {**(changes or {}), **more}))
 
     def __getattr__(self, name: str) -> object:
         value: object = getattr(self.now(), named(name))
@@ -187,31 +205,13 @@ REGION: Final[ContextVar[bool | None]] = ContextVar("supple.error_on_graph_break
 """Whether graph breaks are errors in the region that runs; None outside of regions."""
 
 
-class BreakRegion(ContextDecorator):
-    """See `error_on_graph_break`; plain enough for capture to follow it in compiled code."""
-
-    def __init__(self, is_error: bool) -> None:
-        self._is_error = is_error
-        self._before: bool | None = None
-
-    def _recreate_cm(self) -> "BreakRegion":
-        return BreakRegion(self._is_error)
-
-    def __enter__(self) -> None:
-        self._before = REGION.get()
-        REGION.set(self._is_error)
-
-    def __exit__(self, *_: object) -> None:
-        REGION.set(self._before)
-
-
-def error_on_graph_break(is_error: bool = True) -> BreakRegion:
+def error_on_graph_break(is_error: bool = True) -> "Scoped[bool | None]":
     """Let graph breaks be errors, or not, in a `with` block or in calls of a decorated function.
 
     It may stand in compiled code; the innermost counts, and goes before `config.error_on_graph_break`. With
     `fullgraph=True` breaks are errors everywhere.
     """
-    return BreakRegion(is_error)
+    return Scoped(REGION, lambda: is_error)
 
 
 config: Final = Config(from_environment(os.environ))

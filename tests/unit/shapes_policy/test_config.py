@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+import torch
 
 import supple
 from supple.base.config import Config, Settings, changed, config, from_environment
@@ -95,3 +96,22 @@ def test_options_follow_the_configuration_until_they_are_fixed() -> None:
         5,
         False,
     )
+
+
+def test_a_patch_in_compiled_code_holds_there_and_behind_a_break() -> None:  # X-CTL12
+    @supple.config.patch(recompile_limit=5)
+    def patched(x: torch.Tensor) -> torch.Tensor:
+        return x * int(str(supple.config.recompile_limit))
+
+    @supple.compile(backend="eager")
+    def f(x: torch.Tensor) -> torch.Tensor:
+        with supple.config.patch(recompile_limit=3):
+            y = patched(x)
+            supple.graph_break()
+            y = y * int(str(supple.config.recompile_limit))
+        return y * int(str(supple.config.recompile_limit))
+
+    for _ in range(2):
+        assert torch.equal(f(torch.ones(2)), torch.full((2,), 5.0 * 3 * 8))
+    assert supple.stats()["graphs"] == 2
+    assert supple.config.recompile_limit == 8
