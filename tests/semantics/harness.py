@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.utils.hooks import RemovableHandle
 
 from supple.base.options import Options
 from supple.capture.frame import Captured, capture
@@ -27,6 +28,9 @@ ATOMS = (
     types.CodeType,     torch.layout, torch.memory_format, type(...), type(NotImplemented),
 )  # fmt: skip
 
+
+FIRST_HANDLE = 10**9
+"""Hooks are kept by the numbers of their handles, which go up."""
 
 RAISING = ("B113", "B112")
 """The reasons for which a call that raises is not captured."""
@@ -110,6 +114,7 @@ class Case:
         given = copy.deepcopy((args, dict(self.kwargs)))
         text = io.StringIO()
         torch.manual_seed(0)
+        RemovableHandle.next_id = FIRST_HANDLE
         with self.restored(), contextlib.redirect_stdout(text):
             try:
                 result = ("returned", run(*given[0], **given[1]))

@@ -19,11 +19,9 @@ from torch.utils.hooks import RemovableHandle
 import supple
 from supple.base.config import config
 from supple.capture.guards.state import state_now
-from tests.semantics.harness import Case, Comparison
+from tests.semantics.harness import FIRST_HANDLE, Case, Comparison
 
 CALLS = 3
-FIRST_HANDLE = 10**9
-"""Hooks are kept by the numbers of their handles, which go up."""
 
 
 def seeded(make: Callable[[], Any]) -> Any:

@@ -798,7 +798,8 @@ def twofold(x):
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    QUANTIZED = torch.quantize_per_tensor(X, 0.1, 0, torch.quint8)
+    QUANTIZED = copied(torch.quantize_per_tensor(X, 0.1, 0, torch.quint8))
+    torch.nested.nested_tensor([X[0]])
     SCRIPTED = torch.jit.script(seeded(lambda: nn.Linear(4, 4)))
     scripted = torch.jit.script(twofold)
     traced = torch.jit.trace(lambda t: t + 1, X)
