@@ -143,11 +143,7 @@ def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) 
 
 
 def _inference_norm(
-    b: Lowering,
-    x: Var,
-    affine: tuple[Var | None, Var | None],
-    running: tuple[Var, Var],
-    eps: float,
+    b: Lowering, x: Var, affine: tuple[Var | None, Var | None], running: tuple[Var, Var], eps: float
 ) -> Var:
     meta = b.tensor_meta(x)
     compute = meta.dtype.compute

@@ -2,6 +2,7 @@
 dimensions."""
 
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import cast
 
 import torch
@@ -176,9 +177,7 @@ def _(b: Lowering, x: Var, *, memory_format: torch.memory_format | None = None) 
 def _(b: Lowering, tensors: Sequence[Var], dim: int = 0) -> Var:
     """Of one type, without the empty tensors of rank 1; one tensor is a copy."""
     metas = [b.tensor_meta(x) for x in tensors]
-    dtype = metas[0].dtype
-    for meta in metas:
-        dtype = promoted(dtype, meta.dtype)
+    dtype = reduce(promoted, [meta.dtype for meta in metas])
     zero = as_expr(0)
     real = [
         b.cast(x, dtype)
@@ -246,8 +245,8 @@ def _(b: Lowering, x: Var, shifts: Sequence[Size], dims: Sequence[int] = ()) -> 
     return b.emit("aten.roll.default", (x, list(shifts), [d % meta.rank for d in dims]))
 
 
-def _triangle(b: Lowering, x: Var, diagonal: int, core: str) -> Var:
-    """Return x where column - row compares with the diagonal as `core` says, 0 elsewhere."""
+def _triangle(core: str, b: Lowering, x: Var, diagonal: int = 0) -> Var:
+    """x where column - row compares with the diagonal as `core` says, 0 elsewhere."""
     meta = b.tensor_meta(x)
     rows, columns = plain(meta.sizes[-2:])
     distance = b.sub(b.iota(columns, meta.device), b.view(b.iota(rows, meta.device), (rows, 1)))
@@ -255,16 +254,8 @@ def _triangle(b: Lowering, x: Var, diagonal: int, core: str) -> Var:
     return b.where(b.point(core, distance, diagonal), x, zero, meta.dtype)
 
 
-@decompositions.on("aten.tril.default")
-def _(b: Lowering, x: Var, diagonal: int = 0) -> Var:
-    """column - row at most the diagonal."""
-    return _triangle(b, x, diagonal, "le.Tensor")
-
-
-@decompositions.on("aten.triu.default")
-def _(b: Lowering, x: Var, diagonal: int = 0) -> Var:
-    """column - row at least the diagonal."""
-    return _triangle(b, x, diagonal, "ge.Tensor")
+decompositions.on("aten.tril.default")(partial(_triangle, "le.Tensor"))
+decompositions.on("aten.triu.default")(partial(_triangle, "ge.Tensor"))
 
 
 @decompositions.on("aten.index.Tensor", "aten._unsafe_index.Tensor")

@@ -11,12 +11,10 @@ from supple.expr.build import minimum as minimum
 from supple.expr.build import negate as negate
 from supple.expr.build import not_equal as not_equal
 from supple.expr.build import symbol as symbol
-from supple.expr.build import truth as truth
 from supple.expr.divide import exact_quotient as exact_quotient
 from supple.expr.evaluate import evaluate as evaluate
 from supple.expr.facts import Contradiction as Contradiction
 from supple.expr.facts import Facts as Facts
-from supple.expr.facts import Proof as Proof
 from supple.expr.interval import Interval as Interval
 from supple.expr.interval import interval as interval
 from supple.expr.nodes import FALSE as FALSE
@@ -38,7 +36,6 @@ from supple.expr.nodes import Ne as Ne
 from supple.expr.nodes import Operand as Operand
 from supple.expr.nodes import Or as Or
 from supple.expr.nodes import Symbol as Symbol
-from supple.expr.nodes import Truth as Truth
 from supple.expr.nodes import sort_key as sort_key
 from supple.expr.polynomial import as_expr as as_expr
 from supple.expr.polynomial import product as product

@@ -13,15 +13,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
-from supple.expr.divide import (
-    aligned,
-    common_factor,
-    content,
-    divided_by_int,
-    exact_quotient,
-    split,
-    steps,
-)
+from supple.expr.divide import aligned, common_factor, content, divided_by_int, exact_quotient, split, steps
 from supple.expr.interval import excludes_zero, interval, is_positive, quotients
 from supple.expr.nodes import (
     FALSE,

@@ -14,16 +14,7 @@ from supple.expr import Add, Expr, Symbol
 from supple.expr.nodes import construct
 from supple.expr.python import PYTHON
 from supple.expr.real import Real
-from supple.ir.graph.nodes import (
-    Arg,
-    Graph,
-    Input,
-    Meta,
-    Number,
-    Var,
-    definitions,
-    map_arg,
-)
+from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Number, Var, definitions, map_arg
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import OpKind
 from supple.shapes.env import active

@@ -226,11 +226,7 @@ def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, ob
 
 
 def _written(
-    func: OpOverload,
-    write: Write,
-    rule: ShapeRule,
-    args: tuple[object, ...],
-    kwargs: Mapping[str, object],
+    func: OpOverload, write: Write, rule: ShapeRule, args: tuple[object, ...], kwargs: Mapping[str, object]
 ) -> object:
     """Return the argument that an overload writes, after checking that the result fits it."""
     named = dict(kwargs)

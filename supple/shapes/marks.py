@@ -82,12 +82,7 @@ def mark_static(tensor: torch.Tensor, dim: Dims | None = None) -> None:
 
 
 def mark_unbacked(
-    tensor: torch.Tensor,
-    dim: Dims,
-    *,
-    strict: bool = False,
-    min: int | None = None,
-    max: int | None = None,
+    tensor: torch.Tensor, dim: Dims, *, strict: bool = False, min: int | None = None, max: int | None = None
 ) -> None:
     """Compile without looking at the sizes of these dimensions: a condition on them breaks the graph.
 

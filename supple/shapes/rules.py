@@ -34,10 +34,7 @@ def aten(*names: str) -> list[object]:
 
 
 def fresh(
-    sizes: Sequence[Size],
-    dtype: DType,
-    like: TensorMeta | None = None,
-    strides: Sequence[Size] | None = None,
+    sizes: Sequence[Size], dtype: DType, like: TensorMeta | None = None, strides: Sequence[Size] | None = None
 ) -> TensorMeta:
     """Return the metadata of a new tensor, row-major unless `strides` are given, on the device of `like`."""
     shape = tuple(as_expr(size) for size in sizes)
@@ -56,6 +53,16 @@ def view_of(
         base.device,
         base.offset if offset is None else as_expr(offset),
     )
+
+
+def reordered(base: TensorMeta, dims: Sequence[int], offset: Size | None = None) -> TensorMeta:
+    """Return the metadata of a view with these of the dimensions, in this order."""
+    return view_of(base, [base.sizes[d] for d in dims], [base.strides[d] for d in dims], offset)
+
+
+def replaced(sizes: Sequence[Expr], dim: int, size: Size) -> tuple[Expr, ...]:
+    """Return sizes with one of them replaced."""
+    return (*sizes[:dim], as_expr(size), *sizes[dim + 1 :])
 
 
 def copied(tensor: TensorMeta, dtype: DType | None = None) -> TensorMeta:

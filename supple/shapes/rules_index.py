@@ -1,6 +1,7 @@
 """Shape rules of operators that pick, place, join, pad and order elements."""
 
 from collections.abc import Sequence
+from functools import reduce
 
 from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
@@ -29,15 +30,15 @@ from supple.shapes.rules import (
     broadcast,
     copied,
     fresh,
+    replaced,
     require_number,
     shape_rules,
-    view_of,
     wrapped_dim,
     wrapped_dims,
 )
 from supple.shapes.rules_data import unbacked
 from supple.shapes.rules_pointwise import expanded
-from supple.shapes.rules_view import sliced
+from supple.shapes.rules_view import exchanged, sliced
 
 _MASKS = (DType.BOOL, DType.U8)
 _INDICES = (DType.I64, DType.I32, *_MASKS)
@@ -64,13 +65,10 @@ def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
     if index.rank > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     place = wrapped_dim(dim, self.rank)
-    sizes = list(self.sizes)
-    if not sizes and not must_equal(index.numel, ONE):
+    if not self.rank and not must_equal(index.numel, ONE):
         msg = f"index_select(): Index to scalar can have only 1 value, got {index.numel} value(s)"
         raise RuntimeError(msg)
-    if sizes:
-        sizes[place] = index.numel
-    return fresh(sizes, self.dtype, self)
+    return fresh(replaced(self.sizes, place, index.numel) if self.rank else (), self.dtype, self)
 
 
 @shape_rules.on(*aten("gather"))
@@ -229,9 +227,7 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     """Tensors joined along a dimension; empty tensors of rank 1 are left out."""
     if not tensors:
         raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
-    dtype = tensors[0].dtype
-    for tensor in tensors[1:]:
-        dtype = promoted(dtype, tensor.dtype)
+    dtype = reduce(promoted, [tensor.dtype for tensor in tensors])
     highest = max(tensor.rank for tensor in tensors)
     real = [tensor for tensor in tensors if not _is_left_out(tensor, highest)]
     if any(not tensor.rank for tensor in tensors):
@@ -240,11 +236,10 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
         return fresh((0,), dtype, tensors[0])
     first = real[0]
     place = wrapped_dim(dim, first.rank)
-    total = ZERO
     for tensor in real:
         _check_joint(first, tensor, place)
-        total = total + tensor.sizes[place]
-    sizes = tuple(total if d == place else size for d, size in enumerate(first.sizes))
+    total = sum((tensor.sizes[place] for tensor in real), ZERO)
+    sizes = replaced(first.sizes, place, total)
     return fresh(sizes, dtype, first, _joined_strides(real, sizes))
 
 
@@ -279,21 +274,18 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
         raise RuntimeError("stack expects a non-empty TensorList")
     first = tensors[0]
     place = wrapped_dim(dim, first.rank + 1)
-    dtype = first.dtype
+    dtype = reduce(promoted, [tensor.dtype for tensor in tensors])
     for tensor in tensors:
-        dtype = promoted(dtype, tensor.dtype)
         if not all_must_equal(first.sizes, tensor.sizes):
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {printed(first.sizes)} at entry 0 and "
                 f"{printed(tensor.sizes)}"
             )
-    sizes = list(first.sizes)
-    sizes.insert(place, as_expr(len(tensors)))
-    joined = list(first.sizes)
+    count = as_expr(len(tensors))
+    sizes = (*first.sizes[:place], count, *first.sizes[place:])
     if place == first.rank:
         return fresh(sizes, dtype, first)
-    joined[place] = joined[place] * len(tensors)
-    strides = _joined_strides(tensors, tuple(joined))
+    strides = _joined_strides(tensors, replaced(first.sizes, place, first.sizes[place] * count))
     if strides is None:
         return fresh(sizes, dtype, first)
     split = (*strides[:place], strides[place] * first.sizes[place], *strides[place:])
@@ -370,8 +362,7 @@ def _(
     """A copy with a range replaced."""
     place = wrapped_dim(dim, self.rank)
     _, count = sliced(self.sizes[place], start, end, step[0] if step else 1)
-    expected = tuple(count if d == place else size for d, size in enumerate(self.sizes))
-    if not all_must_equal(expected, src.sizes):
+    if not all_must_equal(replaced(self.sizes, place, count), src.sizes):
         msg = f"expected src to have a size equal to the slice of self. src size = {printed(src.sizes)}"
         raise RuntimeError(msg)
     return copied(self)
@@ -407,12 +398,10 @@ def _(
     place = wrapped_dim(dim, self.rank)
     count = as_expr(k)
     require_number("topk", self.dtype)
-    sizes = list(self.sizes)
-    limits = less_equal(ZERO, count), less_equal(count, sizes[place] if sizes else ONE)
+    limits = less_equal(ZERO, count), less_equal(count, self.sizes[place] if self.rank else ONE)
     if not all(map(requires, limits)):
         raise RuntimeError("selected index k out of range")
-    if sizes:
-        sizes[place] = count
+    sizes = replaced(self.sizes, place, count) if self.rank else ()
     return fresh(sizes, self.dtype, self), fresh(sizes, DType.I64, self)
 
 
@@ -494,6 +483,4 @@ def _(self: TensorMeta, k: int = 1, dims: Sequence[int] = (0, 1)) -> TensorMeta:
     copy = copied(self) if k % 4 else fresh(self.sizes, self.dtype, self)
     if k % 2 == 0:
         return copy
-    order = list(range(self.rank))
-    order[first], order[second] = second, first
-    return view_of(copy, [copy.sizes[d] for d in order], [copy.strides[d] for d in order])
+    return exchanged(copy, first, second)

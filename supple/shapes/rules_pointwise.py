@@ -64,10 +64,7 @@ def _require_bits(name: str, dtype: DType) -> None:
 
 
 def elementwise(
-    count: int,
-    names: str,
-    require: Callable[[DType], None] = _any,
-    result: Callable[[DType], DType] = _same,
+    count: int, names: str, require: Callable[[DType], None] = _any, result: Callable[[DType], DType] = _same
 ) -> None:
     """Add a rule for overloads of which the first arguments are operands and the others numbers.
 

@@ -177,10 +177,7 @@ def _(self: TensorMeta) -> TensorMeta:
 def _(self: TensorMeta, dim: int, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
     """Values and their positions."""
     _require_elements(self, reduced_dims(dim, self.rank))
-    return (
-        reduced(self, dim, self.dtype, keepdim=keepdim),
-        reduced(self, dim, DType.I64, keepdim=keepdim),
-    )
+    return (reduced(self, dim, self.dtype, keepdim=keepdim), reduced(self, dim, DType.I64, keepdim=keepdim))
 
 
 @shape_rules.on(*aten("var.correction", "std.correction"))
@@ -320,10 +317,7 @@ def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
 
 @shape_rules.on(*aten("native_batch_norm"))
 def _(
-    input: TensorMeta,
-    weight: TensorMeta | None,
-    bias: TensorMeta | None,
-    *rest: object,
+    input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *rest: object
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors."""
     require_float("batch_norm", input.dtype)
@@ -334,10 +328,7 @@ def _(
 
 @shape_rules.on(*aten("_native_batch_norm_legit_no_training"))
 def _(
-    input: TensorMeta,
-    weight: TensorMeta | None,
-    bias: TensorMeta | None,
-    *_rest: object,
+    input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *_rest: object
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """As native_batch_norm outside training."""
     stat = fresh((0,), DType.F32 if input.dtype.is_low_precision else input.dtype, input)

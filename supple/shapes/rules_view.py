@@ -24,7 +24,16 @@ from supple.shapes.decide import (
     requires,
 )
 from supple.shapes.layout import numel, view_strides, view_strides_now
-from supple.shapes.rules import Size, aten, shape_rules, view_of, wrapped_dim, wrapped_dims
+from supple.shapes.rules import (
+    Size,
+    aten,
+    reordered,
+    replaced,
+    shape_rules,
+    view_of,
+    wrapped_dim,
+    wrapped_dims,
+)
 from supple.shapes.rules_pointwise import expanded
 
 
@@ -153,18 +162,22 @@ def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
             "the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {self.rank} is not equal to len(dims) = {len(dims)}"
         )
-    order = wrapped_dims(dims, self.rank)
-    return view_of(self, [self.sizes[dim] for dim in order], [self.strides[dim] for dim in order])
+    return reordered(self, wrapped_dims(dims, self.rank))
 
 
 @shape_rules.on(*aten("transpose.int"))
 def _(self: TensorMeta, dim0: int, dim1: int) -> TensorMeta:
     """Two dimensions exchanged."""
     first, second = wrapped_dim(dim0, self.rank), wrapped_dim(dim1, self.rank)
-    order = list(range(self.rank))
+    return exchanged(self, first, second)
+
+
+def exchanged(tensor: TensorMeta, first: int, second: int) -> TensorMeta:
+    """Return the view with two dimensions exchanged; of rank 0 the tensor again."""
+    order = list(range(tensor.rank))
     if order:
         order[first], order[second] = order[second], order[first]
-    return view_of(self, [self.sizes[dim] for dim in order], [self.strides[dim] for dim in order])
+    return reordered(tensor, order)
 
 
 @shape_rules.on(*aten("t"))
@@ -175,27 +188,12 @@ def _(self: TensorMeta) -> TensorMeta:
     return view_of(self, self.sizes[::-1], self.strides[::-1])
 
 
-@shape_rules.on(*aten("squeeze"))
-def _(self: TensorMeta) -> TensorMeta:
-    """Every dimension of size 1 removed."""
-    return _without(self, range(self.rank))
-
-
-@shape_rules.on(*aten("squeeze.dim"))
-def _(self: TensorMeta, dim: int) -> TensorMeta:
-    """One dimension removed when its size is 1."""
-    return _without(self, (wrapped_dim(dim, self.rank),))
-
-
-@shape_rules.on(*aten("squeeze.dims"))
-def _(self: TensorMeta, dim: Sequence[int]) -> TensorMeta:
-    """Those of the dimensions removed that have size 1."""
-    return _without(self, wrapped_dims(dim, self.rank))
-
-
-def _without(tensor: TensorMeta, dims: Sequence[int]) -> TensorMeta:
-    kept = [d for d in range(tensor.rank) if d not in dims or not is_equal(tensor.sizes[d], ONE)]
-    return view_of(tensor, [tensor.sizes[d] for d in kept], [tensor.strides[d] for d in kept])
+@shape_rules.on(*aten("squeeze", "squeeze.dim", "squeeze.dims"))
+def _(self: TensorMeta, dim: Sequence[int] | int | None = None) -> TensorMeta:
+    """Those of the dimensions (all unless given) removed that have size 1."""
+    named = range(self.rank) if dim is None else (dim,) if isinstance(dim, int) else dim
+    gone = wrapped_dims(named, self.rank)
+    return reordered(self, [d for d in range(self.rank) if d not in gone or not is_equal(self.sizes[d], ONE)])
 
 
 @shape_rules.on(*aten("unsqueeze"))
@@ -203,10 +201,8 @@ def _(self: TensorMeta, dim: int) -> TensorMeta:
     """A dimension of size 1 inserted."""
     place = wrapped_dim(dim, self.rank + 1)
     step = self.sizes[place] * self.strides[place] if place < self.rank else ONE
-    sizes, strides = list(self.sizes), list(self.strides)
-    sizes.insert(place, ONE)
-    strides.insert(place, step)
-    return view_of(self, sizes, strides)
+    sizes = (*self.sizes[:place], ONE, *self.sizes[place:])
+    return view_of(self, sizes, (*self.strides[:place], step, *self.strides[place:]))
 
 
 @shape_rules.on(*aten("slice.Tensor"))
@@ -220,10 +216,9 @@ def _(
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     first, count = sliced(self.sizes[place], start, end, step)
-    sizes, strides = list(self.sizes), list(self.strides)
-    offset = self.offset + strides[place] * first
-    sizes[place], strides[place] = count, strides[place] * step
-    return view_of(self, sizes, strides, offset)
+    stride = self.strides[place]
+    sizes, strides = replaced(self.sizes, place, count), replaced(self.strides, place, stride * step)
+    return view_of(self, sizes, strides, self.offset + stride * first)
 
 
 #: Bounds from here on are those of a slice without an end.
@@ -271,16 +266,14 @@ def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
         )
     kept = [d for d in range(self.rank) if d != place]
     offset = self.offset + self.strides[place] * _from_front(where, size)
-    return view_of(self, [self.sizes[d] for d in kept], [self.strides[d] for d in kept], offset)
+    return reordered(self, kept, offset)
 
 
 def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[TensorMeta]:
     found: list[TensorMeta] = []
     start = tensor.offset
     for length in lengths:
-        sizes = list(tensor.sizes)
-        sizes[dim] = length
-        found.append(view_of(tensor, sizes, tensor.strides, start))
+        found.append(view_of(tensor, replaced(tensor.sizes, dim, length), tensor.strides, start))
         start = start + length * tensor.strides[dim]
     return found
 
@@ -328,11 +321,8 @@ def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     place = wrapped_dim(dim, self.rank)
     kept = [d for d in range(self.rank) if d != place]
-    sizes, strides = [self.sizes[d] for d in kept], [self.strides[d] for d in kept]
-    return [
-        view_of(self, sizes, strides, self.offset + self.strides[place] * i)
-        for i in range(number(self.sizes[place]))
-    ]
+    starts = (self.offset + self.strides[place] * i for i in range(number(self.sizes[place])))
+    return [reordered(self, kept, start) for start in starts]
 
 
 @shape_rules.on(*aten("diagonal"))
@@ -344,13 +334,9 @@ def _(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
     rows, columns = self.sizes[first], self.sizes[second]
     length = maximum(minimum(rows, columns - offset) if offset >= 0 else minimum(rows + offset, columns), 0)
     skipped = self.strides[second] * offset if offset >= 0 else self.strides[first] * -offset
-    kept = [d for d in range(self.rank) if d not in (first, second)]
-    return view_of(
-        self,
-        [*(self.sizes[d] for d in kept), length],
-        [*(self.strides[d] for d in kept), self.strides[first] + self.strides[second]],
-        self.offset if length is ZERO else self.offset + skipped,
-    )
+    rest = reordered(self, [d for d in range(self.rank) if d not in (first, second)])
+    strides = (*rest.strides, self.strides[first] + self.strides[second])
+    return view_of(self, (*rest.sizes, length), strides, self.offset + (0 if length is ZERO else skipped))
 
 
 @shape_rules.on(*aten("unfold"))
@@ -362,8 +348,8 @@ def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
         raise RuntimeError(f"maximum size for tensor at dimension {place} is {length} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"step is {step} but must be > 0")
-    inner = self.strides[place] if self.rank else ONE
-    sizes, strides = list(self.sizes), list(self.strides)
-    if self.rank:
-        sizes[place], strides[place] = (length - size) // step + 1, inner * step
-    return view_of(self, [*sizes, size], [*strides, inner])
+    if not self.rank:
+        return view_of(self, (size,), (ONE,))
+    inner = self.strides[place]
+    sizes = replaced(self.sizes, place, (length - size) // step + 1)
+    return view_of(self, (*sizes, size), (*replaced(self.strides, place, inner * step), inner))

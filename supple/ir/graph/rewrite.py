@@ -5,17 +5,7 @@ from typing import Final, cast
 
 from supple.expr import Expr
 from supple.ir.arguments import slice_parts
-from supple.ir.graph.nodes import (
-    Arg,
-    Graph,
-    Node,
-    Var,
-    definitions,
-    map_arg,
-    symbols_in,
-    uses_of,
-    vars_of,
-)
+from supple.ir.graph.nodes import Arg, Graph, Node, Var, definitions, map_arg, symbols_in, uses_of, vars_of
 
 
 def without_dead(graph: Graph) -> Graph:

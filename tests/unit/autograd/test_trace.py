@@ -6,19 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from supple.autograd import (
-    InputItself,
-    NeedsGrad,
-    NotFunctional,
-    Plain,
-    Result,
-    SameAs,
-    Split,
-    ViewOfInput,
-    ViewOfResult,
-    bind,
-    split,
-)
+from supple.autograd import NeedsGrad, NotFunctional, Split, bind, split
+from supple.autograd.convention import InputItself, Plain, Result, SameAs, ViewOfInput, ViewOfResult
 from supple.autograd.functionalize import undo_view
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python
