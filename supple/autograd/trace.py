@@ -414,6 +414,8 @@ class _Ending:
         cell = self.recorder.cell(tensor)
         storage = cell.storage
         meta = meta_of(tensor)
+        if storage.input is not None and storage.input >= self.inputs:
+            raise NotFunctional("a tensor that the graph holds is returned")
         if storage.input is not None and not cell.chain:
             return InputItself(storage.input)
         if any(step.op.name in ("aten._conj.default", "aten._neg_view.default") for step in cell.chain):

@@ -138,7 +138,7 @@ class _Once:
         with using(engine.sizes.env):
             with _Restored() as restored, faking():
                 plan = _refusal(self.function, self.state) or _interpreted(engine, frame)
-                changes = restored.changes()
+                changes = restored.changes(engine.heap.devices)
             engine.guard(SOURCE, Kind.STATE, self.state)
             graph, run, reason = None, None, None
             if isinstance(plan, Unsupported):
@@ -234,10 +234,12 @@ class _Restored:
         self._nesting = autocast_nesting(0)
         return self
 
-    def changes(self) -> "_Changes":
-        """Return what sets the modes of now."""
+    def changes(self, devices: Sequence[torch.device]) -> "_Changes":
+        """Return what sets the modes of now, and enters devices as contexts."""
         now = zip(self._before, _modes(), strict=True)
-        return _Changes(tuple(new for old, new in now if new != old), autocast_nesting(0) - self._nesting)
+        calls = [new for old, new in now if new != old]
+        calls += [(torch.device.__enter__, (device,)) for device in devices]
+        return _Changes(tuple(calls), autocast_nesting(0) - self._nesting)
 
     def __exit__(self, *_: object) -> None:
         for setter, args in self._before:

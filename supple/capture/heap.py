@@ -6,6 +6,8 @@ Only the heap writes the mutable fields of values.
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import torch
+
 from supple.base.journal import Journal, Mark
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class Heap:
         self.journal = Journal()
         self.dirty: dict[int, Value] = {}
         self.effects: list[Effect] = []
+        self.devices: list[torch.device] = []  # entered as contexts
 
     def mark(self) -> Mark:
         """Return a point to roll back to."""

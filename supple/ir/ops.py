@@ -50,6 +50,18 @@ def function_op(name: str, call: Callable[..., object], *, is_pure: bool = True)
     return _BY_NAME.setdefault(name, Op(name, OpKind.FUNCTION, call, is_pure))
 
 
+def op_on(op: Op, device: torch.device) -> Op:
+    """Return an op that calls a torch function in the context of a device; others do not look at it."""
+    if op.kind is not OpKind.FUNCTION:
+        return op
+
+    def call(*args: object, **kwargs: object) -> object:
+        with device:
+            return op.call(*args, **kwargs)
+
+    return function_op(f"on_{device}.{op.name}", call, is_pure=op.is_pure)
+
+
 def method_op(method: str, *, is_pure: bool = True) -> Op:
     """Return the op of a tensor method; it takes the tensor first."""
 

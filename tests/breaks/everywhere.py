@@ -44,5 +44,5 @@ def difference(case: Case, position: int) -> tuple[bool, str | None]:
         finally:
             stop()
             supple.reset()
-    differences = (Comparison().difference(want, got, "") for want, got in pairs)
+    differences = (Comparison(case.is_rounded).difference(want, got, "") for want, got in pairs)
     return bool(forced), next((one for one in differences if one is not None), None)

@@ -36,17 +36,9 @@ def copied(obj: Any) -> Any:
     return copy.deepcopy(obj)
 
 
-class Close(Comparison):
-    """A comparison in which floats may differ by rounding."""
-
-    def values(self, want: torch.Tensor, got: torch.Tensor) -> bool:
-        return torch.allclose(want, got, rtol=1e-4, atol=1e-5, equal_nan=True)
-
-
-def check_compiled(case: Case, backend: str, *, is_rounded: bool = False) -> None:
+def check_compiled(case: Case, backend: str) -> None:
     """Assert that the compiled function does what eager does in a session of calls."""
     compiled: Any = supple.compile(case.function, backend=backend)
-    comparison = Close if is_rounded or backend == "native" else Comparison
     with config.patch(suppress_errors=False), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -54,7 +46,7 @@ def check_compiled(case: Case, backend: str, *, is_rounded: bool = False) -> Non
                 errors: list[str] = []
                 want = session(case, case.function, args, [])
                 got = session(case, compiled, args, errors)
-                difference = comparison().difference(want, got, "")
+                difference = Comparison(case.is_rounded or backend == "native").difference(want, got, "")
                 assert difference is None, (
                     f"compiled and eager differ: {difference}; raised: {''.join(errors)}"
                 )

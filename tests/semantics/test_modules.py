@@ -269,14 +269,14 @@ def autocast_on_cpu(x):
     return a, b, c, x @ x.T, inside, torch.is_autocast_enabled("cpu")
 
 
-@case(X, breaks="B102", line="torch.device")
+@case(X)
 def device_context_makes_factories_there(x):
     with torch.device("cpu"):
         a = torch.ones(2)
     return a + 1, x
 
 
-@case(X, breaks="B102", line="torch.device")
+@case(X)
 def meta_device_context(x):
     with torch.device("meta"):
         a = torch.ones(2)

@@ -214,7 +214,7 @@ def default_device_is_set_and_restored(x):
     return a.device, torch.ones(2), x
 
 
-@case(X, breaks="B102")
+@case(X)
 def meta_device_as_a_context(x):
     with torch.device("meta"):
         a = torch.ones(2)
@@ -225,7 +225,7 @@ def meta_device_as_a_context(x):
     return a, b, c, d, e, torch.ones(2)
 
 
-@case(X, breaks="B102")
+@case(X)
 def device_contexts_nest(x):
     with torch.device("meta"):
         with torch.device("cpu"):
@@ -244,14 +244,14 @@ def device_context_reaches_called_functions(x):
     return a, layer.weight.device, x
 
 
-@case(X, breaks="B102")
+@case(X)
 def device_context_and_get_default_device(x):
     with torch.device("meta"):
         inside = torch.get_default_device()
     return inside, torch.get_default_device(), x
 
 
-@case(X, breaks="B102")
+@case(X)
 def device_context_with_an_exception(x):
     try:
         with torch.device("meta"):
@@ -265,12 +265,12 @@ def made_on_meta():
     return torch.ones(3)
 
 
-@case(X, breaks="B102")
+@case(X)
 def device_as_decorator(x):
     return made_on_meta(), x
 
 
-@case(X, breaks="B102")
+@case(X)
 def device_context_is_bound(x):
     with torch.device("cpu") as device:
         return torch.ones(2, device=device), device.type

@@ -76,10 +76,6 @@ def _logged(level: int, name: str) -> Call:
     return rule
 
 
-# A device as a context changes what functions that make tensors do.
-for _name in ("__enter__", "__exit__"):
-    call.on(getattr(torch.device, _name))(_refuse(breaks.CALL, f"torch.device.{_name}"))
-
 # Whether a tensor is conjugated lazily is not known of a fake: it would take itself for the result.
 for _name in ("resolve_conj", "resolve_neg"):
     call.on(getattr(torch.Tensor, _name), getattr(torch, _name))(_refuse(breaks.CALL, f"torch.{_name}"))

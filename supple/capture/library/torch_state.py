@@ -7,6 +7,7 @@ that repeats it at run time, and is undone when capture ends.
 # Some functions of torch are untyped.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
+from contextlib import nullcontext
 from typing import Final
 
 import torch
@@ -14,7 +15,7 @@ import torch
 from supple import torch_private
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
-from supple.capture.library.table import Args, Call, Kwargs, call, transparent
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, transparent
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
@@ -62,6 +63,32 @@ def _change(function: object, name: str) -> Call:
 
 for _name, _function in torch_private.STATE_CHANGES.items():
     call.on(_function)(_change(_function, _name))
+
+
+@call.on(torch.device.__enter__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A device as a context: nodes enter it around functions of torch, which may make tensors."""
+    device = args[0].as_python()
+    assert isinstance(device, torch.device), args[0].describe()
+    machine.heap.append(machine.heap.devices, device)
+    return args[0]
+
+
+@call.on(torch.device.__exit__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The innermost device that was entered; one that was not entered here is left to Python."""
+    if not machine.heap.devices:
+        machine.unsupported(breaks.CALL, name="torch.device.__exit__")
+    machine.heap.replace(machine.heap.devices, machine.heap.devices[:-1])
+    return NONE
+
+
+@call.on(torch.get_default_device)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The device of the innermost context, or of the process, which is guarded."""
+    with machine.heap.devices[-1] if machine.heap.devices else nullcontext():
+        return machine.wrap(torch.get_default_device(), None)
+
 
 _HOOKS: Final = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")
 

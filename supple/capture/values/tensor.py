@@ -18,7 +18,7 @@ from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.ir.graph.nodes import Arg
-from supple.ir.ops import Op, function_op
+from supple.ir.ops import Op, function_op, op_on
 from supple.shapes.errors import DataDependent, NoShapeRule
 
 #: Attributes that are plain metadata, read off the fake tensor.
@@ -149,6 +149,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
 
     Gives up capture when an argument has no place in a graph, or the op needs numbers (`item`).
     """
+    if machine.heap.devices:
+        op = op_on(op, machine.heap.devices[-1])
     graph_args = tuple(to_arg(machine, value) for value in args)
     graph_kwargs = {name: to_arg(machine, value) for name, value in kwargs.items()}
     fake_args = [to_fake(value) for value in args]
