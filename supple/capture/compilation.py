@@ -14,6 +14,7 @@ import torch
 from supple.base import events
 from supple.base.errors import InternalError, OptionsError, Unsupported, Where
 from supple.base.options import Options
+from supple.base.stable import digest
 from supple.base.stance import Backend
 from supple.capture.frame import Captured, CompileGraph, capture
 from supple.capture.guards import tree
@@ -21,6 +22,7 @@ from supple.capture.guards.emit import Checker, checker
 from supple.capture.guards.explain import why
 from supple.capture.guards.hold import watched, weakened
 from supple.capture.guards.kinds import Guard, Kind, TensorExpectation
+from supple.capture.guards.state import state_now
 from supple.capture.resume import CONTINUES, ENTERS, Continuations
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
@@ -63,13 +65,22 @@ class Call:
         return place_of(self.function)
 
 
+Built = tuple[object, Callable[..., tuple[object, ...]]]
+"""What a compiled graph depends on, and the compiled graph."""
+
+
 @dataclass(frozen=True, slots=True)
 class About:
-    """What explains an entry: its guards, objects whose ids they name and that must not die, its number."""
+    """What explains an entry: its guards, objects whose ids they name and that must not die, its number.
+
+    Attributes:
+        built: its graph.
+    """
 
     guards: tuple[Guard, ...]
     kept: tuple[object, ...] = ()
     compile_id: str = ""
+    built: Built | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +109,16 @@ def place_of(function: types.FunctionType) -> Where:
     return Where(code.co_filename, line, code.co_qualname.partition(" from ")[0])
 
 
-def compile_call(call: Call, compiler: Compiler, compile_id: str, continuations: Continuations) -> Made:
+def compile_call(
+    call: Call,
+    compiler: Compiler,
+    compile_id: str,
+    continuations: Continuations,
+    earlier: Sequence[Entry] = (),
+) -> Made:
     """Capture a call and return its entry; where capture gives up, one that runs the function itself.
+
+    A graph that one of the `earlier` entries has is not compiled again.
 
     Raises:
         InternalError: the guards do not hold for the very call that they were made from.
@@ -109,19 +128,27 @@ def compile_call(call: Call, compiler: Compiler, compile_id: str, continuations:
     backend_seconds = [0.0]
 
     def compile_graph(graph: Graph, examples: Sequence[object]) -> Callable[..., tuple[object, ...]]:
-        text = graph_text(graph) if events.listening() else ""
-        ops = tuple(node.op.name for node in graph.nodes)
-        events.emit(events.GraphCaptured(compile_id, text, len(ops), ops))
-        begun = time.perf_counter()
-        try:
-            return compiler.compile_graph(graph, examples)
-        finally:
-            backend_seconds[0] += time.perf_counter() - begun
+        text = graph_text(graph)
+        key = (digest(text), tuple(node.op for node in graph.nodes), options, state_now())
+        run = next((done[1] for done in known if done[0] == key), None)
+        if run is None:
+            ops = tuple(node.op.name for node in graph.nodes)
+            events.emit(events.GraphCaptured(compile_id, text, len(ops), ops))
+            begun = time.perf_counter()
+            try:
+                run = compiler.compile_graph(graph, examples)
+            finally:
+                backend_seconds[0] += time.perf_counter() - begun
+        built.append((key, run))
+        return run
 
+    built: list[Built] = []
+    abouts = (entry.about for entry in earlier)
+    known = [one.built for one in abouts if isinstance(one, About) and one.built is not None]
     options = compiler.options.fixed()
     captured = capture(call.function, call.args, call.kwargs, compile_graph, options, continuations)
     captured_at = time.perf_counter()
-    made = entry_of(call, captured, compile_id)
+    made = entry_of(call, captured, compile_id, built[-1] if built else None)
     ended = time.perf_counter()
     seconds = {"capture": captured_at - started - backend_seconds[0], "guards": ended - captured_at}
     for stage, value in seconds.items():
@@ -130,7 +157,7 @@ def compile_call(call: Call, compiler: Compiler, compile_id: str, continuations:
     return made
 
 
-def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
+def entry_of(call: Call, captured: Captured, compile_id: str, built: Built | None) -> Made:
     """Return the entry of what was captured."""
     guards = weakened(sorted(captured.guards, key=_is_state, reverse=True))
     made = checked(call, guards)
@@ -148,7 +175,7 @@ def entry_of(call: Call, captured: Captured, compile_id: str) -> Made:
         code = call.function.__code__
         events.emit(events.BytecodeMade(compile_id, code, captured.run.__code__, captured.effects))
     return Made(
-        Entry(made.check, run, About(guards, kept, compile_id)), weak, captured.reason, captured.broken
+        Entry(made.check, run, About(guards, kept, compile_id, built)), weak, captured.reason, captured.broken
     )
 
 

@@ -257,7 +257,8 @@ class Versions:
         where = place_of(self.function)
         events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed, self._continues))
         try:
-            made = compile_call(call, self._compiler, compile_id, self._continuations)
+            entries = self.entries.all
+            made = compile_call(call, self._compiler, compile_id, self._continuations, entries)
         except UserError:
             events.emit(events.CompileFinished(compile_id, (), "refused"))
             raise

@@ -104,9 +104,14 @@ def instance_attribute(base: Source, name: str) -> Source:
     return item(attribute(base, "__dict__"), name, dict)
 
 
+_PRINTED: Final = frozenset((str, int, bool, float, bytes, tuple, type(None)))
+
+
 def item(base: Source, key: object, of: type) -> Source:
     """Return the source of `base[key]`; `of` is the builtin type (list, tuple, dict, deque) that reads it."""
-    return Called(f"{base.name}[{key!r}]", base, GETTERS.get(of, operator.getitem), (key,))
+    # Objects may print alike.
+    shown = repr(key) if type(key) in _PRINTED else f"{type(key).__name__}@{id(key):x}"
+    return Called(f"{base.name}[{shown}]", base, GETTERS.get(of, operator.getitem), (key,))
 
 
 def key_at(base: Source, position: int) -> Source:

@@ -162,7 +162,7 @@ PROGRAMS = {
     function.__name__: (function, graphs)
     for function, graphs in (
         (in_handlers, 4),
-        (in_a_loop_with_finally, 4),
+        (in_a_loop_with_finally, 3),
         (in_with_blocks, 3),
         (in_a_generator, 1),
         (and_finally_raises, 0),

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import supple
 from supple.base.errors import one_line
 from supple.base.options import Options
 from supple.capture import compilation, dispatch
@@ -52,3 +53,27 @@ def test_one_line_has_every_part() -> None:
     assert line.startswith("f runs eager: f hit the recompile_limit (3)")
     assert "test_dispatch.py" in line
     assert "\n" not in line
+
+
+def test_a_graph_that_an_entry_has_is_not_compiled_again() -> None:
+    made: list[object] = []
+
+    def backend(graph: torch.fx.GraphModule, examples: list[torch.Tensor]) -> object:
+        made.append(graph)
+        return graph.forward
+
+    class Settings:
+        name = "a"
+
+    def scaled(x: torch.Tensor, settings: Settings, number: float) -> torch.Tensor:
+        return x * number if settings.name else x
+
+    run = supple.compile(scaled, backend=backend, dynamic=False)
+    x, settings = torch.randn(3), Settings()
+    for name, number, graphs in (("a", 2.0, 1), ("b", 2.0, 1), ("b", -0.0, 2), ("c", 0.0, 3), ("b", 0.0, 3)):
+        settings.name = name
+        assert torch.equal(run(x, settings, number), x * number)
+        assert len(made) == graphs
+    with torch.no_grad():
+        run(x, settings, 2.0)
+    assert len(made) == 4
