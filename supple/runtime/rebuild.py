@@ -11,7 +11,6 @@ from collections.abc import (
     Mapping,
     MutableMapping,
     MutableSequence,
-    MutableSet,
     Sequence,
 )
 from contextlib import suppress
@@ -23,6 +22,7 @@ Store = Callable[[object, object, object], None]
 New = Callable[..., object]
 
 _SLOT: Final = type(BaseException.__init__)
+_NEW: Final = types.BuiltinFunctionType
 _TAKES_CONTENTS: Final = (tuple, str, int, float, frozenset)
 _STARTS_EMPTY: Final = (dict, list, set)
 
@@ -30,7 +30,8 @@ _STARTS_EMPTY: Final = (dict, list, set)
 def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
     """Return an instance of `cls` on which no `__init__` ran; a builtin base's `__new__` gets `arguments`."""
     if BaseException in cls.__mro__:
-        made = cast("New", vars(BaseException)["__new__"])(cls, *arguments)
+        new = next(made for base in cls.__mro__ if isinstance(made := vars(base).get("__new__"), _NEW))
+        made = cast("New", new)(cls, *arguments)
         maker = next(base for base in cls.__mro__ if isinstance(vars(base).get("__init__"), _SLOT))
         cast("New", vars(maker)["__init__"])(made, *arguments)
         return made
@@ -229,7 +230,7 @@ def _builtin_base(cls: type) -> type[dict[object, object]]:
 _MADE_BY_CLASS_STATEMENT: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
-def replace_set(target: MutableSet[object], items: set[object]) -> None:
-    """Make a set hold exactly `items`."""
-    target.clear()
-    target |= items
+def replace_set(target: set[object], items: tuple[object, ...]) -> None:
+    """Make a set hold exactly `items`, past any methods of its class."""
+    set[object].clear(target)
+    set[object].update(target, items)

@@ -204,7 +204,7 @@ def weak_dictionary(x):
     table = weakref.WeakKeyDictionary()
     key = Kept()
     table[key] = 1
-    return table[key], len(table), x
+    return table[key], len(table), type(key) is Kept, x
 
 
 @case(X, breaks="B123")

@@ -429,6 +429,43 @@ def set_subclass(x):
     return fruits.twice(), "a" in fruits, len(fruits), x
 
 
+@case(X)
+def set_subclass_is_returned(x):
+    fruits = Fruits("ab")
+    fruits.note = x
+    return fruits
+
+
+@case(X, Fruits("ab"))
+def set_subclass_argument_is_changed(x, fruits):
+    fruits.add("c")
+    fruits.discard("a")
+    return x, fruits.twice()
+
+
+@case(X)
+def set_subclass_operators(x):
+    fruits = Fruits("ab")
+    same = fruits
+    fruits |= {"c"}
+    both = fruits | {"d"}
+    return same is fruits, type(both), sorted(both), fruits - {"a"} == {"b", "c"}, Loud("a") | {"b"}, x
+
+
+class Loud(set):
+    def __or__(self, other):
+        return "or"
+
+
+class Frozen(frozenset):
+    pass
+
+
+@case(X)
+def frozenset_subclass(x):
+    return len(Frozen([1, 2])), 1 in Frozen([1]), {Frozen([1]): 2}[Frozen([1])], Frozen([1]) | {3}, x
+
+
 class Pair(tuple):
     def __new__(cls, a, b):
         return super().__new__(cls, (a, b))

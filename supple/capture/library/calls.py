@@ -303,7 +303,9 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     if base is dict:
         made.payload = DictValue(kind)
     elif base in (set, frozenset):
-        contents = SetValue(kind)
+        contents = machine.call(machine.wrap(frozenset, None), args if base is frozenset else ())
+        assert isinstance(contents, SetValue), contents.describe()
+        contents.kind = kind
         made.payload = contents
     elif base is list:
         made.payload = SequenceValue(kind, [])

@@ -77,11 +77,17 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
             return found
     if plain == "|" and isinstance(left, DictValue) and isinstance(container(right), DictValue):
         return _on_dicts(machine, left, right, is_in_place=is_in_place)
-    if name in sets.COMBINE and sets.is_set_like(left) and sets.is_set_like(right):
+    if name in sets.COMBINE and all(_is_set(value, name) for value in (left, right)):
         return _on_sets(machine, name, left, right, is_in_place=is_in_place)
     if isinstance(right, SequenceValue) and plain == "*":
         return binary(machine, "*", right, left)
     return _by_methods(machine, symbol, left, right)
+
+
+def _is_set(value: Value, name: str) -> bool:
+    """Tell whether an operator means to a value what it means to sets."""
+    methods = (f"__{prefix}{name}__" for prefix in ("", "r", "i"))
+    return sets.is_set_like(value) and not any(_is_python_method(value.python_type(), one) for one in methods)
 
 
 def _number(value: Value, method: str) -> Value:
@@ -140,8 +146,9 @@ def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool)
 
 
 def _on_sets(machine: Machine, name: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
-    if is_in_place and isinstance(left, SetValue) and left.kind is set:
-        sets.combine_in_place(machine, name, left, [right])
+    found = container(left)
+    if is_in_place and isinstance(found, SetValue) and issubclass(found.kind, set):
+        sets.combine_in_place(machine, name, found, [right])
         return left
     return sets.combined(machine, name, left, [right])
 

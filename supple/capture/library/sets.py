@@ -61,9 +61,9 @@ COMBINE: Final[dict[str, Callable[[Members, Members], Members]]] = {
 
 
 def combined(machine: Machine, name: str, left: Value, rights: Args) -> SetValue:
-    """Return a new set, of the left one's kind (a set for a dict's view)."""
+    """Return a new set or frozenset, as the left one is (a set for a dict's view)."""
     found = container(left)
-    made = SetValue(found.kind if isinstance(found, SetValue) else set)
+    made = SetValue(frozenset if isinstance(found, SetValue) and issubclass(found.kind, frozenset) else set)
     made.items = members(machine, left)
     made.is_ordered = False
     for right in rights:

@@ -299,12 +299,12 @@ class SetValue(Value):
         return self.kind
 
     def as_python(self) -> object:
-        if self.kind is set:
+        if issubclass(self.kind, set):
             return super().as_python()
         return frozenset(value.as_python() for value in self.items.values())
 
     def key(self, machine: Machine) -> object:
-        return frozenset(self.items) if self.kind is frozenset else super().key(machine)
+        return frozenset(self.items) if issubclass(self.kind, frozenset) else super().key(machine)
 
     def truth(self, machine: Machine) -> bool:
         return bool(self.items)
