@@ -202,23 +202,30 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A read-only view of a dict."""
     engine.guard(source, Kind.TYPE, types.MappingProxyType)
     value = DictValue(types.MappingProxyType, source, cast("dict[object, object]", obj))
-    value.is_complete = False
     return value
 
 
 @wrap_rules.on(set, frozenset)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A set of constants, guarded as a whole."""
+    """A set of constants, guarded as a whole; of a subclass, the contents."""
     members = cast("set[object]", obj)
     if any(type(member) not in LITERALS and not isinstance(member, type | enum.Enum) for member in members):
         engine.unsupported(breaks.OBJECT, name="set", detail="it holds objects that are not constants")
     kind = type(obj)
-    engine.guard(source, Kind.EQUALS, frozenset(members) if kind is frozenset else set(members))
+    whole = source
+    if kind not in (set, frozenset) and source is not None:
+        whole = Called(f"frozenset({source.name})", source, frozenset)
+    engine.guard(whole, Kind.EQUALS, set(members) if kind is set else frozenset(members))
     value = SetValue(kind, source, members if source else None)
     for member in members:
         made = wrap(engine, member, None)
         value.items[made.key(engine)] = made
-    return value
+    if whole is source:
+        return value
+    instance = _instance(engine, obj, source)
+    assert isinstance(instance, InstanceValue), obj
+    instance.payload = value
+    return instance
 
 
 @wrap_rules.on(slice)
