@@ -192,7 +192,7 @@ DATA_SIZE: Final = _reason(
 )
 USER_BREAK: Final = _reason(
     "B118",
-    "`supple.graph_break()` was called.",
+    "`supple.graph_break()` was called{message}.",
     "The program asks for a break here.",
     "Remove the call.",
 )
@@ -204,7 +204,7 @@ FORCED: Final = _reason(
 )
 SKIPPED: Final = _reason(
     "U103",
-    "`supple.skip_frame()` was called.",
+    "`supple.skip_frame()` was called{message}.",
     "The program asks for this call to run eager.",
     "Remove the call, or ask for `supple.graph_break()`: the rest is captured then.",
 )

@@ -14,7 +14,7 @@ from supple.diagnose.record import Compilation, Recorder
 Function = Callable[..., object]
 
 SHOWN: Final = 20
-"""How many guards a report prints."""
+"""How many guards, or operations of a graph, a report prints one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Explanation:
         parts = [
             f"supple produced {counted(len(graphs), 'graph')}, with "
             f"{counted(len(self.breaks), 'graph break')} and {counted(self.op_count, 'operation')}.",
-            _listed("Graphs", [f"{one.name}: {', '.join(one.operations)}" for one in graphs]),
+            _listed("Graphs", [f"{one.name}: {_named(one.operations)}" for one in graphs]),
             _listed("Break reasons", list(map(str, self.breaks))),
             _listed("Runs eager", [one.fallback for one in self.compilations if one.fallback]),
             _listed("Guards", _shortened(self.guards)),
@@ -138,6 +138,14 @@ def summed(compilations: Sequence[Compilation]) -> dict[str, float]:
 def counted(count: int, what: str) -> str:
     """Return "1 graph", "2 graphs"."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _named(operations: Sequence[str]) -> str:
+    """Return the names of operations in order; of many, the most common first, with numbers."""
+    if len(operations) <= SHOWN:
+        return ", ".join(operations)
+    common = ", ".join(f"{count} x {name}" for name, count in Counter(operations).most_common())
+    return f"{counted(len(operations), 'operation')}: {common}"
 
 
 def _shortened(guards: Sequence[GuardTold]) -> list[str]:

@@ -12,7 +12,9 @@ from supple.capture.breaks import catalogue
 from supple.shapes.marks import SPECIALIZED
 from supple.shapes.policy import OUTSIDE
 
-REASONS: Final[Mapping[str, Reason]] = {one.code: one for one in (*catalogue(), SPECIALIZED, OUTSIDE)}
+REASONS: Final[Mapping[str, Reason]] = dict(
+    sorted((one.code, one) for one in (*catalogue(), SPECIALIZED, OUTSIDE))
+)
 INSTEAD: Final = "\n# Instead:\n"
 WHERE: Final[Mapping[str, str]] = {
     "B": "The message names the lines of your program, the innermost call first. What stands before the "

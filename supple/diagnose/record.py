@@ -44,8 +44,8 @@ class Compilation:
 
     @property
     def name(self) -> str:
-        """The function, and the line on which it goes on."""
-        return f"{self.function} from line {self.where.line}" if self.goes_on else self.function
+        """The function; of a part behind a graph break also the line on which that goes on."""
+        return f"{self.where.function} from line {self.where.line}" if self.goes_on else self.function
 
 
 Update = Callable[[Compilation, events.Event], Compilation]

@@ -275,6 +275,7 @@ def test_a_program_asks_for_breaks(name: str, graphs: int) -> None:  # X-CTL06
     with assert_compiles(graphs):
         for _ in range(2):
             assert torch.equal(f(torch.ones(2)), torch.full((2,), 4.0))
+    assert "was called: here." in str(supple.stats()["reasons"])
 
 
 def test_stances_hold_behind_a_break() -> None:  # X-CTL01, REC09

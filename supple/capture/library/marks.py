@@ -21,13 +21,19 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @call.on(marks.graph_break)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The program asks for a break."""
-    machine.unsupported(breaks.USER_BREAK)
+    machine.unsupported(breaks.USER_BREAK, message=_message(args, kwargs))
 
 
 @call.on(marks.skip_frame)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The program asks not to be captured."""
-    machine.unsupported(breaks.SKIPPED)
+    machine.unsupported(breaks.SKIPPED, message=_message(args, kwargs))
+
+
+def _message(args: Args, kwargs: Kwargs) -> str:
+    """Return what the program says about the place: `graph_break(msg)`."""
+    given = [*args, *kwargs.values()]
+    return f": {given[0].as_python()}" if given else ""
 
 
 @call.on(set_stance)

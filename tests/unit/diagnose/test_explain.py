@@ -34,6 +34,12 @@ def outer(x: Tensor, count: int) -> Tensor:
     return y
 
 
+def long(x: Tensor) -> Tensor:
+    for _ in range(30):
+        x = x.sin()
+    return x + 1
+
+
 def test_the_toy_example_has_two_graphs_and_a_break(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # EXP02, EXP04
@@ -101,13 +107,25 @@ def test_compilations_of_others_are_not_explained() -> None:
         return x + 1
 
     compiled(X, X)
-    assert len(supple.explain(calls)(X).compilations) == 2
+    found = supple.explain(calls)(X)
+    assert len(found.compilations) == 2
+    assert len(found.graphs) == 1, "nothing stands before the break"  # X-CTL06
 
 
 def test_the_report_of_many_guards_is_short() -> None:
     module = torch.nn.Sequential(*(torch.nn.Linear(3, 3) for _ in range(8)))
     found = supple.explain(module)(X)
     assert f"and {len(found.guards) - 20} more" in str(found)
+
+
+def test_a_part_behind_a_break_has_the_name_of_its_function() -> None:  # GB08
+    names = [one.name for one in supple.explain(outer)(X, 0).compilations]
+    first = [function.__code__.co_firstlineno for function in (inner, outer)]
+    assert names == ["outer", f"inner from line {first[0] + 1}", f"outer from line {first[1] + 1}"]
+
+
+def test_operations_of_a_large_graph_are_counted() -> None:
+    assert "1. long: 31 operations: 30 x Tensor.sin, 1 x operator.add\n" in str(supple.explain(long)(X))
 
 
 def test_compile_times_name_functions_and_stages() -> None:  # PRF03
