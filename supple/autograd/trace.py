@@ -365,6 +365,13 @@ def trace(graph: Graph) -> Traced:
     finally:
         torch.set_grad_enabled(grad_enabled)
     recorder.builder.stack = ()
+    for item in graph.inputs:
+        value = values[item.name]
+        if (
+            isinstance(value, torch.Tensor)
+            and value.requires_grad != cast("TensorMeta", item.meta).requires_grad
+        ):
+            raise NotFunctional("an input is made to require gradients, or not to")
     outputs = [recorder.value_of(arg, values) for arg in graph.outputs]
     return _Ending(recorder, len(graph.inputs)).finish(outputs)
 
@@ -418,6 +425,8 @@ class _Ending:
             raise NotFunctional("a tensor that the graph holds is returned")
         if storage.input is not None and not cell.chain:
             return InputItself(storage.input)
+        if isinstance(tensor, torch.nn.Parameter):
+            raise NotFunctional("a parameter is made")
         if any(step.op.name in ("aten._conj.default", "aten._neg_view.default") for step in cell.chain):
             raise NotFunctional("a view that shows other numbers is returned")
         if tensor.requires_grad:

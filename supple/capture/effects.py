@@ -11,6 +11,7 @@ from supple.capture.rebuild import (
     restore_generator,
     write_attributes,
     write_mapping,
+    write_on_tensor,
     write_sequence,
 )
 from supple.capture.values.attributes import SLOT_KINDS, lookup
@@ -21,6 +22,7 @@ from supple.capture.values.instance import DELETED, InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import IteratorValue, SequenceValue
 from supple.runtime import rebuild as runtime
+from supple.capture.values.tensor import TensorValue
 
 Replay = Callable[[Builder, Value], None]
 replay: Final[Rules[Replay]] = Rules("replay")
@@ -45,6 +47,9 @@ def _(builder: Builder, value: Value) -> None:
 
 
 @replay.on(SequenceValue)
+replay.on(TensorValue)(write_on_tensor)
+
+
 def _(builder: Builder, value: Value) -> None:
     """The contents of a list or deque."""
     assert isinstance(value, SequenceValue), value.describe()

@@ -64,6 +64,7 @@ class Builder:
                 if one.source is None:
                     self.tensors.setdefault(id(one.fake), one)
                 continue
+                pending.extend(one.attrs.values())
             if isinstance(one, SymbolicValue) and not self.engine.sizes.env.is_backed(one.expr):
                 self.numbers.setdefault(id(one), one)
             if isinstance(one, GeneratorValue):
@@ -147,6 +148,8 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
         case SliceValue():
             found = list(value.parts)
         case InstanceValue():
+        case TensorValue():
+            found = list(value.attrs.values())
             found = [
                 part
                 for part in value.attrs.values()
@@ -510,6 +513,17 @@ def _(builder: Builder, value: Value) -> None:
         builder.writer.op("LOAD_FAST", name)
         builder.writer.op("LOAD_FAST", builder.prepare(value))
         builder.writer.op("STORE_ATTR", "cell_contents")
+
+
+@_FILLS.on(TensorValue)
+def write_on_tensor(builder: Builder, value: Value) -> None:
+    """Attributes set on a tensor."""
+    assert isinstance(value, TensorValue), value.describe()
+    for name, attribute in value.attrs.items():
+        part = builder.prepare(attribute)
+        builder.writer.op("LOAD_FAST", part)
+        builder.writer.op("LOAD_FAST", builder.prepare(value))
+        builder.writer.op("STORE_ATTR", name)
 
 
 @_FILLS.on(FunctionValue)

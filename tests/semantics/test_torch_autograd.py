@@ -892,7 +892,7 @@ def pytree_functions(x):
     )
 
 
-@case(X, breaks="B102 B123")
+@case(X)
 def data_loader_inside(x):
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x), batch_size=1)
     return [batch[0].sum() for batch in loader]

@@ -227,13 +227,13 @@ def list_attribute_grows(m, x):
     return len(m.log), m.log[-1]
 
 
-@case(net(), X, breaks="B112")
+@case(net(), X)
 def parameter_is_replaced_by_a_new_one(m, x):
     m.first.weight = nn.Parameter(torch.ones(4, 4))
     return m(x), m.first.weight.is_leaf
 
 
-@case(net(), X, breaks="B112")
+@case(net(), X)
 def parameter_is_registered_inside(m, x):
     m.register_parameter("gain", nn.Parameter(torch.full((4,), 2.0)))
     return m(x) * m.gain, [name for name, _ in m.named_parameters()]
@@ -296,7 +296,7 @@ def requires_grad_of_a_module_is_switched(m, x):
     return a, m(x), a.requires_grad
 
 
-@case(net(), X, breaks="B107")
+@case(net(), X)
 def parameter_requires_grad_is_written(m, x):
     m.first.weight.requires_grad = False
     a = m(x)
@@ -445,7 +445,7 @@ def parameter_dict(m, x):
     return x * m["w"] + m["b"], list(m.keys()), "w" in m, sum(v.sum() for v in m.values())
 
 
-@case(nn.ParameterDict({"w": nn.Parameter(torch.ones(4))}), X, breaks="B112")
+@case(nn.ParameterDict({"w": nn.Parameter(torch.ones(4))}), X)
 def parameter_dict_changes(m, x):
     m["v"] = torch.full((4,), 2.0)
     return x * m["v"], list(m), isinstance(m["v"], nn.Parameter)
@@ -537,7 +537,7 @@ def deep_copy_of_a_module(m, x):
 # Modules made inside.
 
 
-@case(X, breaks="B112")
+@case(X)
 def module_made_inside(x):
     layer = nn.Linear(4, 3)
     return layer(x)
@@ -548,7 +548,7 @@ def activation_made_inside(x):
     return nn.ReLU()(x), nn.Sequential(nn.Tanh(), nn.GELU())(x), nn.Softmax(dim=-1)(x)
 
 
-@case(X, breaks="B112")
+@case(X)
 def made_module_leaves(x):
     m = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
     return m, m(x)
@@ -559,14 +559,14 @@ def loss_module_made_inside(x):
     return nn.CrossEntropyLoss()(x, torch.tensor([0, 1])), nn.MSELoss(reduction="sum")(x, x + 1)
 
 
-@case(X, breaks="B112")
+@case(X)
 def parameter_made_inside(x):
     p = nn.Parameter(torch.ones(4))
     y = x * p
     return y, p, p.requires_grad, type(p) is nn.Parameter
 
 
-@case(X, breaks="B107")
+@case(X)
 def buffer_made_inside(x):
     b = nn.Buffer(torch.ones(4))
     return x * b, isinstance(b, nn.Buffer)
@@ -642,7 +642,7 @@ def old_spectral_norm_by_hook(m, x):
     return m(x)
 
 
-@case(X, breaks="B112")
+@case(X, breaks="B102")
 def parametrization_registered_inside(x):
     m = nn.Linear(4, 4)
     parametrize.register_parametrization(m, "weight", Symmetric())
@@ -668,7 +668,7 @@ def transformer_layer(m, x):
     return m(x)
 
 
-@case(X, breaks="B112")
+@case(X, breaks="B102")
 def lazy_module(x):
     return nn.LazyLinear(3)(x)
 

@@ -234,7 +234,7 @@ def device_contexts_nest(x):
     return a, b, x + a.sum()
 
 
-@case(X, breaks="B102")
+@case(X)
 def device_context_reaches_called_functions(x):
     def make():
         return torch.empty(3), nn.Linear(4, 4)
@@ -496,7 +496,7 @@ def deterministic_algorithms_are_switched(x):
     return flag, x
 
 
-@case(X, breaks="B102")
+@case(X)
 def profiler_record_function(x):
     with torch.profiler.record_function("part"):
         y = x * 2

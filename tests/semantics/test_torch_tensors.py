@@ -202,7 +202,7 @@ def detach_in_place(w):
     return y, y.requires_grad
 
 
-@case(X, breaks="B107")
+@case(X)
 def requires_grad_is_written(x):
     x.requires_grad = True
     y = x * 2
@@ -219,6 +219,12 @@ def requires_grad_of_a_new_tensor(x):
     y = torch.ones(4, requires_grad=True)
     z = (x * 2).requires_grad_()
     return y * z, y, z, z.is_leaf
+
+
+@case(X)
+def requires_grad_of_an_argument_stays(x):
+    x.requires_grad_()
+    return x.sum().detach()
 
 
 @case(W)
@@ -245,13 +251,13 @@ def existing_grad_is_read(w):
     return w.grad * 2, w * 2
 
 
-@case(graded(), breaks="B107")
+@case(graded())
 def grad_is_set_to_none(w):
     w.grad = None
     return w * 2
 
 
-@case(W, breaks="B107")
+@case(W)
 def grad_is_assigned(w):
     w.grad = torch.ones(4)
     return w * 2
@@ -264,24 +270,62 @@ def grad_is_scaled_in_place(w):
     return w.grad.norm()
 
 
-@case(X, breaks="B107")
+@case(X)
 def attribute_on_a_tensor(x):
     x.tag = "a"
     return x.tag, x * 2
 
 
-@case(X, breaks="B107")
+@case(X)
 def attribute_on_a_result(x):
     y = x * 2
     y.tag = ("a", 1)
     return y
 
 
-@case(X, breaks="B107")
+@case(X)
 def attribute_that_is_a_tensor(x):
     y = x * 2
     y.origin = x
     return y.origin is x, y
+
+
+@case(X, X + 1)
+def attributes_refer_to_each_other(x, y):
+    x.partner = y
+    y.partner = [x, y * 2]
+    z = x + 1
+    z.parts = (x, z)
+    return z, x.partner is y, y.partner[1]
+
+
+@case(X)
+def attribute_is_written_twice(x):
+    x.count = 1
+    x.count += 1
+    return getattr(x, "count"), hasattr(x, "count"), x * x.count
+
+
+@case(W)
+def grad_is_replaced_and_read(w):
+    w.grad = torch.full((4,), 2.0)
+    g = w.grad
+    w.grad = w.grad * 3
+    return g, w.grad, w * 2
+
+
+@case(W, breaks="B107")
+def grad_of_another_shape_raises(w):
+    try:
+        w.grad = torch.ones(3)
+    except RuntimeError:
+        return w * 2
+
+
+@case(X, X)
+def attribute_of_one_tensor_under_two_names(a, b):
+    a.tag = 1
+    return getattr(b, "tag", 0), a is b
 
 
 def tagged():

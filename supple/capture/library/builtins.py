@@ -63,7 +63,7 @@ def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
     if kind is cls:
         return True
     if isinstance(value, TensorValue) and _checks_tensors(cls):
-        return isinstance(torch.empty(0) if value.obj is None else value.obj, cls)
+        return isinstance(value.fake if value.obj is None else value.obj, cls)
     check = lookup(type(cls), "__instancecheck__")
     if (
         isinstance(check, types.FunctionType)

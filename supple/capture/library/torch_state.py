@@ -15,11 +15,12 @@ import torch
 from supple import torch_private
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
-from supple.capture.library.table import NONE, Args, Call, Kwargs, call, transparent
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, make, transparent
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
+from supple.capture.values.tensor import emit
 from supple.ir.ops import function_op
 
 
@@ -88,6 +89,13 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The device of the innermost context, or of the process, which is guarded."""
     with machine.heap.devices[-1] if machine.heap.devices else nullcontext():
         return machine.wrap(torch.get_default_device(), None)
+
+
+@make.on(torch.nn.Parameter)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Parameter(data, requires_grad): of a fake it makes a fake."""
+    op = function_op("torch.nn.Parameter", torch.nn.Parameter, is_pure=False)
+    return emit(machine, op, args, kwargs)
 
 
 _HOOKS: Final = ("_backward_hooks", "_backward_pre_hooks", "_forward_hooks", "_forward_pre_hooks")

@@ -9,7 +9,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, instance_attribute
-from supple.capture.values.attributes import MISSING, lookup
+from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
@@ -45,19 +45,23 @@ class TensorValue(Value):
     Attributes:
         fake: carries the metadata, and is what torch functions run on during capture.
         obj: the existing tensor, None for a result.
+        attrs: attributes that the program wrote, `grad` included.
     """
 
-    __slots__ = ("fake", "obj")
+    __slots__ = ("attrs", "fake", "obj")
 
     def __init__(
         self, fake: torch.Tensor, source: Source | None = None, obj: torch.Tensor | None = None
     ) -> None:
         super().__init__(source)
+        self.attrs: dict[str, Value] = {}
         self.fake = fake
         self.obj = obj
 
     def python_type(self) -> type:
-        return torch.Tensor if self.obj is None else type(self.obj)
+        if self.obj is None:
+            return torch.nn.Parameter if isinstance(self.fake, torch.nn.Parameter) else torch.Tensor
+        return type(self.obj)
 
     def describe(self) -> str:
         shape = "x".join(str(size) for size in self.fake.shape) or "scalar"
@@ -79,6 +83,8 @@ class TensorValue(Value):
         return machine.wrap(self.fake.shape[0], None)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        if name in self.attrs:
+            return self.attrs[name]
         if name in ("is_leaf", "grad_fn"):
             return self._place_in_autograd(machine, name)
         if name in METADATA:
@@ -102,6 +108,28 @@ class TensorValue(Value):
                 machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
             return BoundMethodValue(self, LeafValue(found))
         machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def set_attr(self, machine: Machine, name: str, new: Value) -> None:
+        if name == "requires_grad":
+            machine.call_leaf(torch.Tensor.requires_grad_, [self, new], {})
+            return
+        found = lookup(self.python_type(), name)
+        is_plain = not is_data_descriptor(found) if name != "grad" else self._fits_gradient(new)
+        if not is_plain:
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        machine.heap.put(self.attrs, name, new)
+        if self.obj is not None:
+            machine.heap.touch(self)
+        elif name == "_is_buffer":  # what torch.nn.Buffer asks for
+            setattr(self.fake, name, new.truth(machine))
+
+    def _fits_gradient(self, new: Value) -> bool:
+        """Tell whether torch takes a value for `x.grad`."""
+        if isinstance(new, TensorValue):
+            mine, theirs = self.fake, new.fake
+            is_alike = (mine.dtype, mine.device) == (theirs.dtype, theirs.device)
+            return new is not self and is_alike and mine.shape == theirs.shape
+        return isinstance(new, ConstantValue) and new.value is None
 
     def _place_in_autograd(self, machine: Machine, name: str) -> Value:
         """Return `x.is_leaf` (guarded), or `x.grad_fn` where that is None."""
