@@ -156,6 +156,15 @@ def computed(number: object) -> tuple[Callable[..., float], tuple[str, ...]]:
     return cast("Callable[..., float]", namespace["compute"]), names
 
 
+def leaves(real: object) -> Iterator[object]:
+    """Yield the Exprs, floats and float inputs that a Real is made of."""
+    if isinstance(real, Real) and real.op != "input":
+        for arg in real.args:
+            yield from leaves(arg)
+    else:
+        yield real
+
+
 def symbols_of(real: object) -> frozenset[Symbol]:
     """Return the size symbols in a Real."""
     return frozenset(found for leaf in leaves(real) if isinstance(leaf, Expr) for found in free_symbols(leaf))
@@ -163,25 +172,12 @@ def symbols_of(real: object) -> frozenset[Symbol]:
 
 def inputs_of(real: object) -> frozenset[str]:
     """Return the names of the float inputs in a Real."""
-    if not isinstance(real, Real):
-        return frozenset()
-    if real.op == "input":
-        return frozenset((str(real.args[0]),))
-    return frozenset(name for arg in real.args for name in inputs_of(arg))
+    return frozenset(str(leaf.args[0]) for leaf in leaves(real) if isinstance(leaf, Real))
 
 
 def names_of(real: object) -> frozenset[str]:
     """Return the names of the size symbols and float inputs in a Real or Expr."""
     return inputs_of(real).union(s.name for s in symbols_of(real))
-
-
-def leaves(real: object) -> Iterator[object]:
-    """Yield the Exprs and floats that a Real is made of."""
-    if isinstance(real, Real):
-        for arg in real.args if real.op != "input" else ():
-            yield from leaves(arg)
-    else:
-        yield real
 
 
 def replaced(real: object, replacements: Mapping[Symbol, Expr]) -> object:

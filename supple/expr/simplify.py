@@ -9,7 +9,7 @@ A rule that could lose a division by 0 asks for a divisor that is known not to b
 """
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
@@ -334,8 +334,8 @@ def _(x: Expr) -> Expr | None:
 # Least and greatest. The operands are different, flat and sorted, two at least.
 
 
-def _pruned(kind: type[Min | Max], sign: int, args: tuple[Expr, ...]) -> Expr | None:
-    """Drop operands that are never below the one with the least upper bound (for Max: all negated)."""
+def _pruned(kind: type[Min | Max], sign: int, *args: Expr) -> Expr | None:
+    """min(x, y) -> x, the highest x known to be at most the lowest y (for Max: all negated)."""
     bounds = [interval(arg if sign == 1 else -arg) for arg in args]
     known = [b.hi for b in bounds if b.hi is not None]
     if not known:
@@ -350,8 +350,8 @@ def _pruned(kind: type[Min | Max], sign: int, args: tuple[Expr, ...]) -> Expr | 
     return construct[kind](*kept) if len(kept) < len(args) else None
 
 
-def _ordered(kind: type[Min | Max], sign: int, args: tuple[Expr, ...]) -> Expr | None:
-    """Drop one operand whose difference to another is known not to be negative (for Max: not positive)."""
+def _ordered(kind: type[Min | Max], sign: int, *args: Expr) -> Expr | None:
+    """min(x, y) -> y, x - y known to be at least 0 (for Max: at most 0), for few operands."""
     if len(args) > PAIRWISE_LIMIT:
         return None
     for x in args:
@@ -363,47 +363,17 @@ def _ordered(kind: type[Min | Max], sign: int, args: tuple[Expr, ...]) -> Expr |
     return None
 
 
-def _absorbed(kind: type[Min | Max], other: type[Min | Max], args: tuple[Expr, ...]) -> Expr | None:
-    """Drop operands of the `other` kind that have another operand of this node among theirs."""
+def _absorbed(kind: type[Min | Max], other: type[Min | Max], *args: Expr) -> Expr | None:
+    """min(x, max(x, y)) -> x, and max(x, min(x, y)) -> x."""
     here = set(args)
     kept = [arg for arg in args if type(arg) is not other or here.isdisjoint(arg.args)]
     return construct[kind](*kept) if len(kept) < len(args) else None
 
 
-@simplifications.on((Min, "interval"))
-def _(*args: Expr) -> Expr | None:
-    """min(x, y) -> x, the highest x known to be at most the lowest y."""
-    return _pruned(Min, 1, args)
-
-
-@simplifications.on((Max, "interval"))
-def _(*args: Expr) -> Expr | None:
-    """max(x, y) -> x, the lowest x known to be at least the highest y."""
-    return _pruned(Max, -1, args)
-
-
-@simplifications.on((Min, "difference"))
-def _(*args: Expr) -> Expr | None:
-    """min(x, y) -> y, x - y known to be at least 0; for at most PAIRWISE_LIMIT operands."""
-    return _ordered(Min, 1, args)
-
-
-@simplifications.on((Max, "difference"))
-def _(*args: Expr) -> Expr | None:
-    """max(x, y) -> y, y - x known to be at least 0; for at most PAIRWISE_LIMIT operands."""
-    return _ordered(Max, -1, args)
-
-
-@simplifications.on((Min, "absorption"))
-def _(*args: Expr) -> Expr | None:
-    """min(x, max(x, y)) -> x."""
-    return _absorbed(Min, Max, args)
-
-
-@simplifications.on((Max, "absorption"))
-def _(*args: Expr) -> Expr | None:
-    """max(x, min(x, y)) -> x."""
-    return _absorbed(Max, Min, args)
+for _kind, _other, _sign in ((Min, Max, 1), (Max, Min, -1)):
+    simplifications.on((_kind, "interval"))(partial(_pruned, _kind, _sign))
+    simplifications.on((_kind, "difference"))(partial(_ordered, _kind, _sign))
+    simplifications.on((_kind, "absorption"))(partial(_absorbed, _kind, _other))
 
 
 # Comparisons: u is the difference of the sides; no term is on both sides of the result.

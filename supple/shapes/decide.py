@@ -31,6 +31,18 @@ ONE = const(1)
 ZERO = const(0)
 
 
+def _active(asked: object) -> env.ShapeEnv:
+    """Return the environment of the compilation that runs.
+
+    Raises:
+        Undecided: there is none to answer what is asked.
+    """
+    found = env.active()
+    if found is None:
+        raise Undecided(asked)
+    return found
+
+
 def is_equal(left: Expr, right: Expr) -> bool:
     """Tell whether two sizes are the same number; guarded.
 
@@ -50,12 +62,7 @@ def decide(condition: Expr) -> bool:
     Raises:
         Undecided: when that depends on an unbacked symbol, or no compilation is active.
     """
-    if condition.is_const:
-        return bool(condition.value)
-    active = env.active()
-    if active is None:
-        raise Undecided(condition)
-    return active.decide(condition)
+    return bool(condition.value) if condition.is_const else _active(condition).decide(condition)
 
 
 def requires(condition: Expr) -> bool:
@@ -100,22 +107,14 @@ def number(size: Expr | int) -> int:
     """
     if isinstance(size, int):
         return size
-    if size.is_const:
-        return size.value
-    active = env.active()
-    if active is None:
-        raise Undecided(size)
-    return active.specialize(size)
+    return size.value if size.is_const else _active(size).specialize(size)
 
 
 def real_number(value: object) -> float:
     """Return a number, symbolic ones specialised to what they are in this call; see `number`."""
     if isinstance(value, int | float):
         return value
-    active = env.active()
-    if active is None:
-        raise Undecided(value)
-    return active.specialize_real(value)
+    return _active(value).specialize_real(value)
 
 
 def hint(size: Expr) -> int:
@@ -124,10 +123,7 @@ def hint(size: Expr) -> int:
     Raises:
         Undecided: it depends on an unbacked symbol, or no compilation is active.
     """
-    active = env.active()
-    if active is None and not size.is_const:
-        raise Undecided(size)
-    return size.value if active is None or size.is_const else active.hint(size)
+    return size.value if size.is_const else _active(size).hint(size)
 
 
 def is_backed(size: Expr) -> bool:

@@ -1,7 +1,6 @@
 """Which sizes, strides and numbers of the caller are dynamic, and why: one ladder, first rung first."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
@@ -70,11 +69,6 @@ class Asked:
         return bool(listed) and is_listed(listed, self.source, self.dim)
 
 
-def _forced(asked: Asked) -> Decision | None:
-    """A setting keeps it static; no mark gets past that, the allow list does."""
-    return Decision(Mode.STATIC, asked.forced) if asked.forced and _listed(asked) is None else None
-
-
 def _unbacked(asked: Asked) -> Decision | None:
     """`mark_unbacked`, or the list of unbacked sources."""
     mark = asked.marks.get(Kind.UNBACKED)
@@ -83,12 +77,6 @@ def _unbacked(asked: Asked) -> Decision | None:
     if type(asked.value) is int and asked.is_listed(asked.config.unbacked_sources):
         return Decision(Mode.UNBACKED, "unbacked_sources")
     return None
-
-
-def _dynamic(asked: Asked) -> Decision | None:
-    """`mark_dynamic`."""
-    mark = asked.marks.get(Kind.DYNAMIC)
-    return _marked(Mode.DYNAMIC, "mark_dynamic", mark) if mark is not None else None
 
 
 def _marked(mode: Mode, why: str, mark: Mark) -> Decision:
@@ -106,43 +94,28 @@ def _listed(asked: Asked) -> Decision | None:
     return None
 
 
-def _maybe(asked: Asked) -> Decision | None:
-    """`maybe_mark_dynamic`."""
-    return Decision(Mode.DYNAMIC, "maybe_mark_dynamic") if Kind.MAYBE in asked.marks else None
-
-
-def _static(asked: Asked) -> Decision | None:
-    """`mark_static`."""
-    return Decision(Mode.STATIC, "mark_static") if Kind.STATIC in asked.marks else None
-
-
-def _varied(asked: Asked) -> Decision | None:
-    """It had another value before, in this process or in an earlier one."""
-    return Decision(Mode.DYNAMIC, asked.varied) if asked.varied else None
-
-
-def _early(asked: Asked) -> Decision | None:
-    """`dynamic=True`, or `assume_static_by_default=False`."""
-    return Decision(Mode.DYNAMIC, "dynamic=True") if asked.is_early else None
-
-
-LADDER: Final[tuple[Callable[[Asked], Decision | None], ...]] = (
-    _forced,
-    _unbacked,
-    _dynamic,
-    _listed,
-    _maybe,
-    _static,
-    _varied,
-    _early,
-)
-"""The first rung that answers decides; what none answers for is static."""
-
 STATIC: Final = Decision(Mode.STATIC)
 
 
 def _decided(asked: Asked) -> Decision:
-    return next((found for rung in LADDER if (found := rung(asked)) is not None), STATIC)
+    """Return what the first rung of the ladder says that answers; what none answers for is static."""
+    listed, unbacked, marks = _listed(asked), _unbacked(asked), asked.marks
+    if asked.forced and listed is None:
+        # No mark gets past a setting that keeps it static, the allow list does.
+        return Decision(Mode.STATIC, asked.forced)
+    if unbacked is not None:
+        return unbacked
+    if Kind.DYNAMIC in marks:
+        return _marked(Mode.DYNAMIC, "mark_dynamic", marks[Kind.DYNAMIC])
+    if listed is not None:
+        return listed
+    if Kind.MAYBE in marks:
+        return Decision(Mode.DYNAMIC, "maybe_mark_dynamic")
+    if Kind.STATIC in marks:
+        return Decision(Mode.STATIC, "mark_static")
+    if asked.varied:
+        return Decision(Mode.DYNAMIC, asked.varied)
+    return Decision(Mode.DYNAMIC, "dynamic=True") if asked.is_early else STATIC
 
 
 def tensor_plan(

@@ -1,6 +1,7 @@
 """Shape rules of what stays a library call: matrix products, convolutions, pooling, attention."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from supple.expr import Expr, as_expr, less, minimum
@@ -189,6 +190,15 @@ def _pair(numbers: Numbers) -> tuple[int, int]:
     return (numbers[0], numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
 
 
+def _places(
+    image: TensorMeta, kernel: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
+) -> list[Expr]:
+    """Return the numbers of places of a window in the last two dimensions; it moves by itself unless told."""
+    parts = map(_pair, (kernel, stride or kernel, padding, dilation))
+    along = zip(image.sizes[-2:], *parts, strict=True)
+    return [pooled(size, *numbers, ceil_mode=ceil_mode) for size, *numbers in along]
+
+
 @shape_rules.on(*aten("max_pool2d_with_indices"))
 def _(
     self: TensorMeta,
@@ -201,14 +211,8 @@ def _(
     """Largest elements of windows and where they were."""
     _require_image(self, RuntimeError)
     require_number("max_pool2d", self.dtype)
-    window, pad, spread = _pair(kernel_size), _pair(padding), _pair(dilation)
-    step = _pair(stride) if stride else window
-    height, width = (
-        pooled(self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], spread[d], ceil_mode=any(ceil_mode))
-        for d in (0, 1)
-    )
-    values = windows(self, height, width)
-    return values, TensorMeta(values.sizes, values.strides, DType.I64, values.device)
+    values = windows(self, *_places(self, kernel_size, stride, padding, dilation, any(ceil_mode)))
+    return values, replace(values, dtype=DType.I64)
 
 
 @shape_rules.on(*aten("avg_pool2d"))
@@ -224,12 +228,7 @@ def _(
     _require_image(self, IndexError)
     if self.dtype is not DType.I64:
         require_float("avg_pool2d_out_frame", self.dtype)
-    window, pad = _pair(kernel_size), _pair(padding)
-    step = _pair(stride) if stride else window
-    height, width = (
-        pooled(self.sizes[self.rank - 2 + d], window[d], step[d], pad[d], ceil_mode=ceil_mode) for d in (0, 1)
-    )
-    return windows(self, height, width)
+    return windows(self, *_places(self, kernel_size, stride, padding, (1,), ceil_mode))
 
 
 def _require_image(tensor: TensorMeta, error: type[Exception]) -> None:

@@ -315,23 +315,15 @@ def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
     return channels_last_strides(tensor.sizes)
 
 
-@shape_rules.on(*aten("native_batch_norm"))
+@shape_rules.on(*aten("native_batch_norm", "_native_batch_norm_legit_no_training"))
 def _(
     input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *rest: object
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors."""
     require_float("batch_norm", input.dtype)
-    count = input.sizes[1] if rest[2] else ZERO
-    stat = fresh((count,), DType.F32 if input.dtype.is_low_precision else input.dtype, input)
-    return fresh(input.sizes, input.dtype, input, kept_strides(input)), stat, stat
-
-
-@shape_rules.on(*aten("_native_batch_norm_legit_no_training"))
-def _(
-    input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *_rest: object
-) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
-    """As native_batch_norm outside training."""
-    stat = fresh((0,), DType.F32 if input.dtype.is_low_precision else input.dtype, input)
+    is_training = len(rest) == 5 and rest[2]
+    dtype = DType.F32 if input.dtype.is_low_precision else input.dtype
+    stat = fresh((input.sizes[1] if is_training else ZERO,), dtype, input)
     return fresh(input.sizes, input.dtype, input, kept_strides(input)), stat, stat
 
 

@@ -157,50 +157,22 @@ def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
     return math.fsum(values) if all(map(math.isfinite, values)) else sum(values, 0.0)
 
 
-@reductions.on("prod")
+reductions.on("prod")(lambda reduce, values: math.prod(values))
+reductions.on("any")(lambda reduce, values: any(values))
+reductions.on("all")(lambda reduce, values: all(values))
+
+
+@reductions.on("max", "min")
 def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
-    """The product."""
-    return math.prod(values)
-
-
-@reductions.on("any")
-def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
-    """Whether one of them is true."""
-    return any(values)
-
-
-@reductions.on("all")
-def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
-    """Whether all of them are true."""
-    return all(values)
-
-
-@reductions.on("max")
-def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
-    """The largest; NaN where one is NaN."""
+    """The largest or smallest; NaN where one is NaN."""
     nans = [value for value in values if value != value]
-    return nans[0] if nans else max(values, default=least(reduce.dtype))
+    most, neutral = (max, least) if reduce.op == "max" else (min, greatest)
+    return nans[0] if nans else most(values, default=neutral(reduce.dtype))
 
 
-@reductions.on("min")
+@reductions.on("argmax", "argmin")
 def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
-    """The smallest; NaN where one is NaN."""
-    nans = [value for value in values if value != value]
-    return nans[0] if nans else min(values, default=greatest(reduce.dtype))
-
-
-@reductions.on("argmax")
-def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
-    """The first position of a NaN, else of the largest; 0 where there is none."""
-    return _first(values, max(values, default=0))
-
-
-@reductions.on("argmin")
-def _(reduce: nodes.Reduce, values: list[Number]) -> Number:
-    """The first position of a NaN, else of the smallest; 0 where there is none."""
-    return _first(values, min(values, default=0))
-
-
-def _first(values: list[Number], extreme: Number) -> int:
+    """The first position of a NaN, else of the largest or smallest; 0 where there is none."""
     nans = [place for place, value in enumerate(values) if value != value]
-    return nans[0] if nans else values.index(extreme) if values else 0
+    most = max if reduce.op == "argmax" else min
+    return nans[0] if nans else values.index(most(values)) if values else 0
