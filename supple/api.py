@@ -204,22 +204,22 @@ def disable(
 
     Args:
         recursive: accepted as in torch; what an uncaptured function calls is not captured either way.
-        reason: for people who read the code.
+        reason: is told with the graph break.
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     if isinstance(fn, torch.nn.Module):
-        fn.forward = _disabled(fn.forward)
+        fn.forward = _disabled(fn.forward, reason)
         return fn
-    return _disabled(fn)
+    return _disabled(fn, reason)
 
 
-def _disabled(function: Callable[..., object]) -> Callable[..., object]:
+def _disabled(function: Callable[..., object], reason: str | None) -> Callable[..., object]:
     @functools.wraps(function)
     def disabled(*args: object, **kwargs: object) -> object:
         return function(*args, **kwargs)
 
-    setattr(disabled, DISABLED, True)
+    setattr(disabled, DISABLED, reason or True)
     return disabled
 
 

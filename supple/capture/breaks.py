@@ -36,7 +36,7 @@ CALL: Final = _reason(
 )
 DISABLED: Final = _reason(
     "B103",
-    "A call of {name}, which is marked as disabled.",
+    "A call of {name}, which is marked as disabled{message}.",
     "The function asks not to be compiled (`supple.disable` or `torch.compiler.disable`).",
     "Remove the mark, or call it outside of the compiled function.",
 )

@@ -30,6 +30,7 @@ from supple.capture.library.calls import (
     is_leaf_function,
     is_left_alone,
     takes_tensors,
+    why_left_alone,
 )
 from supple.capture.library.table import transparent
 from supple.capture.library.trusted import rule_of
@@ -250,7 +251,8 @@ class Engine:
                 self.guard(function.source, Kind.IS, function.fn)
                 return self.call_leaf(function.fn, args, kwargs)
             if is_left_alone(function.fn):
-                self.unsupported(breaks.DISABLED, name=function.code.co_qualname)
+                said = why_left_alone(function.fn)
+                self.unsupported(breaks.DISABLED, name=function.fn.__qualname__, message=said)
             if is_leaf_function(function.fn) and takes_tensors(args, kwargs):
                 return call_leaf(self, function.fn, args, kwargs)
             constant = folded(self, function.fn, args, kwargs)

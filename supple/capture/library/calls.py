@@ -5,6 +5,7 @@
 
 import functools
 import inspect
+import itertools
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from supple.capture.source import pinned
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
 from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
@@ -59,7 +61,32 @@ def call_rule(function: object) -> Call | None:
     replacement = polyfill.get(function)
     if replacement is None:
         return None
-    return lambda machine, args, kwargs: machine.call(machine.wrap(replacement, None), args, kwargs)
+    return lambda machine, args, kwargs: _replaced(machine, function, replacement, args, kwargs)
+
+
+#: Classes of iterators -> which of their arguments they ask for an iterator when they are made.
+_ITERATED: Final = {
+    map: slice(1, None),
+    filter: slice(1, 2),
+    zip: slice(None),
+    enumerate: slice(1),
+    itertools.accumulate: slice(1),
+    itertools.takewhile: slice(1, 2),
+    itertools.dropwhile: slice(1, 2),
+    itertools.starmap: slice(1, 2),
+    itertools.zip_longest: slice(None),
+}
+
+
+def _replaced(machine: Machine, function: object, polyfilled: object, args: Args, kwargs: Kwargs) -> Value:
+    """Return what a polyfill gives; an iterator is of the class that it stands for."""
+    given = list(args)
+    for place in range(len(given))[_ITERATED.get(function, slice(0))]:
+        given[place] = given[place].iterate(machine)
+    found = machine.call(machine.wrap(polyfilled, None), given, kwargs)
+    if isinstance(found, GeneratorValue) and isinstance(function, type):
+        found.kind = function
+    return found
 
 
 _DISPATCH: Final = functools.singledispatch(len).dispatch.__code__
@@ -90,6 +117,12 @@ def is_left_alone(function: types.FunctionType) -> bool:
     is_marked = any(getattr(function, mark, False) for mark in marks)
     is_marked = is_marked or function.__code__ is disabled_by_torch
     return is_marked or f"{function.__module__}.".startswith(LEFT_ALONE)
+
+
+def why_left_alone(function: types.FunctionType) -> str:
+    """Return what a disabled function says about the reason."""
+    said = (getattr(function, mark, None) for mark in ("_torchdynamo_disable_msg", "__supple_disabled__"))
+    return "".join(f": {text}" for text in said if isinstance(text, str))
 
 
 def is_leaf_function(function: types.FunctionType) -> bool:
@@ -299,6 +332,8 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
         return made
     base = next((base for base in PAYLOADS if issubclass(kind, base)), None)
     if base is None:
+        if args and lookup(kind, "__init__") is object.__init__ and kind.__new__ is object.__new__:
+            machine.throw(TypeError, f"{kind.__name__}() takes no arguments")
         return made
     if base is dict:
         made.payload = DictValue(kind)

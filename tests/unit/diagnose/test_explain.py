@@ -88,6 +88,13 @@ def test_modules_methods_and_compiled_functions_are_explained() -> None:
         assert len(supple.explain(target)(X).graphs) == 1
 
 
+@pytest.mark.parametrize("disable", [supple.disable, torch.compiler.disable])
+def test_the_reason_for_a_disabled_function_is_told(disable: Any) -> None:  # X-CTL04
+    disabled = disable(inner, reason="it is too odd")
+    [found] = supple.explain(lambda x: disabled(x) + 1)(X).breaks
+    assert found.reason == "A call of inner, which is marked as disabled: it is too odd. [B103]"
+
+
 def test_a_call_that_runs_eager_is_told() -> None:
     def skipped(x: Tensor) -> Tensor:
         supple.skip_frame()
