@@ -421,8 +421,8 @@ class _Ending:
         cell = self.recorder.cell(tensor)
         storage = cell.storage
         meta = meta_of(tensor)
-        if storage.input is not None and storage.input >= self.inputs:
-            raise NotFunctional("a tensor that the graph holds is returned")
+        if meta.device == "meta" and storage.input is not None and storage.input >= self.inputs:
+            raise NotFunctional("a literal on the meta device is returned, whose making no operator shows")
         if storage.input is not None and not cell.chain:
             return InputItself(storage.input)
         if isinstance(tensor, torch.nn.Parameter):
