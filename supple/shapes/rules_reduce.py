@@ -174,7 +174,7 @@ def _(self: TensorMeta) -> TensorMeta:
 
 
 @shape_rules.on(*aten("max.dim", "min.dim", "mode", "median.dim"))
-def _(self: TensorMeta, dim: int, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+def _(self: TensorMeta, dim: int = -1, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
     """Values and their positions."""
     _require_elements(self, reduced_dims(dim, self.rank))
     return (reduced(self, dim, self.dtype, keepdim=keepdim), reduced(self, dim, DType.I64, keepdim=keepdim))

@@ -487,15 +487,35 @@ def shared_module(m, x):
     return m(x)
 
 
-@case(net(), X, breaks="B103")
+@case(net(), X)
 def functional_call_with_other_parameters(m, x):
     parameters = {name: p * 2 for name, p in m.named_parameters()}
     return torch.func.functional_call(m, parameters, (x,)), m(x)
 
 
-@case(net(), X, breaks="B103")
+@case(net(), X)
 def functional_call_with_keywords(m, x):
     return torch.func.functional_call(m, {"first.bias": torch.ones(4)}, (x,), {"scale": 3.0})
+
+
+@case(copied(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))), W)
+def functional_call_with_buffers(m, x):
+    state = {"1.running_mean": torch.ones(4), "0.weight": torch.eye(4)}
+    return torch.func.functional_call(m, state, x), state, m[1].num_batches_tracked
+
+
+@case(net(), X, breaks="B112")
+def functional_call_that_raises_puts_parameters_back(m, x):
+    try:
+        torch.func.functional_call(m, {"first.bias": torch.ones(4)}, (x[:, :3],))
+    except RuntimeError:
+        pass
+    return m(x)
+
+
+@case(seeded(Tied), torch.tensor([0, 3]))
+def functional_call_of_tied_weights(m, ids):
+    return torch.func.functional_call(m, {"embed.weight": torch.ones(5, 4)}, (ids,)), m(ids)
 
 
 @case(net(), X)

@@ -116,7 +116,8 @@ def is_left_alone(function: types.FunctionType) -> bool:
     marks = ("_torchdynamo_disable", "__supple_disabled__")
     is_marked = any(getattr(function, mark, False) for mark in marks)
     is_marked = is_marked or function.__code__ is disabled_by_torch
-    return is_marked or f"{function.__module__}.".startswith(LEFT_ALONE)
+    is_plain = function is torch.func.functional_call  # writes attributes, and writes them back
+    return is_marked or (not is_plain and f"{function.__module__}.".startswith(LEFT_ALONE))
 
 
 def why_left_alone(function: types.FunctionType) -> str:
