@@ -1,10 +1,11 @@
 """`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown."""
 
 import logging
+import signal
 import time
 import traceback
 from collections import Counter
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import click
 import torch
@@ -17,6 +18,8 @@ from tests.fuzz.running import Difference, difference
 
 ROUND: Final = 100
 """Programs that are drawn at once."""
+SECONDS: Final = 60.0
+"""A program that takes longer is taken for endless."""
 SHOWN: Final = 2
 """How many programs that fail in the same way are made smaller."""
 
@@ -31,10 +34,24 @@ options: Final[st.SearchStrategy[Options]] = st.tuples(
 def failure(source: str, chosen: Options) -> Difference | None:
     """Return how a program differs from eager, or fails to run at all."""
     backend, break_at, dynamic = chosen
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         return difference(source, backend, break_at=break_at, dynamic=dynamic)
     except Exception as error:  # a program that cannot be run is a fault of the generator
         return Difference(traceback.format_exc(), f"{type(error).__name__} outside of the program")
+    except Endless:
+        return Difference(traceback.format_exc(), "endless")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+class Endless(BaseException):
+    """A program, or its compilation, takes too long."""
+
+
+def stop(*_: object) -> NoReturn:
+    """Raise what no program catches."""
+    raise Endless
 
 
 def simplest(source: str, chosen: Options, signature: str) -> Options:
@@ -54,7 +71,7 @@ def shown(source: str, chosen: Options, found: Difference) -> str:
         again = failure(text, chosen)
         return again is not None and again.signature == found.signature
 
-    small = reduced(source, fails)
+    small = reduced(source, fails, 1000)
     backend, break_at, dynamic = chosen
     return f"# {backend}, break_at={break_at}, dynamic={dynamic}\n{small}\n{failure(small, chosen)}"
 
@@ -93,6 +110,7 @@ def one_round(number: int, failed: Counter[str], until: float) -> int:
 def main(minutes: float, first: int) -> None:
     """Run random programs and say how many failed."""
     logging.disable(logging.CRITICAL)
+    signal.signal(signal.SIGALRM, stop)
     torch.set_num_threads(1)
     started, count, number = time.monotonic(), 0, first * 1_000_000
     failed: Counter[str] = Counter()

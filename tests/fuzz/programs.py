@@ -31,6 +31,8 @@ HOLE: Final = re.compile(r"\$([!.=~@]?)(body|loop|def|gen|top|[A-Z]\d?)")
 FUNCTIONS: Final = ("def", "gen", "top")
 BLOCKS: Final = ("body", "loop", *FUNCTIONS)
 GLOBALS: Final = {"I": "total", "T": "state", "L": "history"}
+ITERATORS: Final = "GVW"
+"""Kinds that programs do not return: what is left of an iterator comes out of compiled code as a generator."""
 PREAMBLE: Final = "total = 0\nstate = torch.zeros(3)\nhistory = []\n"
 
 
@@ -301,7 +303,7 @@ class Tree:
 
 def returned(scope: Scope, body: Sequence[str]) -> str:
     """Return the statement that returns the variables that a body assigns."""
-    names = [name for kind in scope.assignable if kind != "G" for name in scope.assignable[kind]]
+    names = [name for kind in scope.assignable if kind not in ITERATORS for name in scope.assignable[kind]]
     text = "\n".join(body)
     return f"return [{', '.join(name for name in names if re.search(rf'{name}( [-+*|]?=|,.* =| :=)', text))}]"
 

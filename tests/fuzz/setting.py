@@ -1,13 +1,21 @@
 """What random programs find in their globals: classes, managers, modules, functions that break the graph."""
 
 import binascii
+import bisect
 import collections
 import contextlib
+import copy
 import dataclasses
 import enum
 import functools
+import inspect
 import itertools
+import logging
 import math
+import operator
+import random
+import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
@@ -18,9 +26,10 @@ from torch.nn import functional as F
 import supple
 
 __all__ = [
-    "Box", "Color", "F", "Holder", "Layer", "Net", "Oops", "Pair", "Point", "Slotted", "Trace", "collections",
-    "contextlib", "functools", "guarded", "itertools", "math", "nn", "opaque", "say", "spread", "supple",
-    "tensor", "torch",
+    "Box", "Color", "F", "Holder", "Layer", "Net", "Oops", "Pair", "Point", "Slotted", "Trace", "bisect",
+    "bits", "cached", "collections", "contextlib", "copy", "dataclasses", "fact", "functools", "guarded",
+    "inspect", "itertools", "logging", "math", "nn", "opaque", "operator", "random", "re", "rest", "say",
+    "spread", "supple", "tensor", "times", "torch", "warnings",
 ]  # fmt: skip
 
 
@@ -46,6 +55,38 @@ def spread(x: Tensor, n: int = 2, *more: Any, scale: float = 1.0, **named: Any) 
     for value in (*more, *named.values()):
         n += value if isinstance(value, int) else 1
     return x * scale + n
+
+
+def times(n: int, x: Tensor, /) -> Tensor:
+    """Take arguments by position only."""
+    return x * n
+
+
+def rest(*xs: Tensor, x: Tensor, **named: Tensor) -> Tensor:
+    """Take one argument by name only."""
+    return sum(xs, x) + len(named)
+
+
+def fact(n: int) -> int:
+    """Recur."""
+    return 1 if n <= 1 else n * fact(n - 1)
+
+
+@functools.lru_cache
+def cached(n: int) -> int:
+    """Remember."""
+    return n * 2
+
+
+@functools.singledispatch
+def bits(n: object) -> int:
+    """Dispatch on the class."""
+    return 0
+
+
+@bits.register
+def _(n: int) -> int:
+    return n.bit_length()
 
 
 class Oops(Exception):

@@ -17,14 +17,15 @@ from typing import Final
 KINDS: Final = {
     "T": "t", "I": "n", "F": "f", "B": "flag", "S": "s", "L": "xs", "X": "ts", "D": "d", "K": "counts",
     "P": "pair", "O": "box", "M": "net", "A": "fn", "G": "gen", "E": "error", "Z": "members", "R": "record",
-    "C": "Class", "H": "made",
+    "N": "point", "Q": "queue", "V": "numbers", "W": "tensors", "C": "Class", "H": "made",
 }  # fmt: skip
 """Letters of kinds, and how variables of them are called.
 
 Tensor, int, float, bool, str, list of ints, list of tensors, dict of tensors, dict of ints,
 tuple of a tensor and an
-int, object, module, function of a tensor, generator of tensors, exception, set of ints, dataclass; class and
-function that only their own templates use.
+int, object, module, function of a tensor, generator of tensors, exception, set of ints, dataclass,
+named tuple,
+deque of ints, iterator of ints, iterator of tensors; class and function that only their own templates use.
 """
 
 LEAVES: Final[dict[str, tuple[str, ...]]] = {
@@ -45,6 +46,10 @@ LEAVES: Final[dict[str, tuple[str, ...]]] = {
     "E": ("ValueError('v')", "KeyError('k')", "Oops(1)"),
     "Z": ("set()", "{1, 2}"),
     "R": ("Pair(torch.ones(3))",),
+    "N": ("Point(torch.ones(3), 1)",),
+    "Q": ("collections.deque([1, 2])",),
+    "V": ("iter([1, 2, 3])",),
+    "W": ("iter([torch.ones(3)])",),
 }
 
 EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
@@ -61,6 +66,16 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
         "list($G)[0]", "$T.to(torch.float64)", "$T.requires_grad_()",
         "max($X, key=lambda each: each.sum().item())",
         "$T.expand(2, 3)", "Point($T, $I).moved(1).x", "sum(($T for $~I in range($!I % 3)), $T)",
+        "copy.copy($T)", "copy.deepcopy($O).value", "$T.data", "next($W, $T)",
+        "[lambda x, k=k: x * k for k in range(3)][$I]($T)", "torch.from_numpy($T.numpy() * 2)",
+        "torch.from_numpy($T.numpy())",
+        "$T.squeeze(0)", "$T.index_select(0, torch.tensor([0]))",
+        "$T[$T > 0]", "torch.nonzero($T)", "$T.type_as($T)", "$T.T", "F.relu($T, inplace=True)",
+        "$T.sort().values",
+        "torch.func.grad(lambda x: (x * x).sum())($T)", "torch.cat($X)", "torch.where($T > $I)[0]", "$N.x",
+        "$N[0]",
+        "torch.autograd.grad($T.sum(), $T)[0]", "$T.to(torch.int64)", "$T.half().float()", "times(2, $T)",
+        "rest(*$X, x=$T)",
     ),
     "I": (
         "($I + $I)", "($I * 2 % 7)", "($I % 3)", "($I // $I)", "len($L)", "len($X)", "$T.dim()",
@@ -71,9 +86,18 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
         "len($O)", "len($D)", "max($L, default=$I)", "abs($I)", "$R.right", "$L.pop()", "$L.index($I)",
         "hash($I)",
         "$O.extra", "sum($~I for $~I in $!L)", "next(($~I for $~I in $!L if $~I > 1), $I)", "Color($I).value",
-        "len({$I, $I})", "$T.size(-1)", "id($O) * 0", "math.gcd($I, $I)", "int($S)", "$T.sum().item() // 1",
+        "len({$I, $I})", "$T.size(-1)", "(id($O) * 0)", "math.gcd($I, $I)", "int($S)",
+        "($T.sum().item() // 1)",
         "getattr($O, 'missing', $I)", "$K.setdefault($S, $I)", "$K.pop($S, $I)",
         "sorted($L, key=lambda each: -each)[0]",
+        "divmod($I, $I)[0]", "(pow($I, 2) % 7)", "round($F)", "next($V, $I)", "sum(1 for _ in $L)",
+        "$L.count($I)", "$N.y",
+        "(functools.reduce(lambda a, b: a * 2 + b, $L, $I) % 9)", "operator.itemgetter(0)($L)", "$Q[0]",
+        "$Q.pop()", "len($Q)",
+        "(Color.GREEN.value + $I)", "sum($K.values())", "min($L, key=lambda each: abs(each - $!I))",
+        "fact($I % 4)",
+        "random.randint(0, 3)", "next(reversed($L))", "bisect.bisect($L, $I)", "len(str($T))", "cached($I)",
+        "bits($I)",
     ),
     "F": (
         "($F + $F)", "($F * $I)", "float($I)", "($I / $I)", "float($T.sum())", "$T.sum().item()", "round($F)",
@@ -86,7 +110,11 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
         "$K",
         "all($~I > 0 for $~I in $!L)", "hasattr($O, $S)", "$O == $O", "0 <= $I < $I", "$F > $I",
         "$P[0] is $T",
-        "torch.is_grad_enabled()", "$I in $O", "$T.shape == $T.shape", "$M.training", "callable($A)",
+        "torch.is_grad_enabled()", "$T is None", "(lambda: $B)()", "$D.keys() == $K.keys()", "$I == $F",
+        "isinstance($I, bool)", "type($O) is Box", "set($L) <= $Z", "$K.items() >= $K.items()", "$L < $L",
+        "math.isnan($F)",
+        "$T.requires_grad", "$T.is_contiguous()", "torch.equal($T, $T)", "(supple.is_compiling() and False)",
+        "$I in $O", "$T.shape == $T.shape", "$M.training", "callable($A)",
         "any($L)",
     ),
     "S": (
@@ -94,7 +122,11 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
         "str(tuple($T.shape))",
         "','.join(str($~I) for $~I in $!L)", "'%s %d' % ($S, $I)", "type($O).__name__", "str($E)",
         'f"{$@S!r:>4}"',
-        "sorted($K)[0]", "say($S)", "str($T.dtype)", "next(iter($K))", 'f"{$@T}"[:9]', "Color($I).name",
+        "sorted($K)[0]", "say($S)", "str($T.dtype)", "next(iter($K))", "$S.join(['x', $S])",
+        "$S.replace('a', $S)", "'{:>3}|{}'.format($S, $I)", "$S[::-1]",
+        "'%r' % ($L,)", "str($N)", "repr($K)", "str(sorted(locals()))", "$O.__class__.__mro__[0].__name__",
+        "f\"{$@I:03d}\"",
+        "str(inspect.signature(spread))", "re.sub('a', 'b', $S)", 'f"{$@T}"[:9]', "Color($I).name",
     ),
     "L": (
         "[$I, $I]", "[$I for $~I in range($!I % 4)]", "[$~I + 1 for $~I in $!L if $~I % 2]", "$L[1:]",
@@ -104,7 +136,12 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
         "[$I, *$L[:3]]", "list(reversed($L))", "list($O)", "sorted($Z)",
         "[$~I for $~I, $~I2 in zip($!L, $!L)]",
         "list(itertools.accumulate($L))", "$L.copy()", "$T.long().tolist()", "[len($~S) for $~S in $!K]",
-        "list(filter(None, $L))", "$L[::-1]", "list(itertools.chain($L[:2], $L[:2]))",
+        "list(filter(None, $L))", "$L[::-1]", "list(itertools.chain($L[:2], $L[:2]))", "list($V)", "list($Q)",
+        "list(map(lambda a, b: a + b, $L, $L))",
+        "[a for a, b in itertools.groupby($L)]", "(list(zip($L, $L, strict=True)) and [])",
+        "sorted($L, reverse=$B)",
+        "list(itertools.islice($V, 2))", "copy.copy($L)", "[*$Q, *$L[:2]]", "($L * 2)[:5]", "list($Z)",
+        "list(range($I, 0, -1))[:4]",
     ),
     "X": (
         "[$T, $T]", "[$T]", "[$T for $~I in range($!I % 3)]", "[$~T * 2 for $~T in $!X]", "list($D.values())",
@@ -138,13 +175,23 @@ EXPRESSIONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "E": ("ValueError($S)", "KeyError($S)", "Oops($I)", "IndexError($I, $S)", "StopIteration($I)"),
     "Z": ("{$I, $I}", "set($L)", "{$~I % 3 for $~I in $!L}", "($Z | $Z)", "($Z - $Z)", "frozenset($Z)"),
-    "R": ("Pair($T, $I)", "Pair(right=$I, left=$T)", "($R if $B else $R)"),
+    "N": ("Point($T, $I)", "$N._replace(x=$T)", "$N.moved($I)", "Point(*$P)"),
+    "Q": ("collections.deque($L)", "collections.deque($L, maxlen=2)", "copy.copy($Q)"),
+    "V": (
+        "iter($L)", "iter(range($I))", "map(abs, $L)", "filter(None, $L)", "reversed($L)",
+        "itertools.chain($L, $L[:1])",
+          "(each + 1 for each in $!L)", "itertools.islice(itertools.count($I), 3)",
+          "itertools.islice(itertools.cycle([$I, 1]), 4)"),
+    "W": ("iter($X)", "map(torch.neg, $X)", "iter($D.values())", "iter($T)", "itertools.repeat($T, 2)"),
+    "R": (
+        "Pair($T, $I)", "dataclasses.replace($R, right=$I)", "Pair(right=$I, left=$T)", "($R if $B else $R)",
+    ),
 }  # fmt: skip
 """Compound expressions by kind."""
 
 _SIMPLE: Final = (
     *(f"$={kind} = ${kind}" for kind in KINDS if kind not in "ECH"),
-    *(f"$.{kind} = ${kind}" for kind in "TIFSLXDKPOR"),
+    *(f"$.{kind} = ${kind}" for kind in "TIFSLXDKPORNQ"),
     "$=T = $T", "$=T = $T", "$=T = $A($T)", "$=T = $T + $T",
     "$.T += $T", "$.T = $.T * $F", "$.I += $I % 5", "$.T[0] = $I", "$@T.add_($I)", "$@T.mul_($F)",
     "$@T[..., 0] = $F",
@@ -170,7 +217,23 @@ _SIMPLE: Final = (
     "say($O.count)",
     "supple.graph_break()", "opaque($I)", "assert $B, $S", 'print(f"{$@T.shape} {$@I}")', "say($O.step)",
     "print($Z)",
-    "$@T.register_hook(print)", "torch.manual_seed($I)", "torch._assert($B, 'asserted')",
+    "$@T.register_hook(print)", "torch.manual_seed($I)", "$T.note = $I", "$=I = next($V)", "$=T = next($W)",
+    "$Q.append($I)",
+    "$Q.appendleft($I)", "$Q.rotate(1)", "$T.sum().backward()", "$.X = $.X2 = [$T]",
+    "$.L *= 2\n$.L = $.L[:4]", "$T.data = $T",
+    "$M.register_forward_hook(lambda module, args, out: out * 2)", "warnings.warn($S)",
+    "logging.getLogger('x').info($S)",
+    "$=A = [lambda x, k=k: x + k for k in $!L][0]", "$=T = $T.unsqueeze(0)", "random.shuffle($L)",
+    "$T.resize_(1)", "$T.t_()",
+    "$T.squeeze_()", "$T.grad = None", "$=T = $T[None]", "$=S = type($O).__name__",
+    "($=T, $=I), $=L = $P, $L", "$X.sort(key=len)",
+    "$O.items, $O.count = $L, $I", "$D[$S], $=I = $T, $I", "$=T = torch.stack($X)", "del $.T\n$.T = $T",
+    "print(sorted(locals()))",
+    "$=T = $T.requires_grad_(False)", "$M.zero_grad()", "$M.weight.data.mul_(2)",
+    "t"
+    "orch.nn.init.ones_($M.weight)", "$O.total += 1", "$.T.add_($I).mul_(2)", "$=T = $T.add_($I)[0]",
+    "$T[$T > 1] = $F", "$T[[0]] = $T",
+    "$.I += 1\n$.I -= 1", "torch._assert($B, 'asserted')",
 )  # fmt: skip
 
 _COMPOUND: Final = (
@@ -193,7 +256,7 @@ _COMPOUND: Final = (
     "for $~I in $!L:\n    $L.append($I)\n    if len($L) > 6:\n        break",
     "$~I = 0\nwhile $~I < 3 and $B:\n    $~I += 1\n    $loop",
     "$~I = $!I % 4\nwhile $~I:\n    $~I -= 1\n    $loop\nelse:\n    $body",
-    "while len($~L := $!L[:3]) > 2:\n    $loop\n    break",
+    "while len($~L := $!L[:3]) > 2:\n    $body\n    break",
     "try:\n    $body\nexcept ValueError as $~E:\n    $body",
     "try:\n    $body\nexcept (KeyError, IndexError, Oops) as $~E:\n    $body\nelse:\n    $body",
     "try:\n    $body\nfinally:\n    $body",
@@ -216,6 +279,23 @@ _COMPOUND: Final = (
     "with Holder($O, $I) as $~O:\n    $body",
     "with contextlib.ExitStack() as $~O:\n    $~O.enter_context(Trace($I))\n    $body",
     "with torch.inference_mode():\n    $body",
+    "with torch.autocast('cpu', enabled=$B):\n    $body",
+    "with contextlib.ExitStack() as $~O:\n    $~O.callback(print, $I)\n    $body",
+    "with contextlib.nullcontext($I) as $~I:\n    $body",
+    "for $~I, ($~T, $~S) in enumerate(zip($!X, $!K)):\n    $loop",
+    "for $~I in $!V:\n    $loop\n    if $~I > 3:\n        break",
+    "for $~I in range($!I % 3):\n    try:\n        $loop\n    finally:\n        $loop",
+    "for $~I in range($!I % 3):\n    with Trace($I):\n        $loop",
+    "while $!Q:\n    $body\n    break",
+    "try:\n    try:\n        $body\n    finally:\n        $body\nexcept Exception as $~E:\n    $body",
+    "try:\n    raise $!E\nexcept (ValueError, KeyError):\n    $body\nexcept Oops as $~E:\n"
+    "    print($~E.code)",
+    "def $~H($~T, $~I=3):\n    return $~T if $~I <= 0 else $~H($T, $~I - 1)\n$=T = $~H($T)",
+    "@functools.lru_cache\ndef $~H($~I):\n    return $I\n$=I = $~H($I) + $~H(1)",
+    "@contextlib.contextmanager\ndef $~H($~T):\n    $gen\n    yield $~T\n    $gen\n"
+    "with $~H($T) as $~T2:\n    $body",
+    "class $~C:\n    total = $I\n    def go(self, $~T):\n        $def\n        return $~T + self.total\n"
+    "$=T = $~C().go($T)",
     "def $=A($~T, $~I=$!I):\n    $def\n    return $T",
     "def $=A($~T):\n    nonlocal $.I\n    $.I += 1\n    $def\n    return $~T * $.I",
     "def $=A($~T):\n    nonlocal $.T\n    $.T = $.T + 1\n    $def\n    return $~T + $.T",
@@ -256,6 +336,11 @@ DEFINITIONS: Final = (
     "def $=A($~T, *, $~F=0.5, $~S='k'):\n    $top\n    return $T * $~F",
     "def $=A($~T, *$~L, **$~K):\n    $top\n    return $T + len($~L)",
     "@supple.disable\ndef $=A($~T):\n    $top\n    return $T",
+    "class Class:\n    total = 0\n    @classmethod\n    def go(cls, $~T):\n        cls.total += 1\n"
+    "        $top\n        return $T + cls.total\n$=A = Class.go",
+    "class $~C(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+    "        self.inner = Layer(1)\n        self.count = 0\n    def forward(self, $~T, $~I=1):\n"
+    "        $top\n        return self.inner($T) * $~I\n$=M = $~C()",
     "@functools.wraps(spread)\ndef $=A($~T, $~I=1):\n    $top\n    return $T",
     "@torch.no_grad()\ndef $=A($~T):\n    $top\n    return $T",
     "class $~C(Box):\n    def __call__(self, $~T):\n        $top\n        return $T + self.count\n"
