@@ -224,7 +224,7 @@ FORBIDDEN: Final = _reason(
     "G102",
     "{function} would be compiled, and {by} forbids it.",
     "Its entries do not serve this call: {failed}.",
-    "{hint}",
+    "{hint} SUPPLE_LOGS=recompiles prints all reasons.",
 )
 FAILED: Final = _reason(
     "I001",

@@ -117,7 +117,7 @@ PROGRAMS = {
         Program(calls_a_c_extension, "zlib.compress", "zlib.compress("),
         Program(saves_a_tensor, "", "torch.save("),
         Program(converts_to_a_list, "tolist", "y.tolist()"),
-        Program(converts_to_numpy, "numpy", "y.numpy()", places=2),
+        Program(converts_to_numpy, "numpy", "y.numpy()", places=3),
         Program(formats_a_tensor, "tensor", "y.sum():.2f"),
         Program(writes_json, "Encoder", "_iterencode(o, 0)"),
         Program(calls_a_disabled_function, "disabled", "left_alone(x)"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import decimal
 import io
 import logging
 import math
@@ -75,6 +76,22 @@ def assert_on_a_tensor(x):
 @case(X, b"abc", breaks="B102", line="zlib.crc32")
 def c_extension_call(x, data):
     return x * (zlib.crc32(data) % 2)
+
+
+@case(X, decimal.Decimal(3), breaks="B108", line="float(")
+def number_of_a_type_in_c(x, price):
+    try:
+        return x * float(price)
+    except TypeError:
+        return x
+
+
+@case(X, decimal.Decimal(3), breaks="B108", line="price < 4")
+def comparison_of_a_type_in_c(x, price):
+    try:
+        return x * 2 if price < 4 else x
+    except TypeError:
+        return x
 
 
 @case(X, breaks="B123", line="torch.save")

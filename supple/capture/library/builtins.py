@@ -332,15 +332,16 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     if args and isinstance(args[0], TensorValue):
         return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
     if args and isinstance(args[0], InstanceValue):
-        methods = (special(machine, args[0], name) for name in (f"__{kind.__name__}__", "__index__"))
+        names = (f"__{kind.__name__}__", "__index__", "__trunc__")
+        methods = (special(machine, args[0], name) for name in names)
         method = next((found for found in methods if found is not None), None)
         if method is not None:
             return fold(machine, kind, machine.call(method).as_python())
-        if args[0].payload is None:
+        if args[0].payload is None and all(lookup(args[0].cls, name) is MISSING for name in names):
             what = "a string, a bytes-like object" if kind is int else "a string"
             what += f" or a real number, not {args[0].cls.__name__!r}"
             machine.throw(TypeError, f"{kind.__name__}() argument must be {what}")
-        args = [args[0].payload, *args[1:]]
+        args = args if args[0].payload is None else [args[0].payload, *args[1:]]
     if args and isinstance(args[0], SymbolicValue):
         return fold(machine, TO_INT if kind is int else TO_FLOAT, args[0].number)
     plain = [_plain(machine, value) for value in args]

@@ -6,7 +6,7 @@
 import collections
 import operator
 from collections.abc import Callable
-from typing import Final
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.library import polyfills, sets
@@ -15,7 +15,7 @@ from supple.capture.library.text import percent
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
-from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
@@ -125,14 +125,18 @@ def _on_sequences(
             keep = left.kind
         return SequenceValue(keep, [*left.all(machine), *other.all(machine)])
     if plain == "*":
-        count = right.as_python()
-        assert isinstance(count, int), right.describe()
-        items = left.all(machine) * count
+        if isinstance(right, InstanceValue):
+            return None
+        items = left.all(machine) * cast("int", fold_raw(machine, _times, right.as_python()))
         if is_in_place and left.is_mutable:
             left.rewrite(machine, items)
             return left
         return SequenceValue(left.kind if left.is_mutable else tuple, items)
     return None
+
+
+def _times(count: object) -> int:
+    return len([None] * count)  # pyright: ignore[reportOperatorIssue, reportUnknownArgumentType]  # raises as CPython does
 
 
 def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool) -> Value:
@@ -259,8 +263,17 @@ def _compare_structures(
         return ConstantValue(machine.is_same(left, right))
     if symbol == "==":
         machine.unsupported(breaks.OPERATOR, name="==", kinds=f"{left.describe()} and {right.describe()}")
+    if any(map(_compares_in_c, (left, right), COMPARISONS[symbol][1:])):
+        machine.unsupported(breaks.OPERATOR, name=symbol, kinds=f"{left.describe()} and {right.describe()}")
     kinds = f"{left.python_type().__name__!r} and {right.python_type().__name__!r}"
     machine.throw(TypeError, f"{symbol!r} not supported between instances of {kinds}")
+
+
+def _compares_in_c(value: Value, method: str) -> bool:
+    """Tell whether the class of an object that capture does not know has the method, written in C."""
+    if not isinstance(value, InstanceValue) or value.payload is not None:
+        return False
+    return not _is_python_method(value.cls, method) and lookup(value.cls, method) is not vars(object)[method]
 
 
 def _plain(value: Value) -> Value:
