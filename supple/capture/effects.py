@@ -13,6 +13,7 @@ from supple.capture.rebuild import (
     write_mapping,
     write_on_tensor,
     write_sequence,
+    write_set,
 )
 from supple.capture.values.attributes import SLOT_KINDS, lookup
 from supple.capture.values.base import Value
@@ -21,8 +22,8 @@ from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import DELETED, InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import IteratorValue, SequenceValue
-from supple.runtime import rebuild as runtime
 from supple.capture.values.tensor import TensorValue
+from supple.runtime import rebuild as runtime
 
 Replay = Callable[[Builder, Value], None]
 replay: Final[Rules[Replay]] = Rules("replay")
@@ -46,10 +47,10 @@ def _(builder: Builder, value: Value) -> None:
         builder.writer.op("POP_TOP")
 
 
-@replay.on(SequenceValue)
 replay.on(TensorValue)(write_on_tensor)
 
 
+@replay.on(SequenceValue)
 def _(builder: Builder, value: Value) -> None:
     """The contents of a list or deque."""
     assert isinstance(value, SequenceValue), value.describe()
@@ -67,15 +68,7 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """The contents of a set."""
     assert isinstance(value, SetValue), value.describe()
-    target = builder.prepare(value)
-    parts = [builder.prepare(item) for item in value.items.values()]
-    builder.writer.function(runtime.replace_set)
-    builder.writer.op("LOAD_FAST", target)
-    for part in parts:
-        builder.writer.op("LOAD_FAST", part)
-    builder.writer.op("BUILD_SET", len(parts))
-    builder.writer.call(2)
-    builder.writer.op("POP_TOP")
+    write_set(builder, builder.prepare(value), value)
 
 
 @replay.on(CellValue)

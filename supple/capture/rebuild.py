@@ -2,6 +2,7 @@
 
 import functools
 import types
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final, cast
 
@@ -63,8 +64,8 @@ class Builder:
             if isinstance(one, TensorValue):
                 if one.source is None:
                     self.tensors.setdefault(id(one.fake), one)
-                continue
                 pending.extend(one.attrs.values())
+                continue
             if isinstance(one, SymbolicValue) and not self.engine.sizes.env.is_backed(one.expr):
                 self.numbers.setdefault(id(one), one)
             if isinstance(one, GeneratorValue):
@@ -147,9 +148,9 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
             found = list(value.items.values())
         case SliceValue():
             found = list(value.parts)
-        case InstanceValue():
         case TensorValue():
             found = list(value.attrs.values())
+        case InstanceValue():
             found = [
                 part
                 for part in value.attrs.values()
@@ -252,8 +253,10 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """A dict, empty; filled later."""
     assert isinstance(value, DictValue), value.describe()
+    if value.kind is types.MappingProxyType:
+        builder.engine.unsupported(breaks.REBUILD, name=value.describe())
     factory = builder.prepare(value.factory) if value.factory is not None else None
-    builder.writer.function(value.kind if value.kind is not types.MappingProxyType else dict)
+    builder.writer.function(value.kind)
     if factory is not None:
         builder.writer.op("LOAD_FAST", factory)
     builder.writer.call(int(factory is not None))
@@ -300,6 +303,8 @@ def _(builder: Builder, value: Value) -> None:
             arguments = [SequenceValue(tuple, list(arguments))]
     elif isinstance(payload, ConstantValue):
         arguments = [payload]
+    elif isinstance(payload, SetValue) and issubclass(payload.kind, frozenset):
+        builder.engine.unsupported(breaks.REBUILD, name=value.describe())
     names = [builder.prepare(argument) for argument in arguments]
     builder.writer.function(runtime.bare_instance)
     builder.writer.constant(value.cls)
@@ -395,6 +400,11 @@ def _(builder: Builder, value: Value) -> None:
     """An iterator over a sequence; advanced later."""
     assert isinstance(value, SequenceIterator), value.describe()
     sequence = builder.prepare(value.sequence)
+    if value.sequence.kind is deque:
+        is_replayed = any(value.sequence is one for one in builder.engine.heap.dirty.values())
+        if is_replayed or value.before not in (None, value.sequence.all(builder.engine)):
+            builder.engine.unsupported(breaks.REBUILD, name="iterator over a deque that has changed")
+        builder.finish()
     builder.writer.function(iter)
     builder.writer.op("LOAD_FAST", sequence)
     builder.writer.call(1)
@@ -404,7 +414,8 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """An iterator over a dict's keys; advanced later."""
     assert isinstance(value, DictIterator), value.describe()
-    if len(value.keys) != len(value.mapping.items):
+    mapping, engine = value.mapping, builder.engine
+    if value.keys != (mapping.keys(engine) if isinstance(mapping, DictValue) else mapping.ordered(engine)):
         builder.engine.unsupported(breaks.REBUILD, name="iterator over a dict that has changed")
     (mapping,) = builder.keys([value.mapping])
     builder.writer.function(iter)
@@ -500,7 +511,20 @@ def _(builder: Builder, value: Value) -> None:
         write_mapping(builder, runtime.fill_mapping, builder.prepare(value), payload)
     elif isinstance(payload, SequenceValue) and payload.is_mutable:
         fill_sequence(builder, builder.prepare(value), payload)
+    elif isinstance(payload, SetValue):
+        write_set(builder, builder.prepare(value), payload)
     write_attributes(builder, value, [name for name, part in value.attrs.items() if part is not DELETED])
+
+
+@_FILLS.on(TensorValue)
+def write_on_tensor(builder: Builder, value: Value) -> None:
+    """Attributes set on a tensor."""
+    assert isinstance(value, TensorValue), value.describe()
+    for name, attribute in value.attrs.items():
+        part = builder.prepare(attribute)
+        builder.writer.op("LOAD_FAST", part)
+        builder.writer.op("LOAD_FAST", builder.prepare(value))
+        builder.writer.op("STORE_ATTR", name)
 
 
 @_FILLS.on(CellValue)
@@ -513,17 +537,6 @@ def _(builder: Builder, value: Value) -> None:
         builder.writer.op("LOAD_FAST", name)
         builder.writer.op("LOAD_FAST", builder.prepare(value))
         builder.writer.op("STORE_ATTR", "cell_contents")
-
-
-@_FILLS.on(TensorValue)
-def write_on_tensor(builder: Builder, value: Value) -> None:
-    """Attributes set on a tensor."""
-    assert isinstance(value, TensorValue), value.describe()
-    for name, attribute in value.attrs.items():
-        part = builder.prepare(attribute)
-        builder.writer.op("LOAD_FAST", part)
-        builder.writer.op("LOAD_FAST", builder.prepare(value))
-        builder.writer.op("STORE_ATTR", name)
 
 
 @_FILLS.on(FunctionValue)
@@ -574,6 +587,17 @@ def fill_sequence(builder: Builder, target: str, value: SequenceValue) -> None:
     else:
         writer.op("LIST_EXTEND", 1)
     writer.op("POP_TOP")
+
+
+def write_set(builder: Builder, target: str, value: SetValue) -> None:
+    """Make the set in the variable `target` hold the members of `value`."""
+    parts = builder.keys(value.items.values())
+    builder.writer.function(runtime.replace_set)
+    for name in (target, *parts):
+        builder.writer.op("LOAD_FAST", name)
+    builder.writer.op("BUILD_TUPLE", len(parts))
+    builder.writer.call(2)
+    builder.writer.op("POP_TOP")
 
 
 def write_mapping(builder: Builder, function: object, target: str, value: DictValue) -> None:

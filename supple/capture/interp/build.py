@@ -4,6 +4,7 @@ from itertools import islice
 
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, opcode
+from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import Value, drain, take_all
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import container
@@ -123,7 +124,9 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("LIST_EXTEND")
 def _(frame: Frame, instruction: Instruction) -> None:
     """[*a, ...]."""
-    items = take_all(frame.engine, frame.pop())
+    given = frame.pop()
+    _require_iterable(frame, given, "Value after * must be an iterable, not {}")
+    items = take_all(frame.engine, given)
     target = frame.stack[-_count(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
     target.extend(frame.engine, items)
@@ -172,8 +175,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """A, b = x."""
     wanted = _count(instruction)
     given = frame.pop()
-    if isinstance(given, ConstantValue) and not hasattr(given.python_type(), "__iter__"):
-        frame.engine.throw(TypeError, f"cannot unpack non-iterable {given.python_type().__name__} object")
+    _require_iterable(frame, given, "cannot unpack non-iterable {} object")
     items = list(islice(drain(frame.engine, given.iterate(frame.engine)), wanted + 1))
     if len(items) < wanted:
         msg = f"not enough values to unpack (expected {wanted}, got {len(items)})"
@@ -181,6 +183,12 @@ def _(frame: Frame, instruction: Instruction) -> None:
     if len(items) > wanted:
         frame.engine.throw(ValueError, f"too many values to unpack (expected {wanted})")
     frame.stack.extend(reversed(items))
+
+
+def _require_iterable(frame: Frame, value: Value, refusal: str) -> None:
+    kind = value.python_type()
+    if all(lookup(kind, name) is MISSING for name in ("__iter__", "__getitem__")) and type(kind) is type:
+        frame.engine.throw(TypeError, refusal.format(kind.__name__))
 
 
 @opcode.on("UNPACK_EX")

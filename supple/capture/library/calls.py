@@ -65,7 +65,7 @@ def call_rule(function: object) -> Call | None:
 
 
 #: Classes of iterators -> which of their arguments they ask for an iterator when they are made.
-_ITERATED: Final = {
+_ITERATED: Final[dict[object, slice]] = {
     map: slice(1, None),
     filter: slice(1, 2),
     zip: slice(None),

@@ -13,7 +13,7 @@ from supple.capture.values.attributes import lookup, type_attr
 from supple.capture.values.base import NotConstant, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.function import LeafValue
-from supple.capture.values.instance import InstanceValue, container
+from supple.capture.values.instance import InstanceValue, checked, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue
@@ -64,7 +64,8 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
     if isinstance(value, TensorValue):
         machine.unsupported(breaks.PRINT_TENSOR, name="str() or repr()")
     if isinstance(value, InstanceValue) and not isinstance(value.payload, ConstantValue):
-        return machine.call(type_attr(machine, value, value.cls, method))
+        found = machine.call(type_attr(machine, value, value.cls, method))
+        return checked(machine, str if method == "__str__" else repr, method, found)
     if isinstance(value, InstanceValue):
         found = lookup(value.cls, method)
         if hasattr(found, "__code__"):

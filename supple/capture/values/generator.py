@@ -53,19 +53,20 @@ class Suspended(Protocol):
 class GeneratorValue(Value):
     """A generator made during capture; one made at a graph break gets another state when it changes."""
 
-    __slots__ = ("frame", "is_finished")
+    __slots__ = ("frame", "is_finished", "kind")
 
     def __init__(self, frame: Suspended, source: Source | None = None) -> None:
         super().__init__(source)
         self.frame = frame
         self.is_finished = False
+        self.kind: type = types.GeneratorType
 
     def _changes(self, machine: Machine) -> None:
         if self.source is not None:
             machine.heap.touch(self)
 
     def python_type(self) -> type:
-        return types.GeneratorType
+        return self.kind
 
     def describe(self) -> str:
         return f"generator {self.frame.name}"
@@ -125,4 +126,4 @@ class GeneratorValue(Value):
         machine.throw(RuntimeError, "generator ignored GeneratorExit")
 
     def get_attr(self, machine: Machine, name: str) -> Value:
-        return type_attr(machine, self, types.GeneratorType, name)
+        return type_attr(machine, self, self.kind, name)

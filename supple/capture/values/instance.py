@@ -6,8 +6,8 @@ class attributes, `__getattr__`. Instances of subclasses of builtin containers c
 
 import types
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -25,7 +25,7 @@ from supple.capture.values.attributes import (
     type_attr,
 )
 from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, take_all
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_list
 from supple.runtime.rebuild import bare_instance
@@ -85,8 +85,8 @@ class InstanceValue(Value):
     def key(self, machine: Machine) -> object:
         hasher = lookup(self.cls, "__hash__")
         if isinstance(hasher, types.FunctionType):
-            number = machine.call(bind(machine, self, self.cls, "__hash__", hasher)).as_python()
-            return HashKey(machine, self, hash(number))
+            number = machine.call(bind(machine, self, self.cls, "__hash__", hasher))
+            return HashKey(machine, self, cast("int", checked(machine, hash, "__hash__", number).as_python()))
         if hasher is None:
             return super().key(machine)
         guard_lookup(machine, self.cls, "__hash__", hasher)
@@ -99,13 +99,14 @@ class InstanceValue(Value):
     def truth(self, machine: Machine) -> bool:
         for name in ("__bool__", "__len__"):
             if lookup(self.cls, name) is not MISSING:
-                return type_attr(machine, self, self.cls, name).call(machine, (), {}).truth(machine)
+                found = type_attr(machine, self, self.cls, name).call(machine, (), {})
+                return checked(machine, bool, name, found).truth(machine)
         for name in ("__bool__", "__len__"):
             guard_lookup(machine, self.cls, name, MISSING)
         return True
 
     def length(self, machine: Machine) -> Value:
-        return self._special(machine, "__len__")
+        return checked(machine, len, "__len__", self._special(machine, "__len__"))
 
     def get_item(self, machine: Machine, key: Value) -> Value:
         return self._special(machine, "__getitem__", key)
@@ -326,6 +327,18 @@ class InstanceValue(Value):
         names.update(dict.fromkeys(self.attrs))
         slots = {name for name in names if isinstance(lookup(self.cls, name), SLOT_KINDS)}
         return [name for name in names if name not in slots and self.attrs.get(name) is not DELETED]
+
+
+def checked(machine: Machine, builtin: Callable[..., object], name: str, found: Value) -> Value:
+    """Return what a builtin function makes of the result of a special method; it may raise about it."""
+    if not isinstance(found, ConstantValue) or found.python_type() is builtin:
+        return found
+    plain = found.value
+
+    def method(_: object) -> object:
+        return plain
+
+    return fold(machine, builtin, type("", (), {name: method})())
 
 
 class EnumValue(ConstantValue):

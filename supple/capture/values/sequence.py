@@ -119,7 +119,7 @@ class SequenceValue(Value):
         return position % len(self.items)
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
-        self.require_mutable(machine, "item assignment")
+        self.require_mutable(machine, "does not support item assignment")
         index = index_of(machine, key)
         items = list(self.items)
         if isinstance(index, slice):
@@ -134,7 +134,7 @@ class SequenceValue(Value):
         self.rewrite(machine, items)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
-        self.require_mutable(machine, "item deletion")
+        self.require_mutable(machine, "doesn't support item deletion")
         items = list(self.items)
         index = index_of(machine, key)
         del items[index if isinstance(index, slice) else self._position(machine, index, "assignment ")]
@@ -143,7 +143,7 @@ class SequenceValue(Value):
     def require_mutable(self, machine: Machine, what: str) -> None:
         """Raise TypeError in the program for a tuple."""
         if not self.is_mutable:
-            machine.throw(TypeError, f"{self.kind.__name__!r} object does not support {what}")
+            machine.throw(TypeError, f"{self.kind.__name__!r} object {what}")
 
     def rewrite(self, machine: Machine, items: list[Value]) -> None:
         """Replace the contents, with undo, and note the change for replay."""
