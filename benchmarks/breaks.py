@@ -4,16 +4,17 @@ infer: a forward pass in eval mode without gradients.    train: forward with a l
 dynamic: forward passes over several shapes.             generate: 16 tokens, greedy and sampled.
 step: a train step with optimizer and scheduler, compiled as a whole, four times.
 
-Both compilers run what they capture as it is (backend="eager"), with default settings, each case in a fresh
-process. Prints a table, with the geometric means of CPU time, and says where supple needs more than torch.
+Both compilers run what they capture as it is (backend="eager"), with default settings, each case in a process
+of its own. Prints a table, with geometric means of CPU time, and says where supple needs more than torch.
 """
 
 import argparse
 import json
-import os
+import logging
+import multiprocessing
 import random
-import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import process_time
@@ -29,7 +30,6 @@ from benchmarks.report import geometric_mean, start
 from tests.models.families import FAMILIES, Family, loss_of
 from tests.models.transformers_zoo import tensors_of
 
-ROOT: Final = Path(__file__).parents[1]
 TARGETS: Final = ("supple", "torch")
 GENERATING: Final = ("gpt2", "llama")
 OPTIMIZERS: Final = ("SGD", "Adam", "AdamW")
@@ -152,7 +152,6 @@ def results(mode: str, name: str, target: str) -> tuple[list[torch.Tensor], floa
 
 def measure(mode: str, name: str, target: str) -> dict[str, float]:
     """Return counts, CPU seconds above eager's, and the largest difference from eager."""
-    torch.set_num_threads(1)
     results(mode, name, "eager")  # loads what is loaded once
     want, eager = results(mode, name, "eager")
     got, seconds = results(mode, name, target)
@@ -163,17 +162,9 @@ def measure(mode: str, name: str, target: str) -> dict[str, float]:
 
 
 def fresh(mode: str, name: str, target: str) -> dict[str, float]:
-    """Return one measurement from a fresh process.
-
-    Raises:
-        subprocess.CalledProcessError: when it failed; its errors went to stderr.
-    """
-    command = [sys.executable, "-m", "benchmarks.breaks", "--measure", mode, name, target]
-    quiet = {"SUPPLE_PROFILE": "0", "PYTHONWARNINGS": "ignore", "TRANSFORMERS_VERBOSITY": "error"}
-    result = subprocess.run(
-        command, cwd=ROOT, env=os.environ | quiet, stdout=subprocess.PIPE, text=True, check=True
-    )
-    return json.loads(result.stdout.splitlines()[-1])
+    """Return one measurement from a process of its own, in which nothing was compiled before."""
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return pool.apply(measure, (mode, name, target))
 
 
 def worse(ours: dict[str, float], theirs: dict[str, float]) -> str:
@@ -190,17 +181,17 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cases", nargs="+", choices=names, default=names, metavar="CASE", help="of a mode")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=MODES)
     parser.add_argument("--out", type=Path, help="also write the figures there, one JSON line for each case")
-    parser.add_argument("--measure", nargs=3, metavar=("MODE", "CASE", "TARGET"), help="one, in this process")
     return parser.parse_args()
 
 
 def main() -> int:
     """Run what the command line asks for; return 1 when supple fell short somewhere."""
     given = arguments()
-    if given.measure:
-        print(json.dumps(measure(*given.measure)))
-        return 0
-    table = start("Graphs, breaks, and CPU seconds above eager's (backend='eager', fresh processes)", COLUMNS)
+    torch.set_num_threads(1)  # a process with threads must not be forked
+    supple.config.profile = "0"
+    logging.disable(logging.WARNING)
+    warnings.simplefilter("ignore")
+    table = start("Graphs, breaks, and CPU seconds above eager's (backend='eager')", COLUMNS)
     ratios: dict[str, list[float]] = {}
     is_short = False
     for mode, name in CASES:
@@ -208,8 +199,8 @@ def main() -> int:
             continue
         try:
             ours, theirs = (fresh(mode, name, target) for target in TARGETS)
-        except subprocess.CalledProcessError as error:
-            table.add_row(f"{mode}/{name}", *[""] * 8, f"failed: {' '.join(error.cmd[-3:])}")
+        except Exception as error:  # one case must not end the others
+            table.add_row(f"{mode}/{name}", *[""] * 8, f"failed: {error}")
             is_short = True
             continue
         ratio = ours["seconds"] / theirs["seconds"]
