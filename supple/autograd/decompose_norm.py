@@ -8,7 +8,7 @@ from typing import Final, cast
 import torch
 
 from supple.autograd.decompose_reduce import count_of, moments
-from supple.autograd.lowering import Lowering, decompositions, plain
+from supple.autograd.lowering import Lowering, decompositions, dims_of, plain
 from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
@@ -20,10 +20,9 @@ def _(b: Lowering, x: Var, dim: int, half_to_float: bool = False) -> Var:
     """exp(x - max) divided by its sum."""
     meta = b.tensor_meta(x)
     wide = b.wide(x)
-    dims = [dim % meta.rank] if meta.rank else []
-    shifted = b.unary("exp", b.sub(wide, _top(b, wide, dims)))
-    total = b.sum(shifted, dims) if dims else shifted
-    return b.cast(b.div(shifted, total), DType.F32 if half_to_float else meta.dtype)
+    dims = dims_of(dim, meta.rank)
+    shifted = b.unary("exp", b.sub(wide, b.largest(wide, dims)))
+    return b.cast(b.div(shifted, b.sum(shifted, dims)), DType.F32 if half_to_float else meta.dtype)
 
 
 @decompositions.on("aten._safe_softmax.default")
@@ -32,7 +31,7 @@ def _(b: Lowering, x: Var, dim: int, dtype: torch.dtype | None = None) -> Var:
     source = x if dtype is None else cast("Var", b.call("aten._to_copy.default", x, dtype=dtype))
     meta = b.tensor_meta(source)
     wide = b.wide(source)
-    is_hidden = b.point("eq.Tensor", _top(b, wide, [dim % meta.rank] if meta.rank else []), -math.inf)
+    is_hidden = b.point("eq.Tensor", b.largest(wide, dims_of(dim, meta.rank)), -math.inf)
     soft = cast("Var", b.call("aten._softmax.default", source, dim))
     return b.where(is_hidden, 0.0, soft, meta.dtype)
 
@@ -42,15 +41,10 @@ def _(b: Lowering, x: Var, dim: int, half_to_float: bool = False) -> Var:
     """x - max - log(sum(exp(x - max)))."""
     meta = b.tensor_meta(x)
     wide = b.wide(x)
-    dims = [dim % meta.rank] if meta.rank else []
-    shifted = b.sub(wide, _top(b, wide, dims))
-    powers = b.unary("exp", shifted)
-    total = b.unary("log", b.sum(powers, dims) if dims else powers)
+    dims = dims_of(dim, meta.rank)
+    shifted = b.sub(wide, b.largest(wide, dims))
+    total = b.unary("log", b.sum(b.unary("exp", shifted), dims))
     return b.cast(b.sub(shifted, total), DType.F32 if half_to_float else meta.dtype)
-
-
-def _top(b: Lowering, x: Var, dims: Sequence[int]) -> Var:
-    return b.largest(x, dims) if dims else x
 
 
 def _normalised(b: Lowering, x: Var, dims: Sequence[int], eps: float) -> tuple[Var, Var, Var]:
@@ -204,7 +198,6 @@ def _(b: Lowering, x: Var, target: Var, weight: Var | None, reduction: int, igno
     if reduction == 0:
         return b.cast(loss, meta.dtype), b.full((), 0.0, meta.dtype, meta.device)
     dims = list(range(len(rows)))
-    total = b.sum(share, dims, keepdim=False) if dims else share
-    summed = b.sum(loss, dims, keepdim=False) if dims else loss
+    total, summed = (b.sum(item, dims, keepdim=False) for item in (share, loss))
     result = b.div(summed, total) if reduction == 1 else summed
     return b.cast(result, meta.dtype), b.cast(total, meta.dtype)

@@ -57,8 +57,7 @@ def _(
     if not meta.dtype.is_float:
         return b.emit("aten.mean.dim", (source, dims_of(dim, meta.rank), keepdim))
     dims = dims_of(dim, meta.rank)
-    total = b.sum(b.wide(source), dims, keepdim) if dims else b.wide(source)
-    return b.cast(b.div(total, count_of(meta, dims)), meta.dtype)
+    return b.cast(b.div(b.sum(b.wide(source), dims, keepdim), count_of(meta, dims)), meta.dtype)
 
 
 def _extreme(core: str, b: Lowering, x: Var, dim: Dims = (), keepdim: bool = False) -> Var:
@@ -126,9 +125,7 @@ def moments(b: Lowering, x: Var, dims: Sequence[int], correction: float = 0) -> 
     count = count_of(b.tensor_meta(x), dims)
     mean = b.div(b.sum(x, dims), count) if dims else x
     centered = b.sub(x, mean)
-    square = b.mul(centered, centered)
-    total = b.sum(square, dims) if dims else square
-    return b.div(total, _degrees(count, correction)), mean
+    return b.div(b.sum(b.mul(centered, centered), dims), _degrees(count, correction)), mean
 
 
 def _degrees(count: int | Expr, correction: float) -> Number:

@@ -93,11 +93,13 @@ class Lowering(Builder):
         return self.emit("aten.where.self", (condition, *args))
 
     def sum(self, var: Var, dims: Sequence[int], keepdim: bool = True) -> Var:
-        """Return the sum over dimensions (not none), of the operand's type."""
-        return self.emit("aten.sum.dim_IntList", (var, list(dims), keepdim))
+        """Return the sum over dimensions, of the operand's type; over none the operand."""
+        return self.emit("aten.sum.dim_IntList", (var, list(dims), keepdim)) if dims else var
 
     def largest(self, var: Var, dims: Sequence[int]) -> Var:
-        """Return the largest float over dimensions, kept as size 1; of none, which eager refuses, -inf."""
+        """Return the largest float over dimensions, kept as size 1; -inf of no elements (eager refuses)."""
+        if not dims:
+            return var
         meta = self.tensor_meta(var)
         sizes = [1 if dim in dims else size for dim, size in enumerate(meta.sizes)]
         found = contiguous(sizes, meta.dtype, meta.device)

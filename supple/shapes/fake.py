@@ -11,12 +11,13 @@ and torch's own dispatch of tensor subclasses stays out (it loads torch.distribu
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NoReturn, cast
+from typing import Final, NoReturn
 
 import torch
 
 from supple.expr import Expr
 from supple.expr.real import Real
+from supple.ir.arguments import map_leaves
 from supple.ir.dtypes import from_torch, is_represented
 from supple.ir.meta import TensorMeta
 from supple.shapes import meta_kernels
@@ -260,23 +261,23 @@ def _reshaped(target: torch.Tensor, meta: TensorMeta) -> torch.Tensor:
 
 def _to_meta(arg: object) -> object:
     """Return an argument with its tensors replaced by their metadata."""
-    if isinstance(arg, torch.Tensor):
-        return meta_of(arg)
-    if isinstance(arg, list | tuple):
-        return [_to_meta(item) for item in cast("Sequence[object]", arg)]
-    return plain(arg)
+    return map_leaves(_described, arg)
+
+
+def _described(leaf: object) -> object:
+    return meta_of(leaf) if isinstance(leaf, torch.Tensor) else plain(leaf)
 
 
 def _to_fake(result: object) -> object:
     """Return a rule's result with metadata replaced by fake tensors."""
-    if isinstance(result, TensorMeta):
-        return _wrapped(result)
-    if isinstance(result, list):
-        return [_to_fake(item) for item in cast("list[object]", result)]
-    if isinstance(result, tuple):
-        return tuple(_to_fake(item) for item in cast("tuple[object, ...]", result))
-    if isinstance(result, Expr | Real):
+    return map_leaves(_faked, result)
+
+
+def _faked(leaf: object) -> object:
+    if isinstance(leaf, TensorMeta):
+        return _wrapped(leaf)
+    if isinstance(leaf, Expr | Real):
         env = active()
-        assert env is not None, f"{result} without a compilation"
-        return sym(result, env)
-    return result
+        assert env is not None, f"{leaf} without a compilation"
+        return sym(leaf, env)
+    return leaf

@@ -8,6 +8,7 @@ import torch
 
 from supple.expr import Expr
 from supple.expr.real import Real
+from supple.ir.arguments import map_leaves
 from supple.ir.graph.nodes import Constant, Meta
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
@@ -45,9 +46,11 @@ def as_meta(result: object) -> Meta:
 
 
 def _to_fake(arg: object) -> object:
-    if isinstance(arg, TensorMeta):
-        return fake_from(arg)
-    if isinstance(arg, list | tuple):
-        return [_to_fake(item) for item in cast("Sequence[object]", arg)]
     env = active()
-    return sym(arg, env) if env is not None and isinstance(arg, Expr | Real) else arg
+
+    def faked(leaf: object) -> object:
+        if isinstance(leaf, TensorMeta):
+            return fake_from(leaf)
+        return sym(leaf, env) if env is not None and isinstance(leaf, Expr | Real) else leaf
+
+    return map_leaves(faked, arg)

@@ -6,11 +6,12 @@ Symbolic sizes and numbers are specialised.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Final, cast
+from typing import Final
 
 import torch
 
 from supple.expr import as_expr
+from supple.ir.arguments import leaves, map_leaves
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
@@ -70,16 +71,17 @@ class _Twins:
 
     def of(self, arg: object) -> object:
         """Return an argument with tensors and devices replaced by their meta twins."""
-        if isinstance(arg, torch.Tensor):
-            sizes, strides = list(map(int, arg.shape)), list(map(int, arg.stride()))
-            twin = torch.empty_strided(sizes, strides, dtype=arg.dtype, device="meta")
-            self._pairs[id(twin)] = (twin, arg)
+        return map_leaves(self._twin, arg)
+
+    def _twin(self, leaf: object) -> object:
+        if isinstance(leaf, torch.Tensor):
+            sizes, strides = list(map(int, leaf.shape)), list(map(int, leaf.stride()))
+            twin = torch.empty_strided(sizes, strides, dtype=leaf.dtype, device="meta")
+            self._pairs[id(twin)] = (twin, leaf)
             return twin
-        if isinstance(arg, list | tuple):
-            return [self.of(item) for item in cast("Sequence[object]", arg)]
-        if type(arg) in _SPECIALISED:
-            return _SPECIALISED[type(arg)](arg)
-        return torch.device("meta") if isinstance(arg, torch.device) else arg
+        if type(leaf) in _SPECIALISED:
+            return _SPECIALISED[type(leaf)](leaf)
+        return torch.device("meta") if isinstance(leaf, torch.device) else leaf
 
     def require_unchanged(self, name: str) -> None:
         """Check that no argument has other sizes or strides now.
@@ -93,14 +95,13 @@ class _Twins:
 
     def fake(self, value: object) -> object:
         """Return a result with twins replaced by what they stand for, other meta tensors by fakes."""
-        if isinstance(value, torch.Tensor):
-            known = self._pairs.get(id(value))
-            return self._make(_described(value, self._device)) if known is None else known[1]
-        if isinstance(value, list):
-            return [self.fake(item) for item in cast("list[object]", value)]
-        if isinstance(value, tuple):
-            return tuple(self.fake(item) for item in cast("tuple[object, ...]", value))
-        return value
+        return map_leaves(self._original, value)
+
+    def _original(self, leaf: object) -> object:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        known = self._pairs.get(id(leaf))
+        return self._make(_described(leaf, self._device)) if known is None else known[1]
 
 
 def _described(tensor: torch.Tensor, device: str) -> TensorMeta:
@@ -118,8 +119,5 @@ def _device_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     given = kwargs.get("device")
     if isinstance(given, torch.device):
         return str(given)
-    for arg in (*args, *kwargs.values()):
-        for item in cast("Sequence[object]", arg) if isinstance(arg, list | tuple) else (arg,):
-            if isinstance(item, torch.Tensor):
-                return str(item.device)
-    return "cpu"
+    found = (leaf for leaf in leaves([*args, *kwargs.values()]) if isinstance(leaf, torch.Tensor))
+    return next((str(tensor.device) for tensor in found), "cpu")

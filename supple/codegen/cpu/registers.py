@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from supple.ir.dtypes import DType
+from supple.ir.loops.numbers import rounded
 
 LLVM_TYPES: Final = {
     DType.F64: "double",
@@ -80,35 +81,14 @@ def constant(dtype: DType, value: float, lanes: int = 1) -> Reg:
 
 
 def literal(dtype: DType, value: float) -> str:
-    """Return a number as LLVM prints it for the dtype; floats as the hexadecimal bits of a double."""
+    """Return a number as LLVM prints it for the dtype; floats as their bits, F32 as a double's."""
     if dtype is DType.BOOL:
         return "true" if value else "false"
+    if not dtype.is_float:
+        return str(rounded(DType.I8 if dtype is DType.U8 else dtype, value))
+    number = rounded(dtype, value)
     if dtype is DType.BF16:
-        return str(_bf16_bits(float(value)))
+        return str(struct.unpack("<I", struct.pack("<f", number))[0] >> 16)
     if dtype is DType.F16:
-        return f"0xH{int.from_bytes(struct.pack('<e', _clamped(float(value), 65520.0)), 'little'):04X}"
-    if dtype.is_float:
-        number = _single(float(value)) if dtype is DType.F32 else float(value)
-        return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
-    bits = dtype.size * 8
-    wrapped = int(value) & ((1 << bits) - 1)
-    return str(wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped)
-
-
-def _clamped(value: float, limit: float) -> float:
-    """Return infinity with the sign of `value` where the format rounds it to no finite number."""
-    return value if not abs(value) >= limit else float("inf") * (1 if value > 0 else -1)
-
-
-def _single(value: float) -> float:
-    """Return `value` rounded to float32."""
-    number = _clamped(value, 3.4028235677973366e38)
-    return struct.unpack("<f", struct.pack("<f", number))[0]
-
-
-def _bf16_bits(value: float) -> int:
-    """Return the bits of `value` rounded to float32 and then to bfloat16, ties to even; NaN is 0x7FC0."""
-    if value != value:
-        return 0x7FC0
-    bits: int = struct.unpack("<I", struct.pack("<f", _clamped(value, 3.4028235677973366e38)))[0]
-    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
+        return f"0xH{struct.unpack('<H', struct.pack('<e', number))[0]:04X}"
+    return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
