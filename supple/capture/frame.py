@@ -71,7 +71,7 @@ class Captured:
         graph: what was captured; None without tensor operations.
         broken: why `run` hands over to continuations.
         effects: what `run` changes of objects that existed before, in words; empty when nobody reads texts.
-        symbols: what stands in the graph for each symbolic size and number, by its place.
+        symbols: what stands in the graph for each symbolic size and number, by its place; empty likewise.
     """
 
     guards: tuple[Guard, ...]
@@ -148,8 +148,9 @@ class _Once:
         engine.sizes.finish()
         guards = merged(tuple(engine.guards.values()))
         guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
-        effects = tuple(_effects(engine)) if run is not None and events.listening() else ()
-        symbols = engine.sizes.shown()
+        is_told = events.listening()
+        effects = tuple(_effects(engine)) if run is not None and is_told else ()
+        symbols = engine.sizes.shown() if is_told else {}
         return Captured(guards, run, reason, graph, None, effects, symbols), engine.stops
 
 
