@@ -85,12 +85,8 @@ def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
 
 
 @undo_view.on(
-    "aten.view.default",
-    "aten._reshape_alias.default",
-    "aten.unsqueeze.default",
-    "aten.squeeze.default",
-    "aten.squeeze.dim",
-    "aten.squeeze.dims",
+    *("aten.view.default", "aten._reshape_alias.default", "aten.unsqueeze.default"),
+    *("aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims"),
 )
 def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
     """Viewed as it was."""

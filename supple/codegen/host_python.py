@@ -97,17 +97,9 @@ def host_source(host: Host) -> str:
         out.lines.append(f"{', '.join(host.inputs)}{',' if len(host.inputs) == 1 else ''} = inputs")
     for step in host.steps:
         lines[type(step)](out, step)
-    head = [
-        "import math",
-        "",
-        "import torch",
-        "",
-        *(f"{name} = {value}" for name, value in out.bound.items()),
-        "",
-        "",
-    ]
-    body = [f"    {line}" for line in out.lines]
-    return "\n".join((*head, "def run(inputs):", *body)) + "\n"
+    bound = "\n".join(f"{name} = {value}" for name, value in out.bound.items())
+    body = "\n".join(f"    {line}" for line in out.lines)
+    return f"import math\n\nimport torch\n\n{bound}\n\n\ndef run(inputs):\n{body}\n"
 
 
 def _uses(step: Step) -> Iterator[object]:

@@ -226,19 +226,10 @@ def _call(state: Lowering, node: Node) -> None:
     reads = [str(var) for var in uses_of(node)]
     reads += [state.shown[n] for n in symbols_in((node.args, node.kwargs)) if n in state.shown]
     _show(state, node)
-    state.calls.append(
-        Call(
-            names,
-            node.op,
-            node.args,
-            dict(node.kwargs),
-            is_tuple,
-            metas,
-            tuple(dict.fromkeys(reads)),
-            tuple(written(node)),
-            node.name,
-        )
-    )
+    needed, kwargs = tuple(dict.fromkeys(reads)), dict(node.kwargs)
+    changed = tuple(written(node))
+    call = Call(names, node.op, node.args, kwargs, is_tuple, metas, needed, changed, node.name)
+    state.calls.append(call)
 
 
 def _show(state: Lowering, node: Node) -> None:

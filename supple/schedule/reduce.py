@@ -186,12 +186,9 @@ def _finish(state: Lowering, name: str, meta: TensorMeta, source: str) -> None:
 _PLAIN: Final = {
     "aten.sum.dim_IntList": "sum",
     "aten.prod.dim_int": "prod",
-    "aten.amax.default": "max",
-    "aten.amin.default": "min",
-    "aten.any.dims": "any",
-    "aten.all.dims": "all",
-    "aten.argmax.default": "argmax",
-    "aten.argmin.default": "argmin",
+    **{f"aten.a{op}.default": op for op in ("max", "min")},
+    **{f"aten.{op}.dims": op for op in ("any", "all")},
+    **{f"aten.{op}.default": op for op in ("argmax", "argmin")},
 }
 _PLACES: Final = ("argmax", "argmin")
 _NEUTRAL: Final = {"sum": 0, "prod": 1, "any": False, "all": True}

@@ -12,19 +12,10 @@ from supple.shapes.rules import Size, aten, broadcast, fresh, require_float, req
 from supple.shapes.rules_library import Numbers, pooled, resized, windows
 
 RESAMPLING: Final = (
-    "upsample_nearest1d",
-    "upsample_nearest2d",
-    "upsample_nearest3d",
-    "_upsample_nearest_exact1d",
-    "_upsample_nearest_exact2d",
-    "_upsample_nearest_exact3d",
-    "upsample_linear1d",
-    "upsample_bilinear2d",
-    "upsample_trilinear3d",
-    "upsample_bicubic2d",
-    "_upsample_bilinear2d_aa",
-    "_upsample_bicubic2d_aa",
-)
+    "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "
+    "_upsample_nearest_exact2d _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d "
+    "upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa"
+).split()
 
 
 @shape_rules.on(*aten(*RESAMPLING))

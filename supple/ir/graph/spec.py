@@ -41,21 +41,8 @@ UNBACKED: Final = "u"
 node_checks: Final[Rules[Check]] = Rules("checks of graph nodes")
 core_checks: Final[Rules[Check]] = Rules("checks of core nodes")
 
-_PLAIN: Final = (
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    type(None),
-    Expr,
-    Real,
-    Var,
-    torch.dtype,
-    torch.device,
-    torch.layout,
-    torch.memory_format,
-)
+_TORCH: Final = (torch.dtype, torch.device, torch.layout, torch.memory_format)
+_PLAIN: Final = (bool, int, float, complex, str, type(None), Expr, Real, Var, *_TORCH)
 
 
 def check(graph: Graph) -> None:
