@@ -25,8 +25,8 @@ def catalogue() -> tuple[Reason, ...]:
 OPCODE: Final = _reason(
     "B101",
     "The instruction {op} is not captured.",
-    "The interpreter has no rule for it yet.",
-    "Move this statement out of the compiled function.",
+    "It is for code that is no body of a function (a module, a class), or for asynchronous generators.",
+    "Write a function, or move this statement out of the compiled one.",
 )
 CALL: Final = _reason(
     "B102",
@@ -73,7 +73,7 @@ OPERATOR: Final = _reason(
 OBJECT: Final = _reason(
     "B109",
     "An object of type {name} is not captured.",
-    "The compiler does not know how its state may change: {detail}.",
+    "The compiler cannot follow what happens to such an object: {detail}.",
     "Move its use out of the compiled function, or pass a plain tensor.",
 )
 REBUILD: Final = _reason(
@@ -138,9 +138,9 @@ CLASS_STATEMENT: Final = _reason(
 )
 RANDOM: Final = _reason(
     "B122",
-    "A call of {name}, whose result is another each time.",
+    "A call of {name}, whose result may be another each time.",
     "Its result would be frozen into the compiled code.",
-    "Pass the number as an argument, or use torch.rand, which is captured.",
+    "Call it outside and pass the result as an argument; torch.rand and its like are captured.",
 )
 OUTSIDE: Final = _reason(
     "B123",
