@@ -108,6 +108,14 @@ class Builder:
         else:
             self.writer.op("LOAD_FAST", self.prepare(value))
 
+    def called(self, function: object, *values: Value) -> None:
+        """Push `function(*values)`."""
+        names = [self.prepare(value) for value in values]
+        self.writer.function(function)
+        for name in names:
+            self.writer.op("LOAD_FAST", name)
+        self.writer.call(len(names))
+
     def push_tuple(self, values: Sequence[Value]) -> None:
         """Push a tuple of values."""
         names = [self.prepare(value) for value in values]
@@ -278,11 +286,7 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """slice(start, stop, step)."""
     assert isinstance(value, SliceValue), value.describe()
-    names = [builder.prepare(part) for part in value.parts]
-    builder.writer.function(slice)
-    for name in names:
-        builder.writer.op("LOAD_FAST", name)
-    builder.writer.call(3)
+    builder.called(slice, *value.parts)
 
 
 @rebuild.on(InstanceValue)
@@ -369,12 +373,8 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """owner.function."""
     assert isinstance(value, BoundMethodValue), value.describe()
-    owner = builder.prepare(value.owner)
-    function = builder.prepare(value.function)
-    builder.writer.function(runtime.bound if isinstance(value.function, LeafValue) else types.MethodType)
-    builder.writer.op("LOAD_FAST", function)
-    builder.writer.op("LOAD_FAST", owner)
-    builder.writer.call(2)
+    bind = runtime.bound if isinstance(value.function, LeafValue) else types.MethodType
+    builder.called(bind, value.function, value.owner)
 
 
 @rebuild.on(InstanceDict)
@@ -389,10 +389,7 @@ def _(builder: Builder, value: Value) -> None:
 def _(builder: Builder, value: Value) -> None:
     """d.keys(), d.values(), d.items()."""
     assert isinstance(value, DictView), value.describe()
-    mapping = builder.prepare(value.mapping)
-    builder.writer.function(getattr(dict, value.part))
-    builder.writer.op("LOAD_FAST", mapping)
-    builder.writer.call(1)
+    builder.called(getattr(dict, value.part), value.mapping)
 
 
 @rebuild.on(SequenceIterator)
@@ -516,17 +513,6 @@ def _(builder: Builder, value: Value) -> None:
     write_attributes(builder, value, [name for name, part in value.attrs.items() if part is not DELETED])
 
 
-@_FILLS.on(TensorValue)
-def write_on_tensor(builder: Builder, value: Value) -> None:
-    """Attributes set on a tensor."""
-    assert isinstance(value, TensorValue), value.describe()
-    for name, attribute in value.attrs.items():
-        part = builder.prepare(attribute)
-        builder.writer.op("LOAD_FAST", part)
-        builder.writer.op("LOAD_FAST", builder.prepare(value))
-        builder.writer.op("STORE_ATTR", name)
-
-
 @_FILLS.on(CellValue)
 def _(builder: Builder, value: Value) -> None:
     """The contents of a new cell."""
@@ -539,10 +525,10 @@ def _(builder: Builder, value: Value) -> None:
         builder.writer.op("STORE_ATTR", "cell_contents")
 
 
-@_FILLS.on(FunctionValue)
-def _(builder: Builder, value: Value) -> None:
-    """Attributes set on a new function."""
-    assert isinstance(value, FunctionValue), value.describe()
+@_FILLS.on(FunctionValue, TensorValue)
+def write_on_tensor(builder: Builder, value: Value) -> None:
+    """Attributes set on a new function or on a tensor."""
+    assert isinstance(value, FunctionValue | TensorValue), value.describe()
     for name, attribute in value.attrs.items():
         part = builder.prepare(attribute)
         builder.writer.op("LOAD_FAST", part)

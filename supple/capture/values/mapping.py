@@ -88,7 +88,11 @@ class DictValue(Value):
         else:
             key_value = machine.wrap(key, key_at(self.source, position) if self.source else None)
         source = item(self.source, key, self._reader) if self.source else None
-        return key_value.key(machine), (key_value, LazyValue(item_of(self.obj, key), source))
+        try:
+            found = item_of(self.obj, key)
+        except KeyError:  # the key stood for an object that died just now
+            machine.unsupported(breaks.OBJECT, name="dict", detail="its entries go away by themselves")
+        return key_value.key(machine), (key_value, LazyValue(found, source))
 
     def find(self, machine: Machine, key: Value) -> Value | None:
         """Return the value at a key, None when there is none (guarded)."""
