@@ -137,7 +137,12 @@ def _(
             f"destination and {values.dtype.torch} for the source."
         )
     if not any(index is not None and index.dtype in _MASKS for index in indices):
-        broadcast((values.sizes, _indexed(self, indices).sizes))
+        found = _indexed(self, indices).sizes
+        if not all_must_equal(broadcast((values.sizes, found)), found):
+            raise RuntimeError(
+                f"shape mismatch: value tensor of shape {printed(values.sizes)} cannot be broadcast to indexing "
+                f"result of shape {printed(found)}"
+            )
     return copied(self)
 
 
