@@ -32,7 +32,7 @@ FUNCTIONS: Final = ("def", "gen", "top")
 BLOCKS: Final = ("body", "loop", *FUNCTIONS)
 GLOBALS: Final = {"I": "total", "T": "state", "L": "history"}
 ITERATORS: Final = "GVW"
-"""Kinds that programs do not return: what is left of an iterator comes out of compiled code as a generator."""
+"""Kinds that programs do not return: the rest of an iterator comes out of compiled code as a generator."""
 PREAMBLE: Final = "total = 0\nstate = torch.zeros(3)\nhistory = []\n"
 
 

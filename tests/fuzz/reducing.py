@@ -6,6 +6,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from tests.fuzz import setting
+
 BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 ITEMS: Final = ("elts", "args", "keywords", "values", "generators", "items", "ifs")
 
@@ -49,6 +51,8 @@ def changed(tree: ast.Module, place: int, change: Change) -> str:
     """Return the text of a copy in which the node at a place of the walk is changed."""
     made = copy.deepcopy(tree)
     change(list(ast.walk(made))[place])
+    if writes_shared(made):
+        return ""
     try:
         text = ast.unparse(ast.fix_missing_locations(made))
         with warnings.catch_warnings():
@@ -57,6 +61,18 @@ def changed(tree: ast.Module, place: int, change: Change) -> str:
     except (SyntaxError, ValueError, TypeError, AttributeError):
         return ""
     return text
+
+
+def writes_shared(tree: ast.Module) -> bool:
+    """Tell whether a program writes an attribute of what all programs share, as of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+            root: ast.expr = node
+            while isinstance(root, ast.Attribute | ast.Subscript):
+                root = root.value
+            if isinstance(root, ast.Name) and root.id in setting.__all__:
+                return True
+    return False
 
 
 def dropped_blocks(node: ast.AST) -> Iterator[Change]:

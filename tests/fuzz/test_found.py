@@ -16,6 +16,17 @@ def out_that_is_resized(x):
     return x * 2
 
 
+@case(X.clone())
+def rows_that_do_not_fit(x):
+    items = []
+    try:
+        items.append(0)
+        x[[0]] = torch.ones(2, 3)
+    except RuntimeError as error:
+        items.append(str(error))
+    return items
+
+
 class Base:
     def __init__(self, n):
         self.a = n
