@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import torch
+from torch.utils.hooks import RemovableHandle
 
 import supple
 from supple.base.config import config
@@ -133,11 +134,12 @@ def namespace(code: Any) -> dict[str, Any]:
 
 
 def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -> Outcome:
-    """Return what a call does; the random numbers are the same for each."""
+    """Return what a call does; random numbers and the numbers of hooks are the same for each."""
     args = result = error = None
     text = io.StringIO()
     torch.manual_seed(0)
     random.seed(0)
+    RemovableHandle.next_id = 0
     with contextlib.redirect_stdout(text):
         try:
             args = names[arguments]()
