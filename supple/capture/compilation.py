@@ -1,11 +1,13 @@
 """One compilation: a call that found no entry -> capture, guards, a checked entry; with events and times."""
 
+import gc
 import platform
 import tempfile
 import time
 import traceback
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -109,6 +111,17 @@ def place_of(function: types.FunctionType) -> Where:
     return Where(code.co_filename, line, code.co_qualname.partition(" from ")[0])
 
 
+@contextmanager
+def collecting(is_on: bool) -> Generator[None]:
+    """Switch the collector of cycles; to walk all objects of torch once takes longer than capture."""
+    before = gc.isenabled()
+    (gc.enable if is_on else gc.disable)()
+    try:
+        yield
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
 def compile_call(
     call: Call,
     compiler: Compiler,
@@ -136,7 +149,8 @@ def compile_call(
             events.emit(events.GraphCaptured(compile_id, text, len(ops), ops))
             begun = time.perf_counter()
             try:
-                run = compiler.compile_graph(graph, examples)
+                with collecting(was_collecting):
+                    run = compiler.compile_graph(graph, examples)
             finally:
                 backend_seconds[0] += time.perf_counter() - begun
         built.append((key, run))
@@ -146,7 +160,9 @@ def compile_call(
     abouts = (entry.about for entry in earlier)
     known = [one.built for one in abouts if isinstance(one, About) and one.built is not None]
     options = compiler.options.fixed()
-    captured = capture(call.function, call.args, call.kwargs, compile_graph, options, continuations)
+    was_collecting = gc.isenabled()
+    with collecting(False):
+        captured = capture(call.function, call.args, call.kwargs, compile_graph, options, continuations)
     captured_at = time.perf_counter()
     made = entry_of(call, captured, compile_id, built[-1] if built else None)
     ended = time.perf_counter()

@@ -1,5 +1,7 @@
 """Dispatch: guards are checked against their own call; a failing guard is an error of the compiler."""
 
+import gc
+
 import pytest
 import torch
 
@@ -77,3 +79,21 @@ def test_a_graph_that_an_entry_has_is_not_compiled_again() -> None:
     with torch.no_grad():
         run(x, settings, 2.0)
     assert len(made) == 4
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_backends_and_programs_keep_the_collector_of_cycles_as_it_was(is_on: bool) -> None:
+    seen: list[bool] = []
+
+    def backend(graph: torch.fx.GraphModule, examples: list[torch.Tensor]) -> object:
+        seen.append(gc.isenabled())
+        return graph.forward
+
+    before = gc.isenabled()
+    (gc.enable if is_on else gc.disable)()
+    try:
+        supple.compile(lambda x: x + 1, backend=backend)(torch.ones(2))
+        seen.append(gc.isenabled())
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert seen == [is_on, is_on]
