@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from tests.semantics.harness import Corpus
+from tests.semantics.harness import Case, Corpus
 
 case = Corpus()
 X = torch.arange(4.0)
@@ -621,6 +621,65 @@ def missing_exit_is_a_type_error(x):
         return str(error), x
 
 
+# Behind a graph break they are generators, so this is no function of the corpus.
+def iterators_have_their_own_classes(x):
+    made = (map(str, [1]), zip([1]), enumerate([1]), filter(None, [1]), itertools.chain([1]))
+    return [type(one).__name__ for one in made], isinstance(made[0], map), isinstance(made[1], list), x
+
+
+@case(X)
+def iterators_refuse_what_is_not_iterable_at_once(x):
+    found = []
+    for make in (lambda: map(str, 5), lambda: zip([1], 5), lambda: enumerate(5), lambda: filter(None, 5)):
+        try:
+            make()
+            found.append("late")
+        except TypeError as error:
+            found.append(str(error))
+    return found, x
+
+
+@case(X)
+def ended_list_iterator_stays_ended(x):
+    items = [1]
+    iterator = iter(items)
+    list(iterator)
+    items += [2, 3]
+    return next(iterator, "end"), list(iterator), x
+
+
+@case(X)
+def unpacking_takes_one_item_too_many(x):
+    numbers = iter(range(10))
+    try:
+        _a, _b = numbers
+    except ValueError as error:
+        return next(numbers), str(error), x
+
+
+@case(X)
+def group_ends_with_the_next_one(x):
+    groups = itertools.groupby([1, 1, 2, 2, 3])
+    (_, first), (key, second) = next(groups), next(groups)
+    return list(first), key, list(second), [(key, list(group)) for key, group in groups], x
+
+
+@case(X)
+def zip_longest_is_lazy(x):
+    numbers = iter([1, 2, 3])
+    rows = itertools.zip_longest([10], numbers)
+    return next(rows), next(numbers), list(rows), x
+
+
+@case(X)
+def generators_have_names(x):
+    return count_to(2).__name__, (i for i in "a").__name__, x
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()
+
+
+def test_iterators_have_their_own_classes():
+    Case(iterators_have_their_own_classes, (X,)).check()

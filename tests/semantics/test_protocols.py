@@ -601,6 +601,31 @@ def repr_of_an_object_without_one_is_an_address(x):
     return text.startswith("<"), x
 
 
+class Odd:
+    def __len__(self):
+        return -1
+
+    def __bool__(self):
+        return 2
+
+    def __hash__(self):
+        return "a"
+
+    def __str__(self):
+        return 5
+
+
+@case(X)
+def results_of_special_methods_are_checked(x):
+    found = []
+    for action in (lambda o: len(o), lambda o: bool(o), lambda o: {o: 1}, lambda o: str(o), lambda o: Odd(1)):
+        try:
+            action(Odd())
+        except (TypeError, ValueError) as error:
+            found.append((type(error).__name__, str(error)))
+    return found, x
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()

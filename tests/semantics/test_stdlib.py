@@ -173,6 +173,24 @@ def wraps_keeps_the_name(x):
     return work(x), work.__name__, work.__doc__, work.__wrapped__.__wrapped__(x), log
 
 
+@case(X)
+def wraps_copies_attributes(x):
+    def inner():
+        """Inner."""
+
+    inner.note = 5
+
+    @functools.wraps(inner)
+    def outer():
+        pass
+
+    @functools.wraps(outer, updated=())
+    def last():
+        pass
+
+    return outer.note, outer.__doc__, hasattr(last, "note"), sorted(vars(outer)), last.__wrapped__ is outer, x
+
+
 @functools.cache
 def fibonacci(n):
     return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
@@ -670,6 +688,21 @@ def math_domain_error(x):
         math.sqrt(-1)
     except ValueError as error:
         return str(error), x
+
+
+@case(X)
+def partial_of_a_partial_is_flat(x):
+    once = functools.partial(scale, 1, shift=2)
+    again = functools.partial(once, 3, shift=4)
+    return again.func is scale, again.args, again.keywords, again(), x
+
+
+@case(X)
+def copy_of_a_defaultdict_has_its_factory(x):
+    groups = collections.defaultdict(list, a=[1])
+    twin = groups.copy()
+    twin["b"].append(x)
+    return groups, twin, twin["a"] is groups["a"]
 
 
 @pytest.mark.parametrize("one", case.cases, ids=str)

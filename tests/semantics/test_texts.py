@@ -1,5 +1,6 @@
 """Methods of str, bytes, int, float, list, dict, set and range; formatting; sorting; builtin functions."""
 
+import collections
 import decimal
 import fractions
 import string
@@ -488,6 +489,26 @@ def character_functions(x):
         oct(8),
         x,
     )
+
+
+@case(X)
+def deque_is_no_list(x):
+    queue = collections.deque([1, 2])
+    found = [queue + collections.deque([3]), queue * 2, queue == [1, 2]]
+    for action in (lambda: queue[0:1], lambda: [1] + queue, lambda: [1] * "a"):
+        try:
+            found.append(action())
+        except TypeError as error:
+            found.append(type(error))
+    return found, x
+
+
+@case(X)
+def addresses_are_keys(x):
+    a, b = [1], [1]
+    seen = {id(a)}
+    memo = {id(a): "a", id(x): x}
+    return id(a) in seen, id(b) in seen, memo[id(a)], memo.get(id(b)), memo[id(x)]
 
 
 @pytest.mark.parametrize("one", case.cases, ids=str)

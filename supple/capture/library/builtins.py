@@ -17,11 +17,11 @@ from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
-from supple.capture.values.function import BoundMethodValue, LeafValue
+from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
 from supple.capture.values.klass import SuperValue
-from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.mapping import Address, DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.capture.values.tensor import TensorValue
@@ -129,7 +129,7 @@ class AddressValue(Value):
 
     def identity(self) -> object:
         """Return what is equal for one object."""
-        return ("address", self.of.identity())
+        return Address(self.of.identity())
 
     def key(self, machine: Machine) -> object:
         """Return the identity."""
@@ -360,6 +360,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """vars(x)."""
     if not args:
         machine.unsupported(breaks.OUTSIDE, name="vars() of the frame")
+    if isinstance(args[0], FunctionValue) and args[0].fn is None:
+        made = DictValue(types.MappingProxyType)
+        named = {name: value for name, value in args[0].attrs.items() if name not in vars(types.FunctionType)}
+        made.items = {name: (ConstantValue(name), value) for name, value in named.items()}
+        return made
     return args[0].get_attr(machine, "__dict__")
 
 

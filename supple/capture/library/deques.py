@@ -41,7 +41,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 _Deque = collections.deque
 call.on(_Deque.appendleft)(changing(lambda _m, items, args: [args[0], *items], is_left=True))
 call.on(_Deque.reverse)(changing(lambda _m, items, _a: items[::-1]))
-call.on(_Deque.copy)(lambda machine, args, _: machine.call(machine.wrap(copy.copy, None), args))
+call.on(_Deque.copy, collections.defaultdict.copy)(
+    lambda machine, args, _: machine.call(machine.wrap(copy.copy, None), args)
+)
 # The last item given comes first.
 call.on(_Deque.extendleft)(
     changing(lambda machine, items, args: [*take_all(machine, args[0])[::-1], *items], is_left=True)

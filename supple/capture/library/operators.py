@@ -109,18 +109,19 @@ def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_i
 def _on_sequences(
     machine: Machine, plain: str, left: SequenceValue, right: Value, *, is_in_place: bool
 ) -> Value | None:
+    if left.maxlen is not None and not (plain == "+" and is_in_place):
+        return None
     if plain == "+":
         if is_in_place and left.is_mutable:
             machine.call(left.get_attr(machine, "extend"), [right])
             return left
         other = container(right)
-        if not isinstance(other, SequenceValue) or other.is_mutable is not left.is_mutable:
+        if not isinstance(other, SequenceValue) or _base(other) is not _base(left):
             if isinstance(right, InstanceValue) and lookup(right.cls, "__radd__") is not MISSING:
                 return None
             kinds = f'{left.kind.__name__} (not "{right.python_type().__name__}") to {left.kind.__name__}'
             machine.throw(TypeError, f"can only concatenate {kinds}")
-        kind = left.kind if left.kind is other.kind and left.kind in (list,) else None
-        keep = kind or (list if left.is_mutable else tuple)
+        keep = _base(left)
         if left.kind.__name__ == "Size" and not left.is_mutable:
             keep = left.kind
         return SequenceValue(keep, [*left.all(machine), *other.all(machine)])
@@ -131,7 +132,7 @@ def _on_sequences(
         if is_in_place and left.is_mutable:
             left.rewrite(machine, items)
             return left
-        return SequenceValue(left.kind if left.is_mutable else tuple, items)
+        return SequenceValue(_base(left), items)
     return None
 
 
@@ -259,7 +260,9 @@ def _compare_structures(
     if symbol == "==" and isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue):
         same_function = left.function.identity() == right.function.identity()
         return ConstantValue(same_function and machine.is_same(left.owner, right.owner))
-    if symbol == "==" and _compares_by_identity(left) and _compares_by_identity(right):
+    # An address is known as that of an object only: which number it is, differs from run to run.
+    is_address = left.python_type() is right.python_type() is int and type(left) is not type(right)
+    if symbol == "==" and not is_address and _compares_by_identity(left) and _compares_by_identity(right):
         return ConstantValue(machine.is_same(left, right))
     if symbol == "==":
         machine.unsupported(breaks.OPERATOR, name="==", kinds=f"{left.describe()} and {right.describe()}")

@@ -3,7 +3,9 @@
 These run only on symbolic values, never as such. Plain loops and few calls keep the trace short.
 """
 
+import functools
 import re
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final
 
@@ -386,10 +388,18 @@ def filterfalse_(predicate: Callable[[object], object] | None, items: Iterable[o
 
 def zip_longest_(*iterables: Iterable[object], fillvalue: object = None) -> Iterator[tuple[object, ...]]:
     """itertools.zip_longest."""
-    lists = [list(iterable) for iterable in iterables]
-    longest = max([len(items) for items in lists], default=0)
-    for index in range(longest):
-        yield tuple([items[index] if index < len(items) else fillvalue for items in lists])
+    running = dict(enumerate([iter(iterable) for iterable in iterables]))
+    while running:
+        row: list[object] = [fillvalue] * len(iterables)
+        for place, iterator in list(running.items()):
+            item = next(iterator, _MISSING)
+            if item is not _MISSING:
+                row[place] = item
+                continue
+            del running[place]
+            if not running:
+                return
+        yield tuple(row)
 
 
 def pairwise_(items: Iterable[object]) -> Iterator[tuple[object, object]]:
@@ -403,19 +413,31 @@ def pairwise_(items: Iterable[object]) -> Iterator[tuple[object, object]]:
 
 def groupby_(
     items: Iterable[Any], key: Callable[[Any], Any] | None = None
-) -> Iterator[tuple[object, object]]:
-    """itertools.groupby, with each group complete."""
-    group: list[object] = []
-    current = _MISSING
-    for item in items:
-        mark = item if key is None else key(item)
-        if current is not _MISSING and not mark == current:
-            yield current, iter(group)
-            group = []
-        current = mark
-        group.append(item)
-    if group:
-        yield current, iter(group)
+) -> Iterator[tuple[object, Iterator[object]]]:
+    """itertools.groupby: a group ends when the next one is asked for."""
+    iterator = iter(items)
+    item: Any = None
+    mark: Any = None
+    turn = 0
+
+    def advance() -> None:
+        nonlocal item, mark
+        item = next(iterator, _MISSING)
+        mark = item if item is _MISSING or key is None else key(item)
+
+    def group(own: int, wanted: object) -> Iterator[object]:
+        while turn == own and item is not _MISSING and mark == wanted:
+            yield item
+            if turn == own:
+                advance()
+
+    advance()
+    while item is not _MISSING:
+        before = mark
+        turn += 1
+        yield before, group(turn, before)
+        while item is not _MISSING and mark == before:
+            advance()
 
 
 def combinations_(items: Iterable[object], length: int) -> Iterator[tuple[object, ...]]:
@@ -605,3 +627,21 @@ def sub_(pattern: Any, repl: Any, string: str, count: int = 0, flags: int = 0) -
 def finditer_(pattern: Any, string: str, flags: int = 0) -> Iterator[object]:
     """re.finditer."""
     return re.compile(pattern, flags).finditer(string)
+
+
+def update_wrapper_(
+    wrapper: Any,
+    wrapped: Any,
+    assigned: Iterable[str] = functools.WRAPPER_ASSIGNMENTS,
+    updated: Iterable[str] = functools.WRAPPER_UPDATES,
+) -> Any:
+    """functools.update_wrapper."""
+    for name in assigned:
+        if hasattr(wrapped, name):
+            setattr(wrapper, name, getattr(wrapped, name))
+    for _ in updated:
+        own = vars(wrapped) if isinstance(wrapped, types.FunctionType) else getattr(wrapped, "__dict__", {})
+        for name, value in own.items():
+            setattr(wrapper, name, value)
+    wrapper.__wrapped__ = wrapped
+    return wrapper

@@ -49,6 +49,7 @@ polyfill.update(
         itertools.tee: polyfills.tee_,
         itertools.compress: polyfills.compress_,
         itertools.combinations_with_replacement: polyfills.with_replacement,
+        functools.update_wrapper: polyfills.update_wrapper_,
         functools.cmp_to_key: polyfills.cmp_to_key_,
         heapq.nlargest: polyfills.nlargest_,
         heapq.nsmallest: polyfills.nsmallest_,
@@ -89,22 +90,31 @@ call.on(_Variable.set)(lambda machine, args, _: machine.write_context_variable(a
 call.on(_Variable.reset)(effect(lambda machine, args, _: machine.reset_context_variable(args[0], args[1])))
 
 
-make.on(functools.partial)(lambda machine, args, kwargs: PartialValue(args[0], args[1:], kwargs))
+@make.on(functools.partial)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """functools.partial(f, ...): of a partial object without attributes, more of the same function."""
+    whole = args[0]
+    is_partial = whole.python_type() is functools.partial
+    if is_partial and not whole.get_attr(machine, "__dict__").truth(machine):
+        function, first, named = _parts(machine, whole)
+        return PartialValue(function, [*first, *args[1:]], {**named, **kwargs})
+    return PartialValue(whole, args[1:], kwargs)
 
 
 @call.on(functools.partial.__call__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """An existing partial, called."""
-    whole = args[0]
-    function = whole.get_attr(machine, "func")
-    first = take_all(machine, whole.get_attr(machine, "args"))
+    function, first, named = _parts(machine, args[0])
+    return machine.call(function, [*first, *args[1:]], {**named, **kwargs})
+
+
+def _parts(machine: Machine, whole: Value) -> tuple[Value, list[Value], dict[str, Value]]:
+    """Return the function, the arguments and the keywords of a partial object."""
     given = whole.get_attr(machine, "keywords")
     assert isinstance(given, DictValue), given.describe()
-    named = {
-        str(key.as_python()): value
-        for key, value in zip(given.keys(machine), given.values(machine), strict=True)
-    }
-    return machine.call(function, [*first, *args[1:]], {**named, **kwargs})
+    pairs = zip(given.keys(machine), given.values(machine), strict=True)
+    named = {str(key.as_python()): value for key, value in pairs}
+    return whole.get_attr(machine, "func"), take_all(machine, whole.get_attr(machine, "args")), named
 
 
 @call.on(re.Pattern.sub)

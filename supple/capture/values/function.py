@@ -152,14 +152,12 @@ class FunctionValue(Unique):
             return self._existing_attr(machine, self.fn, name)
         if name in known:
             return ConstantValue(known[name])
-        if name == "__dict__":
-            return machine.call(machine.wrap(dict, None), [machine.wrap([], None)], self.attrs)
         if name == "__annotations__":
             return machine.call(machine.wrap(dict, None))
         if name == "__defaults__":
             values = [value.as_python() for value in self.defaults]
             return machine.wrap(tuple(values) if values else None, None)
-        if name == "__get__":
+        if name in ("__get__", "__dict__"):
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         machine.throw(AttributeError, f"'function' object has no attribute {name!r}")
 

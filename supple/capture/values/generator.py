@@ -126,4 +126,6 @@ class GeneratorValue(Value):
         machine.throw(RuntimeError, "generator ignored GeneratorExit")
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        if name == "__name__" and self.kind is types.GeneratorType:
+            return ConstantValue(self.frame.name)
         return type_attr(machine, self, self.kind, name)

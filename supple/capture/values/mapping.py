@@ -3,8 +3,8 @@ something depends on it (iteration, length, writing).
 """
 
 import types
-from collections.abc import Mapping
-from typing import Final, cast
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -19,6 +19,19 @@ from supple.capture.values.sequence import FINISHED, new_list, new_tuple
 def item_of(mapping: Mapping[object, object], key: object) -> object:
     """Return an item of a dict past any `__getitem__` of a subclass."""
     return dict[object, object].__getitem__(mapping, key) if isinstance(mapping, dict) else mapping[key]
+
+
+class Address(NamedTuple):
+    """The key of a number that is known as an object's address only."""
+
+    of: object
+
+
+def refuse_address(machine: Machine, key: object, others: Iterable[object]) -> None:
+    """Give up where an address may be a number that another key is."""
+    other = int if isinstance(key, Address) else Address
+    if type(key) in (int, Address) and any(type(one) is other for one in others):
+        machine.unsupported(breaks.OPERATOR, name="an address", kinds="the key of a dict or set")
 
 
 class DictValue(Value):
@@ -101,6 +114,7 @@ class DictValue(Value):
         if entry is None:
             entry = self._read(machine, key, by_key)
         if entry is None:
+            refuse_address(machine, by_key, self.items)
             return None
         found = entry[1]
         if isinstance(found, LazyValue):
@@ -317,7 +331,9 @@ class SetValue(Value):
         return ConstantValue(len(self.items))
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        return ConstantValue(item.key(machine) in self.items)
+        key = item.key(machine)
+        refuse_address(machine, key, self.items)
+        return ConstantValue(key in self.items)
 
     def iterate(self, machine: Machine) -> Value:
         return DictIterator(self, self.ordered(machine))

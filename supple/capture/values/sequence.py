@@ -102,6 +102,8 @@ class SequenceValue(Value):
 
     def get_item(self, machine: Machine, key: Value) -> Value:
         index = index_of(machine, key)
+        if isinstance(index, slice) and self.kind is collections.deque:
+            machine.throw(TypeError, "sequence index must be integer, not 'slice'")
         if isinstance(index, slice):
             kind = list if self.is_mutable else (torch.Size if self.kind is torch.Size else tuple)
             return SequenceValue(kind, [self.at(machine, i) for i in range(len(self.items))[index]])
