@@ -5,6 +5,8 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import cast
 
+import torch
+
 from supple import autograd, codegen
 from supple.base import events
 from supple.base.errors import SpecError
@@ -22,6 +24,7 @@ from supple.ir.host.nodes import Extern
 from supple.ir.loops import spec as nest_spec
 from supple.ir.loops import text as nest_text
 from supple.ir.program import Scheduled
+from supple.runtime.autograd_fn import Pair
 from supple.runtime.load import Run, load
 from supple.runtime.loaded import LOADED
 from supple.schedule import schedule
@@ -46,11 +49,41 @@ class Native:
             with timed("autograd"):
                 split = autograd.split(graph, self._options)
             run = loaded(split.forward, self._options)
+            if split.backward is not None:
+                run = differentiable(split, run, loaded(split.backward.parts.backward, self._options))
         except (autograd.Refused, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
         return cast("Compiled", bound)
+
+
+def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
+    """Return the function of a forward and a backward graph, as autograd runs them."""
+    assert split.backward is not None, "a result requires gradients"
+    parts, flows = split.backward.parts, split.backward.flows
+    wanted = [split.convention.outputs.index(autograd.Result(index)) for index in flows.differentiable]
+    eager = compile_python(split.source)
+
+    def again(*inputs: object) -> list[torch.Tensor]:
+        results = eager(*inputs)
+        return [cast("torch.Tensor", results[place]) for place in wanted]
+
+    is_random = any(
+        torch.Tag.nondeterministic_seeded in getattr(node.op.call, "tags", ()) for node in split.forward.nodes
+    )
+    return Pair(
+        forward,
+        backward,
+        flows.results,
+        flows.differentiable,
+        parts.numbers,
+        parts.inputs,
+        parts.kept,
+        flows.inputs,
+        again,
+        is_random,
+    )
 
 
 def loaded(graph: Graph, options: Options) -> Run:

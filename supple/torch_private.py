@@ -171,7 +171,8 @@ STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
 @cache
 def is_composite(overload: OpOverload) -> bool:
     """Tell whether an ATen overload is defined by other operators for every backend, in C++."""
-    return torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), "CompositeImplicitAutograd")
+    has_kernel, name = torch._C._dispatch_has_kernel_for_dispatch_key, overload.name()
+    return has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CPU")
 
 
 def registered_fake(overload: OpOverload) -> Callable[..., object] | None:

@@ -7,6 +7,8 @@ from typing import assert_never, cast
 
 import torch
 
+from supple.autograd.joint import Gradients
+from supple.autograd.partition import Parts
 from supple.expr import Expr
 from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
@@ -107,8 +109,16 @@ class Split:
 
     source: Graph
     forward: Graph
-    backward: Graph | None
+    backward: "Backward | None"
     convention: Convention
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """How gradients flow: the halves of the joint graph and what goes between them."""
+
+    parts: Parts
+    flows: Gradients
 
 
 Runner = Callable[..., Sequence[object]]

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from supple.autograd import decompose_activation as _activation
+from supple.autograd import decompose_backward as _backward
 from supple.autograd import decompose_creation as _creation
 from supple.autograd import decompose_norm as _norm
 from supple.autograd import decompose_pointwise as _pointwise
@@ -24,7 +25,7 @@ from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 
 #: The files that fill the table.
-RULE_FILES = (_activation, _creation, _norm, _pointwise, _reduce, _view)
+RULE_FILES = (_activation, _backward, _creation, _norm, _pointwise, _reduce, _view)
 
 
 def decompose(graph: Graph) -> Graph:

@@ -1,8 +1,9 @@
 """The front door of the stage: a captured graph in, functional graphs and their convention out."""
 
-from supple.autograd.convention import Split
+from supple.autograd.convention import Backward, Split
 from supple.autograd.decompose import decompose
 from supple.autograd.errors import NotFunctional
+from supple.autograd.partition import partition
 from supple.autograd.trace import trace
 from supple.base.options import Options
 from supple.ir.graph.nodes import Graph
@@ -22,4 +23,9 @@ def split(graph: Graph, options: Options) -> Split:
     if device is not None and device.type != "cpu":
         raise NotFunctional(f"the default device is {device}")
     traced = trace(graph)
-    return Split(graph, decompose(traced.graph), None, traced.convention)
+    joint = decompose(traced.graph)
+    if traced.gradients is None:
+        return Split(graph, joint, None, traced.convention)
+    written = [graph.inputs[mutation.input].name for mutation in traced.convention.mutations]
+    parts = partition(joint, traced.gradients, written)
+    return Split(graph, parts.forward, Backward(parts, traced.gradients), traced.convention)

@@ -5,7 +5,7 @@ The trace runs under the real autograd engine and autocast, so what is recorded 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Final, cast
 
 import torch
 
@@ -23,6 +23,7 @@ from supple.autograd.convention import (
 )
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read, write
+from supple.autograd.joint import Gradients, differentiable, gradients
 from supple.autograd.numbers import Numbers
 from supple.autograd.storage import Cell, Storage, Value, ViewStep, are_apart, overlaps
 from supple.expr import Expr, not_equal
@@ -42,10 +43,11 @@ from supple.torch_private import OpOverload, is_composite
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A functional graph and how to call it."""
+    """A functional graph and how to call it; a joint graph where a result requires gradients."""
 
     graph: Graph
     convention: Convention
+    gradients: Gradients | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,13 @@ class Recorder(Faking):
             return item.meta
         fake = fake_from(item.meta, is_parameter=item.is_parameter)
         self._adopt(fake, Var(item.name), item.meta).storage.input = place
+        return fake
+
+    def tangent(self, item: Input) -> torch.Tensor:
+        """Add an input, past the constants, and return its fake."""
+        assert isinstance(item.meta, TensorMeta), item.name
+        fake = fake_from(item.meta)
+        self._adopt(fake, self.builder.add_input(item), item.meta)
         return fake
 
     def _adopt(self, fake: torch.Tensor, var: Var, meta: TensorMeta) -> Cell:
@@ -350,7 +359,8 @@ def trace(graph: Graph) -> Traced:
     """Return the functional ATen form of a captured graph and how to call it.
 
     Raises:
-        NeedsGrad: an output requires gradients.
+        NeedsGrad: an output that requires gradients is a view of another, or of an input, or such an input is
+            written.
         NotFunctional: a write has no pure form.
         Exception: whatever eager raises when it runs this graph.
     """
@@ -373,7 +383,19 @@ def trace(graph: Graph) -> Traced:
         ):
             raise NotFunctional("an input is made to require gradients, or not to")
     outputs = [recorder.value_of(arg, values) for arg in graph.outputs]
-    return _Ending(recorder, len(graph.inputs)).finish(outputs)
+    sources = differentiable(recorder.cell, outputs)
+    ending = _Ending(recorder, len(graph.inputs), sources)
+    if not sources:
+        return ending.finish(outputs)
+    leaves = {
+        place: value
+        for place, value in enumerate(values[item.name] for item in graph.inputs)
+        if isinstance(value, torch.Tensor) and value.requires_grad
+    }
+    with recorder:
+        fresh = recorder.builder.fresh_name
+        tangents, found = gradients(sources, list(leaves.values()), recorder.tangent, fresh)
+        return ending.finish(outputs, tangents, dict(zip(leaves, found, strict=True)))
 
 
 def _current_input(item: Input) -> Input:
@@ -381,17 +403,27 @@ def _current_input(item: Input) -> Input:
     return replace(item, meta=current(item.meta)) if isinstance(item.meta, TensorMeta) else item
 
 
+NONE: Final[Mapping[int, torch.Tensor | None]] = {}
+
+
 class _Ending:
     """Turns the values returned at the end of a trace into graph outputs and a convention."""
 
-    def __init__(self, recorder: Recorder, inputs: int) -> None:
+    def __init__(self, recorder: Recorder, inputs: int, sources: Sequence[torch.Tensor]) -> None:
         self.recorder = recorder
         self.inputs = inputs
+        self.sources = {id(source) for source in sources}
+        self.differentiable: list[int] = []
         self.results: list[Arg] = []
         self.sizes: dict[Expr, int] = {}
 
-    def finish(self, outputs: Sequence[object]) -> Traced:
-        """Return the finished graph."""
+    def finish(
+        self,
+        outputs: Sequence[object],
+        tangents: tuple[str, ...] = (),
+        grads: Mapping[int, torch.Tensor | None] = NONE,
+    ) -> Traced:
+        """Return the finished graph; `grads` are the gradients of inputs, by place."""
         kinds: list[Output] = []
         seen: dict[int, int] = {}
         counts: dict[int, int] = {}
@@ -413,7 +445,14 @@ class _Ending:
         mutations = self._mutations()
         constants = tuple(self.recorder.constants)
         convention = Convention(self.inputs, constants, tuple(kinds), mutations, self.sizes)
-        return Traced(self.recorder.numbers.settled(self.recorder.builder.graph(self.results)), convention)
+        flows = None
+        if tangents:
+            defined = {place: grad for place, grad in grads.items() if grad is not None}
+            flows = Gradients(len(self.results), tuple(self.differentiable), tangents, tuple(defined))
+            for grad in defined.values():
+                self._add(read(self.recorder.builder, self.recorder.cell(grad)).var)
+        graph = self.recorder.numbers.settled(self.recorder.builder.graph(self.results))
+        return Traced(graph, convention, flows)
 
     def _output(
         self, tensor: torch.Tensor, counts: Mapping[int, int], bases: dict[int, int], place: int
@@ -429,8 +468,12 @@ class _Ending:
             raise NotFunctional("a parameter is made")
         if any(step.op.name in ("aten._conj.default", "aten._neg_view.default") for step in cell.chain):
             raise NotFunctional("a view that shows other numbers is returned")
+        if id(tensor) in self.sources:
+            value = read(self.recorder.builder, cell).var
+            self.differentiable.append(self._add(self.recorder.builder.restrided(value, meta)))
+            return Result(self.differentiable[-1])
         if tensor.requires_grad:
-            raise NeedsGrad(f"output {place}")
+            raise NeedsGrad(f"output {place}, a view of an input,")
         if storage.input is not None:
             return ViewOfInput(storage.input, self._relative(meta, storage.meta))
         if counts[id(storage)] == 1:
@@ -494,5 +537,7 @@ class _Ending:
                 continue
             if storage.input >= self.inputs:
                 raise NotFunctional("a tensor that the program holds is written")
+            if any(tensor.requires_grad for tensor, cell in self.recorder.cells() if cell.storage is storage):
+                raise NeedsGrad(f"input {storage.input}, which is written,")
             found.append(Mutation(storage.input, self._add(storage.value.var)))
         return tuple(sorted(found, key=lambda mutation: mutation.input))

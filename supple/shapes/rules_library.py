@@ -130,10 +130,10 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
             )
     channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
     sizes = (*batch, channels, *places)
-    return fresh(sizes, input.dtype, input, _convolved_strides(input, weight, sizes))
+    return fresh(sizes, input.dtype, input, convolved_strides(input, weight, sizes))
 
 
-def _convolved_strides(
+def convolved_strides(
     input: TensorMeta, weight: TensorMeta, sizes: tuple[Expr, ...]
 ) -> tuple[Expr, ...] | None:
     """Return channels-last strides when the image or the weight has that layout, else None (row-major).
@@ -142,7 +142,7 @@ def _convolved_strides(
     """
     if len(sizes) == 3:
         filter_ = _as_image(weight)
-        tall = _convolved_strides(filter_, filter_, (*sizes[:2], as_expr(1), sizes[2]))
+        tall = convolved_strides(filter_, filter_, (*sizes[:2], as_expr(1), sizes[2]))
         return None if tall is None else (*tall[:2], tall[3])
     is_last = any(is_channels_last_like(item.sizes, item.strides) for item in (input, weight))
     return channels_last_strides(sizes) if is_last else None

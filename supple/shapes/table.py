@@ -3,6 +3,7 @@
 Operators that write an argument have no rule: `shapes.writes` finds the one of their pure form.
 """
 
+from supple.shapes import rules_backward as _backward
 from supple.shapes import rules_creation as _creation
 from supple.shapes import rules_data as _data
 from supple.shapes import rules_index as _index
@@ -14,6 +15,6 @@ from supple.shapes import rules_resize as _resize
 from supple.shapes import rules_view as _view
 from supple.shapes.rules import shape_rules
 
-RULE_FILES = (_creation, _data, _index, _library, _metadata, _pointwise, _reduce, _resize, _view)
+RULE_FILES = (_backward, _creation, _data, _index, _library, _metadata, _pointwise, _reduce, _resize, _view)
 
 __all__ = ["RULE_FILES", "shape_rules"]

@@ -10,7 +10,7 @@ from supple.autograd import NeedsGrad, NotFunctional, Split, bind, split
 from supple.autograd.convention import InputItself, Plain, Result, SameAs, ViewOfInput, ViewOfResult
 from supple.autograd.functionalize import undo_view
 from supple.base.options import Options
-from supple.ir.graph.interp import compile_python
+from supple.ir.graph.interp import compile_python, run
 from supple.ir.graph.nodes import Graph, Input, Node, Var
 from supple.ir.graph.spec import check_core
 from supple.ir.ops import function_op, op_named
@@ -246,10 +246,26 @@ def test_state_changed_by_the_graph_is_put_back() -> None:
     assert torch.is_grad_enabled()
 
 
-def test_an_output_that_requires_gradients_is_refused() -> None:
+def test_an_output_that_requires_gradients_has_a_backward() -> None:
     weight = X.clone().requires_grad_()
+    found = split(captured(lambda w: (w.sin() * 2,), (weight,), 1), Options())
+    assert found.backward is not None
+    assert found.backward.flows.inputs == (0,)
+    tangent = torch.ones_like(X)
+    (grad,) = run(found.backward.parts.backward, [weight, tangent])
+    assert isinstance(grad, Tensor)
+    assert torch.equal(grad, 2 * X.cos())
+
+
+def test_outputs_that_share_memory_and_require_gradients_are_refused() -> None:
+    weight = X.clone().requires_grad_()
+
+    def halves(w: Tensor) -> tuple[Tensor, Tensor]:
+        y = w * 2
+        return y[0], y[1]
+
     with pytest.raises(NeedsGrad):
-        split(captured(lambda w: (w * 2,), (weight,), 1), Options())
+        split(captured(halves, (weight,), 2), Options())
 
 
 def test_without_grad_mode_weights_need_no_backward() -> None:

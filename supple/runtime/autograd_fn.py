@@ -1,0 +1,121 @@
+"""A pair of compiled graphs as one differentiable function: the `torch.autograd.Function` around them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+
+Run = Callable[[Sequence[object]], Sequence[object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Forward and backward, and what goes between them.
+
+    Attributes:
+        forward: (inputs) -> results, then what is kept.
+        backward: (numbers, what is kept, tangents) -> gradients.
+        results: how many results there are.
+        differentiable: which of them have gradients; the tangents are in this order.
+        numbers: places of the inputs that are the numbers which backward takes.
+        inputs: places of the inputs that are kept.
+        kept: which outputs of `forward` are kept, after them.
+        gradients: places of the inputs that the gradients belong to.
+        again: (*inputs) -> the differentiable results, by eager torch: for gradients of gradients.
+        is_random: forward draws random numbers.
+    """
+
+    forward: Run
+    backward: Run
+    results: int
+    differentiable: tuple[int, ...]
+    numbers: tuple[int, ...]
+    inputs: tuple[int, ...]
+    kept: tuple[int, ...]
+    gradients: tuple[int, ...]
+    again: Callable[..., Sequence[torch.Tensor]]
+    is_random: bool
+
+    def __call__(self, inputs: Sequence[object]) -> tuple[object, ...]:
+        """Return the results for these inputs, as part of the graph that autograd keeps."""
+        return cast("tuple[object, ...]", _Compiled.apply(self, *inputs))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+
+
+class _Compiled(torch.autograd.Function):
+    """Runs a pair."""
+
+    @staticmethod
+    def forward(ctx: Any, pair: Pair, *inputs: object) -> tuple[object, ...]:
+        """Run forward and keep what backward takes."""
+        ctx.generator = torch.get_rng_state() if pair.is_random else None
+        outputs = pair.forward(inputs)
+        kept = [*(inputs[place] for place in pair.inputs), *(outputs[place] for place in pair.kept)]
+        ctx.save_for_backward(*kept)
+        ctx.set_materialize_grads(False)
+        results = tuple(outputs[: pair.results])
+        flows = [cast("torch.Tensor", results[place]) for place in pair.differentiable]
+        others = [item for place, item in enumerate(results) if place not in pair.differentiable]
+        ctx.mark_non_differentiable(*(item for item in others if isinstance(item, torch.Tensor)))
+        ctx.pair, ctx.given = pair, inputs
+        ctx.versions = [_version(item) for item in inputs]
+        ctx.layouts = [(flow.shape, flow.stride(), flow.dtype, flow.device) for flow in flows]
+        return results
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[object, ...]:
+        """Run backward on what was kept; for gradients that have gradients, run forward again by eager."""
+        pair: Pair = ctx.pair
+        tangents = [
+            _laid_out(grads[place], *layout)
+            for place, layout in zip(pair.differentiable, ctx.layouts, strict=True)
+        ]
+        if torch.is_grad_enabled():
+            found = _by_eager(ctx, pair, tangents)
+        else:
+            numbers = [ctx.given[place] for place in pair.numbers]
+            found = pair.backward([*numbers, *ctx.saved_tensors, *tangents])
+        made: list[object] = [None] * (1 + len(ctx.given))
+        for place, grad in zip(pair.gradients, found, strict=True):
+            made[1 + place] = grad
+        return tuple(made)
+
+
+def _laid_out(
+    grad: torch.Tensor | None,
+    sizes: torch.Size,
+    strides: tuple[int, ...],
+    dtype: torch.dtype,
+    device: torch.device,
+) -> torch.Tensor:
+    """Return what flows into a result in the result's own layout; zeros where nothing does."""
+    if grad is None:
+        return torch.empty_strided(sizes, strides, dtype=dtype, device=device).zero_()
+    if grad.stride() == strides or torch.is_grad_enabled():
+        return grad
+    return torch.empty_strided(sizes, strides, dtype=dtype, device=device).copy_(grad)
+
+
+def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor]) -> Sequence[torch.Tensor | None]:
+    """Return the gradients with their own graph.
+
+    Raises:
+        RuntimeError: an input was written since forward ran.
+    """
+    inputs: Sequence[object] = ctx.given
+    if [_version(item) for item in inputs] != ctx.versions:
+        msg = (
+            "A gradient of a gradient needs the inputs of the compiled forward, and one of them was written "
+            "since. Do: write to a clone, or compute these gradients outside of compiled code."
+        )
+        raise RuntimeError(msg)
+    with torch.random.fork_rng(devices=(), enabled=pair.is_random):  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+        if pair.is_random:
+            torch.set_rng_state(ctx.generator)
+        results = pair.again(*inputs)
+    sources = [cast("torch.Tensor", inputs[place]) for place in pair.gradients]
+    return torch.autograd.grad(list(results), sources, list(tangents), create_graph=True, allow_unused=True)
+
+
+def _version(item: object) -> int:
+    return item._version if isinstance(item, torch.Tensor) and not item.is_inference() else 0

@@ -1,0 +1,109 @@
+"""Shape rules of what the autograd engine runs: gradients of operators."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, cast
+
+import torch
+
+from supple.ir.dtypes import from_torch
+from supple.ir.meta import TensorMeta
+from supple.shapes.layout import preserved_strides
+from supple.shapes.rules import Size, aten, fresh, shape_rules
+from supple.shapes.rules_library import convolved_strides
+from supple.shapes.rules_pointwise import pointwise
+
+_ELEMENTWISE: Final[dict[str, tuple[int, ...]]] = {
+    **dict.fromkeys(
+        (
+            *("silu_backward", "gelu_backward", "tanh_backward", "sigmoid_backward", "threshold_backward"),
+            *("leaky_relu_backward", "hardtanh_backward", "hardswish_backward", "hardsigmoid_backward"),
+            *("softplus_backward", "native_dropout_backward", "log_sigmoid_backward"),
+        ),
+        (0, 1),
+    ),
+    "elu_backward": (0, 5),
+}
+"""Which arguments of a gradient of an elementwise operator are tensors."""
+
+
+def _elementwise(places: tuple[int, ...]) -> Callable[..., TensorMeta]:
+    def rule(*args: object, **_options: object) -> TensorMeta:
+        tensors = [arg for arg in (args[place] for place in places) if isinstance(arg, TensorMeta)]
+        return pointwise(tensors, tensors[0].dtype)
+
+    return rule
+
+
+for _name, _places in _ELEMENTWISE.items():
+    shape_rules.on(*aten(_name))(_elementwise(_places))
+
+
+@shape_rules.on(*aten("_softmax_backward_data", "_log_softmax_backward_data"))
+def _(grad_output: TensorMeta, output: TensorMeta, dim: int, input_dtype: torch.dtype) -> TensorMeta:
+    """The sizes of the result, the type of the operand."""
+    strides = preserved_strides(grad_output.sizes, grad_output.strides)
+    return fresh(output.sizes, from_torch(input_dtype), output, strides)
+
+
+@shape_rules.on(*aten("native_layer_norm_backward"))
+def _(grad_out: TensorMeta, input: TensorMeta, *rest: object) -> tuple[TensorMeta | None, ...]:
+    """Gradients of the operand, the weight and the bias, where they are asked for."""
+    *_, weight, bias, mask = rest
+    return tuple(
+        fresh(meta.sizes, meta.dtype, meta) if is_wanted and isinstance(meta, TensorMeta) else None
+        for meta, is_wanted in zip((input, weight, bias), cast("Sequence[bool]", mask), strict=True)
+    )
+
+
+@shape_rules.on(*aten("nll_loss_backward", "nll_loss2d_backward"))
+def _(grad_output: TensorMeta, self: TensorMeta, *_options: object) -> TensorMeta:
+    """The sizes of the operand."""
+    return fresh(self.sizes, self.dtype, self)
+
+
+@shape_rules.on(*aten("slice_backward", "select_backward"))
+def _(grad_output: TensorMeta, input_sizes: Sequence[Size], *_place: Size) -> TensorMeta:
+    """The sizes of what the view was taken of."""
+    return fresh(input_sizes, grad_output.dtype, grad_output)
+
+
+@shape_rules.on(*aten("embedding_dense_backward"))
+def _(grad_output: TensorMeta, indices: TensorMeta, num_weights: Size, *_options: object) -> TensorMeta:
+    """One row for each of the weight's."""
+    return fresh((num_weights, grad_output.sizes[-1]), grad_output.dtype, grad_output)
+
+
+@shape_rules.on(*aten("_scaled_dot_product_flash_attention_for_cpu_backward"))
+def _(
+    grad_out: TensorMeta,
+    query: TensorMeta,
+    key: TensorMeta,
+    value: TensorMeta,
+    *_rest: object,
+    **_named: object,
+) -> tuple[TensorMeta, ...]:
+    """Those of query, key and value, with heads inside of positions."""
+    return tuple(_heads_inside(meta) for meta in (query, key, value))
+
+
+def _heads_inside(meta: TensorMeta) -> TensorMeta:
+    batch, heads, length, width = meta.sizes
+    steps = fresh((batch, length, heads, width), meta.dtype).strides
+    return fresh(meta.sizes, meta.dtype, meta, (steps[0], steps[2], steps[1], steps[3]))
+
+
+@shape_rules.on(*aten("convolution_backward"))
+def _(
+    grad_output: TensorMeta,
+    input: TensorMeta,
+    weight: TensorMeta,
+    bias_sizes: Sequence[Size] | None,
+    *options: object,
+) -> tuple[TensorMeta | None, ...]:
+    """Gradients of the image, the weight and the bias, where they are asked for."""
+    mask = cast("Sequence[bool]", options[-1])
+    image = fresh(input.sizes, input.dtype, input, convolved_strides(input, weight, input.sizes))
+    filter_ = fresh(weight.sizes, weight.dtype, weight, convolved_strides(input, weight, weight.sizes))
+    bias = fresh(bias_sizes or (), weight.dtype, weight)
+    found = zip((image, filter_, bias), mask, strict=True)
+    return tuple(meta if is_wanted else None for meta, is_wanted in found)

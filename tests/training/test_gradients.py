@@ -1,0 +1,237 @@
+"""Compiled forward and backward give eager's results and gradients."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import supple
+
+Make = Callable[[], nn.Module]
+
+
+class Perceptron(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(8, 16), nn.LayerNorm(16), nn.Linear(16, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(F.gelu(self.norm(self.first(x))))
+
+
+class Classifier(Perceptron):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(self.last(torch.tanh(self.first(x))), y)
+
+
+class Attention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.all, self.out = nn.Embedding(50, 32), nn.Linear(32, 96), nn.Linear(32, 50)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        h = self.rows(ids)
+        q, k, v = (part.view(*ids.shape, 4, 8).transpose(1, 2) for part in self.all(h).chunk(3, -1))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).reshape(h.shape)
+        return self.out(h + F.silu(mixed)).softmax(-1)
+
+
+class Convolutions(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Linear(8, 5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(F.max_pool2d(torch.relu(self.norm(self.first(x))), 2).mean((2, 3))).log_softmax(-1)
+
+
+class Recurrent(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell, self.out = nn.Linear(14, 32), nn.Linear(8, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        state, memory = x.new_zeros(x.shape[0], 8), x.new_zeros(x.shape[0], 8)
+        for step in x.unbind(1):
+            into, keep, new, out = self.cell(torch.cat((step, state), 1)).chunk(4, 1)
+            memory = keep.sigmoid() * memory + into.sigmoid() * new.tanh()
+            state = out.sigmoid() * memory.tanh()
+        return self.out(state)
+
+
+class Dropping(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.drop = nn.Linear(8, 64), nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (self.drop(self.first(x)) * self.drop(x.sum())).sigmoid()
+
+
+CASES: dict[str, tuple[Make, tuple[torch.Tensor, ...]]] = {
+    "perceptron": (Perceptron, (torch.randn(5, 8),)),
+    "classifier": (Classifier, (torch.randn(5, 8), torch.tensor([0, 3, -100, 2, 1]))),
+    "attention": (Attention, (torch.randint(0, 50, (2, 6)),)),
+    "convolutions": (Convolutions, (torch.randn(4, 3, 10, 10),)),
+    "channels last": (Convolutions, (torch.randn(4, 3, 10, 10).to(memory_format=torch.channels_last),)),
+    "recurrent": (Recurrent, (torch.randn(4, 7, 6),)),
+    "dropping": (Dropping, (torch.randn(5, 8),)),
+}
+
+
+def weighted(result: torch.Tensor) -> torch.Tensor:
+    """Return a loss to which every element contributes differently."""
+    return (result * torch.arange(result.numel(), dtype=result.dtype).view(result.shape).cos()).sum()
+
+
+def close(left: torch.Tensor | None, right: torch.Tensor | None) -> None:
+    assert (left is None) == (right is None)
+    if left is not None:
+        torch.testing.assert_close(left, right, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("backend", ["native", "eager"])
+@pytest.mark.parametrize("name", CASES)
+def test_three_steps_are_as_eager(name: str, backend: str) -> None:
+    make, args = CASES[name]
+    torch.manual_seed(0)
+    eager = make()
+    module = copy.deepcopy(eager)
+    compiled = supple.compile(module, backend=backend)
+    optimizers = [torch.optim.SGD(one.parameters(), 0.1, momentum=0.9) for one in (eager, module)]
+    for step in range(3):
+        results = []
+        for run, optimizer in zip((eager, compiled), optimizers, strict=True):
+            torch.manual_seed(step)
+            optimizer.zero_grad()
+            results.append(run(*args))
+            weighted(results[-1]).backward()
+            optimizer.step()
+        close(*results)
+        for mine, theirs in zip(module.parameters(), eager.parameters(), strict=True):
+            close(mine.grad, theirs.grad)
+            close(mine, theirs)
+        for mine, theirs in zip(module.buffers(), eager.buffers(), strict=True):
+            close(mine, theirs)
+    assert supple.stats()["graphs"] == 1
+    assert not supple.stats()["refusals"]
+
+
+def penalty(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return (torch.tanh(x @ w) * x.sum(1, keepdim=True).sin()).sum(1)
+
+
+def leaves() -> tuple[torch.Tensor, torch.Tensor]:
+    torch.manual_seed(1)
+    return torch.randn(4, 3, requires_grad=True), torch.randn(3, 3, requires_grad=True)
+
+
+def both(check: Callable[[Callable[..., Any], torch.Tensor, torch.Tensor], object]) -> None:
+    """Run a check with eager and with compiled code, and compare what it returns and the gradients."""
+    found = []
+    for run in (penalty, supple.compile(penalty)):
+        x, w = leaves()
+        found.append((check(run, x, w), x.grad, w.grad))
+    torch.testing.assert_close(found[0], found[1])
+    assert not supple.stats()["refusals"]
+
+
+def test_gradients_of_gradients_and_theirs() -> None:
+    def check(run: Callable[..., Any], x: torch.Tensor, w: torch.Tensor) -> object:
+        (first,) = torch.autograd.grad(run(x, w).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.square().sum(), x, create_graph=True)
+        (second.norm() + first.sum()).backward()
+        return first.detach(), second.detach()
+
+    both(check)
+
+
+def test_backward_runs_twice_and_accumulates() -> None:
+    def check(run: Callable[..., Any], x: torch.Tensor, w: torch.Tensor) -> object:
+        loss = run(x, w).sum()
+        loss.backward(retain_graph=True)
+        loss.backward()
+        with pytest.raises(RuntimeError, match="second time"):
+            loss.backward()
+        return loss.detach()
+
+    both(check)
+
+
+def test_partial_inputs_hooks_and_layouts_of_what_flows_in() -> None:
+    def check(run: Callable[..., Any], x: torch.Tensor, w: torch.Tensor) -> object:
+        seen: list[torch.Tensor] = []
+        x.register_hook(lambda grad: seen.append(grad) or grad * 2)
+        result = run(x * 1, w)
+        (only,) = torch.autograd.grad(result, w, torch.ones(1).expand(4), retain_graph=True)
+        result[::2].sum().backward()
+        return only, seen
+
+    both(check)
+
+
+def test_a_result_that_needs_none_and_one_that_gets_none() -> None:
+    def function(x: torch.Tensor, w: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x @ w
+        return y.relu(), y.detach().sum(), y > 0, y.exp()
+
+    found = []
+    for run in (function, supple.compile(function)):
+        x, w = leaves()
+        results = run(x, w)
+        results[0].sum().backward()
+        found.append((x.grad, w.grad, [result.requires_grad for result in results]))
+    torch.testing.assert_close(found[0], found[1])
+
+
+def test_an_input_that_is_written_and_read_by_backward() -> None:
+    def function(x: torch.Tensor, seen: torch.Tensor) -> torch.Tensor:
+        y = x * seen.clone()
+        seen.mul_(2)
+        return y * seen.clone()
+
+    found = []
+    for run in (function, supple.compile(function)):
+        x, seen = torch.ones(3, requires_grad=True), torch.arange(3.0)
+        for _ in range(3):
+            run(x, seen).sum().backward()
+        found.append((x.grad, seen))
+    torch.testing.assert_close(found[0], found[1])
+
+
+def test_one_graph_for_all_batches() -> None:
+    module = Perceptron()
+    compiled = supple.compile(module, dynamic=True)
+    for batch in (5, 1, 3, 8):
+        x = torch.randn(batch, 8)
+        module.zero_grad()
+        weighted(compiled(x)).backward()
+        mine = [parameter.grad for parameter in module.parameters()]
+        module.zero_grad()
+        weighted(module(x)).backward()
+        for one, parameter in zip(mine, module.parameters(), strict=True):
+            close(one, parameter.grad)
+    assert supple.stats()["graphs"] == 1
+    assert not supple.stats()["refusals"]
+
+
+def test_backward_of_autocast_runs_outside_of_it() -> None:
+    module = Perceptron()
+    compiled = supple.compile(module)
+    x = torch.randn(5, 8)
+    grads = []
+    for run in (module, compiled):
+        module.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            result = run(x)
+        result.float().sum().backward()
+        grads.append([parameter.grad for parameter in module.parameters()])
+    for left, right in zip(*grads, strict=True):
+        assert left is not None
+        assert right is not None
+        assert left.dtype is right.dtype
+        torch.testing.assert_close(left, right, rtol=3e-2, atol=3e-2)
