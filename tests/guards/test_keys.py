@@ -1,5 +1,6 @@
 """Items of dicts under keys that are objects: the key is what it is, however it prints."""
 
+import collections
 from typing import Any
 
 import torch
@@ -38,3 +39,23 @@ def test_items_under_keys_that_print_alike_are_told_apart() -> None:
         stats: Any = supple.stats()
         assert stats["graphs"] == 2
         supple.reset()
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.keys = [object()]
+        self.table = collections.defaultdict(dict, {self.keys[0]: {"n": 1}})
+
+
+def counted(counts: Counts, x: torch.Tensor) -> torch.Tensor:
+    for key in counts.keys:
+        counts.table[key]["n"] += 1
+    return x + 1
+
+
+def test_a_check_makes_no_items_of_a_defaultdict() -> None:
+    compiled = supple.compile(counted, backend="eager")
+    for _ in range(3):
+        counts = Counts()
+        compiled(counts, torch.ones(2))
+        assert counts.table == {counts.keys[0]: {"n": 2}}

@@ -100,12 +100,19 @@ class DictValue(Value):
             key_value: Value = ConstantValue(key)
         else:
             key_value = machine.wrap(key, key_at(self.source, position) if self.source else None)
-        source = item(self.source, key, self._reader) if self.source else None
+        source = self._source_of(machine, key)
         try:
             found = item_of(self.obj, key)
         except KeyError:  # the key stood for an object that died just now
             machine.unsupported(breaks.OBJECT, name="dict", detail="its entries go away by themselves")
         return key_value.key(machine), (key_value, LazyValue(found, source))
+
+    def _source_of(self, machine: Machine, key: object) -> Source | None:
+        if self.source is None:
+            return None
+        if hasattr(self.kind, "__missing__"):  # a defaultdict makes what a check reads
+            machine.guard(self.source, Kind.HAS_KEY, key)
+        return item(self.source, key, self._reader)
 
     def find(self, machine: Machine, key: Value) -> Value | None:
         """Return the value at a key, None when there is none (guarded)."""
@@ -132,7 +139,7 @@ class DictValue(Value):
         if raw not in self.obj:
             machine.guard(self.source, Kind.LACKS_KEY, raw)
             return None
-        source = item(self.source, raw, self._reader) if self.source else None
+        source = self._source_of(machine, raw)
         entry: tuple[Value, Value] = (key, LazyValue(item_of(self.obj, raw), source))
         self.items[by_key] = entry
         return entry
