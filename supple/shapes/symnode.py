@@ -233,7 +233,18 @@ class SymNode:
         if self.pytype is int and self.env.decide(equal(self.integer(), 0)):
             raise ZeroDivisionError("integer division or modulo by zero")
 
-    truediv = int_truediv = float_truediv = _float("/")
+    def truediv(self, other: "SymNode") -> "SymNode":
+        """self / other; that an integer which the call gives is not 0 is decided.
+
+        Raises:
+            ZeroDivisionError: it is.
+        """
+        divisor = other.expr
+        if isinstance(divisor, Expr) and self.env.is_backed(divisor) and self.env.decide(equal(divisor, 0)):
+            raise ZeroDivisionError("division by zero")
+        return _float("/")(self, other)
+
+    int_truediv = float_truediv = truediv
     float_pow = _float("**")
 
     def pow_by_natural(self, other: "SymNode") -> "SymNode":

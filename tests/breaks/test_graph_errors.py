@@ -25,6 +25,13 @@ def divides(x: torch.Tensor, n: int) -> torch.Tensor:
         return x * (1 / n)
 
 
+def divides_and_writes(x: torch.Tensor, n: int) -> torch.Tensor:
+    y = x.clone()
+    y[...] = 6 / n
+    log.append("divided")
+    return y
+
+
 def writes(x: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
     with torch.no_grad():
         x.add_(1)
@@ -50,9 +57,10 @@ def test_effects_before_the_error_are_kept_and_those_after_it_are_not(backend: s
 
 
 def test_a_number_that_is_divided_by_is_zero() -> None:
-    compiled = supple.compile(divides, backend="eager", dynamic=True)
-    for n in (2, 3, 0, 4):
-        assert outcome(compiled, X, n) == outcome(divides, X, n)
+    for function in (divides, divides_and_writes):
+        compiled = supple.compile(function, backend="eager", dynamic=True)
+        for n in (2, 3, 0, 4):
+            assert outcome(compiled, X, n) == outcome(function, X, n)
 
 
 def test_modes_are_put_back_where_tensors_were_written() -> None:
