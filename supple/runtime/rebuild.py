@@ -143,7 +143,9 @@ Relayed = Callable[..., Generator[object, object, object]]
 
 def make_generator(function: Relayed, is_started: bool, state: tuple[object, ...]) -> object:
     """Return a generator that goes on where `function(*state)` does."""
-    return restore_generator(relay([function, is_started, *state]), function, is_started, state)
+    made = cast("types.GeneratorType[object, object, object]", relay([function, is_started, *state]))
+    made.__name__ = function.__name__
+    return restore_generator(made, function, is_started, state)
 
 
 def restore_generator(

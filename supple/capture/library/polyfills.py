@@ -4,7 +4,6 @@ These run only on symbolic values, never as such. Plain loops and few calls keep
 """
 
 import functools
-import re
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final
@@ -617,16 +616,6 @@ def pattern_sub(pattern: Any, replacement: Any, text: str, count: int = 0) -> st
         parts += [text[end : match.start()], replacement(match)]
         end = match.end()
     return "".join([*parts, text[end:]])
-
-
-def sub_(pattern: Any, repl: Any, string: str, count: int = 0, flags: int = 0) -> str:
-    """re.sub."""
-    return re.compile(pattern, flags).sub(repl, string, count)
-
-
-def finditer_(pattern: Any, string: str, flags: int = 0) -> Iterator[object]:
-    """re.finditer."""
-    return re.compile(pattern, flags).finditer(string)
 
 
 def update_wrapper_(

@@ -54,8 +54,6 @@ polyfill.update(
         heapq.nlargest: polyfills.nlargest_,
         heapq.nsmallest: polyfills.nsmallest_,
         BaseException.add_note: polyfills.add_note_,
-        re.sub: polyfills.sub_,
-        re.finditer: polyfills.finditer_,
         functools.cached_property.__get__: polyfills.cached_property_get,
     }
 )
