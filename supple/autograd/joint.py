@@ -37,11 +37,14 @@ def differentiable(cell: Callable[[torch.Tensor], Cell], outputs: Sequence[objec
     """Return the outputs, each once, through which gradients flow into the graph: no inputs, nor their views.
 
     Raises:
-        NeedsGrad: such an output shares memory with another, or its own memory has gaps.
+        NeedsGrad: such an output shares memory with another, or its own memory has gaps; or it is a leaf,
+            into which gradients flow from other outputs.
     """
     tensors = list({id(item): item for item in outputs if isinstance(item, torch.Tensor)}.values())
     owners = [id(cell(item).storage) for item in tensors]
     found = [item for item in tensors if item.requires_grad and cell(item).storage.input is None]
+    if any(item.is_leaf for item in found):
+        raise NeedsGrad("a leaf that the graph makes")
     for place, item in enumerate(tensors):
         if item.requires_grad and cell(item).storage.input is None:
             meta = meta_of(item)
@@ -58,10 +61,15 @@ def gradients(
 ) -> tuple[tuple[str, ...], list[torch.Tensor | None]]:
     """Record the gradients of inputs, while the trace records; return the names of the tangents, and them.
 
+    Raises:
+        NeedsGrad: what is differentiated was made in the graph.
+
     Args:
         tangent: adds an input to the graph and returns its fake.
         name: returns a fresh name.
     """
+    if not inputs:
+        raise NeedsGrad("an output that depends on no input which does")
     added: list[Input] = []
     for place, output in enumerate(outputs):
         meta = replace(meta_of(output), requires_grad=False)

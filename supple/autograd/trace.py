@@ -123,6 +123,10 @@ class Recorder(Faking):
         """
         if node.op.name == CHECK:
             return None
+        owner = getattr(node.op.call, "__self__", None)
+        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+            # What numbers of the program it reads is known to capture alone, where they may be dynamic.
+            raise NotFunctional(f"{owner.__name__} runs code of the program")
         args = cast("tuple[object, ...]", self.value_of(node.args, values))
         kwargs = cast("dict[str, object]", self.value_of(dict(node.kwargs), values))
         if node.op.name == "Tensor.item" and self.numbers.defines(node.meta):
