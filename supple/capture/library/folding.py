@@ -36,7 +36,8 @@ _FUNCTIONS: Final = (
     torch.are_deterministic_algorithms_enabled, torch.device, torch.Size, torch.broadcast_shapes,
     torch.get_num_threads, torch.cuda.is_available, type(None), property, object.__reduce_ex__,
     importlib.util.find_spec, importlib.metadata.version, importlib.metadata.packages_distributions,
-    getattr(re, "_compile", None), re.escape, os.fspath, typing.get_type_hints, typing.get_origin, typing.get_args,
+    getattr(re, "_compile", None), re.escape, os.fspath, typing.get_type_hints, typing.get_origin,
+    typing.get_args,
     getattr(typing, "_get_protocol_attrs", None), getattr(typing, "_is_callable_members_only", None),
 )  # fmt: skip
 

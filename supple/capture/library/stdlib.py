@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import cast
 
-from supple.capture.library import operators, polyfills
+from supple.capture.library import iteration, operators, polyfills
 from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
@@ -26,29 +26,29 @@ from supple.capture.values.sequence import new_list, new_tuple
 polyfill.update(
     {
         functools.reduce: polyfills.reduce_,
-        itertools.chain: polyfills.chain_,
-        itertools.repeat: polyfills.repeat_,
-        itertools.islice: polyfills.islice_,
-        itertools.accumulate: polyfills.accumulate_,
-        itertools.product: polyfills.product_,
-        itertools.chain.from_iterable: polyfills.chain_from,
-        itertools.starmap: polyfills.starmap_,
-        itertools.count: polyfills.count_,
-        itertools.cycle: polyfills.cycle_,
-        itertools.takewhile: polyfills.takewhile_,
-        itertools.dropwhile: polyfills.dropwhile_,
-        itertools.filterfalse: polyfills.filterfalse_,
-        itertools.zip_longest: polyfills.zip_longest_,
-        itertools.pairwise: polyfills.pairwise_,
-        itertools.groupby: polyfills.groupby_,
-        itertools.combinations: polyfills.combinations_,
-        itertools.permutations: polyfills.permutations_,
+        itertools.chain: iteration.chain_,
+        itertools.repeat: iteration.repeat_,
+        itertools.islice: iteration.islice_,
+        itertools.accumulate: iteration.accumulate_,
+        itertools.product: iteration.product_,
+        itertools.chain.from_iterable: iteration.chain_from,
+        itertools.starmap: iteration.starmap_,
+        itertools.count: iteration.count_,
+        itertools.cycle: iteration.cycle_,
+        itertools.takewhile: iteration.takewhile_,
+        itertools.dropwhile: iteration.dropwhile_,
+        itertools.filterfalse: iteration.filterfalse_,
+        itertools.zip_longest: iteration.zip_longest_,
+        itertools.pairwise: iteration.pairwise_,
+        itertools.groupby: iteration.groupby_,
+        itertools.combinations: iteration.combinations_,
+        itertools.permutations: iteration.permutations_,
         operator.itemgetter: polyfills.itemgetter_,
         operator.attrgetter: polyfills.attrgetter_,
         operator.methodcaller: polyfills.methodcaller_,
-        itertools.tee: polyfills.tee_,
-        itertools.compress: polyfills.compress_,
-        itertools.combinations_with_replacement: polyfills.with_replacement,
+        itertools.tee: iteration.tee_,
+        itertools.compress: iteration.compress_,
+        itertools.combinations_with_replacement: iteration.with_replacement,
         functools.update_wrapper: polyfills.update_wrapper_,
         functools.cmp_to_key: polyfills.cmp_to_key_,
         heapq.nlargest: polyfills.nlargest_,
