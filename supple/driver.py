@@ -66,7 +66,7 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
     eager = compile_python(split.source)
 
     def again(*inputs: object) -> list[torch.Tensor]:
-        results = eager(*inputs)
+        results = eager(*inputs[: split.convention.inputs])
         return [cast("torch.Tensor", results[place]) for place in wanted]
 
     is_random = any(
