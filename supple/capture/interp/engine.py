@@ -224,8 +224,8 @@ class Engine:
         What a library does by itself, without calls of the program's code, is left whole; so is a function
         without tensors that works with NumPy.
         """
-        if self.stops:
-            return
+        if self.stops or self.frames[0] is not self.root_frame:
+            return  # a generator that is closed after the call has no caller
         written = self.context_variables.get(id(REGION))
         if written is not None:
             self.region = cast("bool | None", written[1].as_python())
