@@ -153,7 +153,7 @@ class Frame:
         engine = self.engine
         instructions = self.code.instructions
         handlers = self.handlers
-        if not engine.frames:
+        if engine.root_frame is None:
             engine.root_frame = self
         engine.frames.append(self)
         try:
