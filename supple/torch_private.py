@@ -138,7 +138,11 @@ CHECKS: Final = {
 }
 check_is_size = cast("Callable[..., object]", vars(torch)["_check_is_size"])
 
-# The kernel of attention on the CPU.
+# The kernels of attention on the CPU, and of its gradients.
+flash_attention_backward = cast(
+    "Callable[..., tuple[torch.Tensor, ...]]",
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward.default,
+)
 flash_attention = cast(
     "Callable[..., tuple[torch.Tensor, torch.Tensor]]",
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,

@@ -9,7 +9,7 @@ import torch
 from supple.autograd.decompose_activation import sigmoid
 from supple.autograd.decompose_reduce import count_of
 from supple.autograd.lowering import Lowering, Size, decompositions, index_from_front, plain
-from supple.expr import as_expr
+from supple.expr import as_expr, maximum, minimum
 from supple.ir.dtypes import from_torch
 from supple.ir.graph.nodes import Arg, Var
 from supple.shapes.promote import Number
@@ -145,9 +145,10 @@ def _(b: Lowering, grad: Var, sizes: Sequence[Size], dim: int, *bounds: Size) ->
     if step != 1:
         return None
     place = dim % len(sizes)
-    before = index_from_front(start, as_expr(sizes[place]))
-    after = as_expr(sizes[place]) - before - b.tensor_meta(grad).sizes[place]
-    return _padded(b, grad, place, before, plain((after,))[0])
+    size = as_expr(sizes[place])
+    before = minimum(maximum(as_expr(index_from_front(start, size)), 0), size)
+    after = size - before - b.tensor_meta(grad).sizes[place]
+    return _padded(b, grad, place, *plain((before, after)))
 
 
 @decompositions.on("aten.select_backward.default")
@@ -163,6 +164,39 @@ def _padded(b: Lowering, x: Var, dim: int, before: Size, after: Size) -> Arg:
     rank = b.tensor_meta(x).rank
     amounts = [0, 0] * (rank - 1 - dim) + [before, after]
     return b.call("aten.constant_pad_nd.default", x, amounts, 0.0)
+
+
+@decompositions.on("aten.native_batch_norm_backward.default")
+def _(b: Lowering, grad: Var, x: Var, weight: Var | None, *rest: object) -> tuple[Arg, ...]:
+    """With c = x - mean: rstd * weight * (g - mean(g) - c * rstd**2 * mean(g * c)), of statistics at rest
+    without the means; sums of g * c * rstd and of g over all but the channels."""
+    mean, var, saved_mean, saved_rstd, is_training, eps, mask = cast(
+        "tuple[Var, Var, Var, Var, bool, float, Sequence[bool]]", rest
+    )
+    meta = b.tensor_meta(x)
+    others = [dim for dim in range(meta.rank) if dim != 1]
+    along = [1, meta.sizes[1], *[1] * (meta.rank - 2)]
+    wide = b.wide(grad)
+    rstd = saved_rstd if is_training else b.unary("rsqrt", b.add(b.wide(var), eps))
+    level = b.view(b.wide(saved_mean if is_training else mean), along)
+    pace = b.view(rstd, along)
+    centered = b.sub(b.wide(x), level)
+    total, slope = b.sum(wide, others), b.sum(b.mul(wide, centered), others)
+    moved = wide
+    if is_training:
+        count = count_of(meta, others)
+        share = b.mul(b.div(slope, count), b.mul(pace, pace))
+        moved = b.sub(b.sub(wide, b.div(total, count)), b.mul(centered, share))
+    scaled = (
+        b.mul(moved, pace) if weight is None else b.mul(b.mul(moved, pace), b.view(b.wide(weight), along))
+    )
+    kind = meta.dtype if weight is None else b.tensor_meta(weight).dtype
+    found = (
+        b.cast(scaled, meta.dtype),
+        b.cast(b.view(b.mul(slope, pace), along[1:2]), kind),
+        b.cast(b.view(total, along[1:2]), kind),
+    )
+    return tuple(one if is_wanted else None for one, is_wanted in zip(found, mask, strict=True))
 
 
 @decompositions.on("aten.native_dropout_backward.default")

@@ -146,20 +146,17 @@ def _backward(joint: Graph, flows: Gradients, keep: Sequence[Var]) -> tuple[Grap
     follow = partial(_renamed, names)
     kept = [Input(names[str(var)].name, meta_of(var, metas), f"{var} of forward") for var in keep]
     tangents = [item for item in joint.inputs if item.name in flows.tangents]
+    given = [item for item in joint.inputs if not isinstance(item.meta, TensorMeta)]
     grads = cast("tuple[Arg, ...]", map_arg(follow, joint.outputs[flows.results :]))
     nodes = tuple(_followed(node, follow) for node in joint.nodes if node.op.is_pure)
-    found = without_dead(Graph((*kept, *tangents), nodes, grads))
-    used = symbols_in(list(grads)) | {name for item in found.inputs for name in _names(item.meta)}
+    found = without_dead(Graph((*given, *kept, *tangents), nodes, grads))
+    used = symbols_in(list(grads)) | {name for item in (*kept, *tangents) for name in _names(item.meta)}
     for node in found.nodes:
         used |= symbols_in((node.args, dict(node.kwargs))) | _names(node.meta)
-    numbers = [
-        item
-        for item in joint.inputs
-        if not isinstance(item.meta, TensorMeta) and not used.isdisjoint(_names(item.meta))
-    ]
+    numbers = [item for item in given if not used.isdisjoint(_names(item.meta))]
     if used - {name for item in numbers for name in _names(item.meta)}:
         raise NeedsGrad("a result whose gradient has a size that the contents of tensors decide")
-    return Graph((*numbers, *found.inputs), found.nodes, grads), [item.name for item in numbers]
+    return Graph((*numbers, *kept, *tangents), found.nodes, grads), [item.name for item in numbers]
 
 
 def _names(meta: Meta) -> set[str]:

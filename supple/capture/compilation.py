@@ -30,6 +30,7 @@ from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
 from supple.ir.graph.text import text as graph_text
 from supple.runtime.entries import Entry
+from supple.shapes.env import active
 from supple.torch_private import dispatch_keys
 
 
@@ -142,7 +143,10 @@ def compile_call(
 
     def compile_graph(graph: Graph, examples: Sequence[object]) -> Callable[..., tuple[object, ...]]:
         text = graph_text(graph)
-        key = (digest(text), tuple(node.op for node in graph.nodes), options, state_now())
+        env = active()
+        version = 0 if env is None else env.version
+        facts = () if env is None else (env.facts.assumed, tuple(one.symbol for one in env.symbols.values()))
+        key = (digest(text), facts, tuple(node.op for node in graph.nodes), options, state_now())
         run = next((done[1] for done in known if done[0] == key), None)
         if run is None:
             ops = tuple(node.op.name for node in graph.nodes)
@@ -153,7 +157,9 @@ def compile_call(
                     run = compiler.compile_graph(graph, examples)
             finally:
                 backend_seconds[0] += time.perf_counter() - begun
-        built.append((key, run))
+        if "opaque(" not in text and (env is None or env.version == version):
+            # The text says all, and no guard was made while it was compiled.
+            built.append((key, run))
         return run
 
     built: list[Built] = []

@@ -68,7 +68,8 @@ class Text:
         """Return a number as Python: arithmetic, or a name where several steps need it."""
         if isinstance(number, Real):
             self.bound.update({name: f"math.{name}" for name in NAMES})
-            return str(number)
+            shown = str(number)
+            return f"float_of(lambda: {shown})" if "/" in shown else shown
         if not number.args or self.uses[number] == 1:
             return expr_text(number, ranges=False)
         if number not in self.numbers:

@@ -24,6 +24,20 @@ def flash_attention(
     return torch.zeros_like(query), query.new_zeros((batch, length, heads), dtype=dtype).transpose(1, 2)
 
 
+def flash_attention_backward(
+    grad: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    *options: object,
+    **named: object,
+) -> Tensors:
+    """Return the gradients of attention; zeros where there is no query or no key."""
+    if query.numel() and key.numel():
+        return torch_private.flash_attention_backward(grad, query, key, value, *options, **named)
+    return torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(value)
+
+
 def batch_norm(image: torch.Tensor, *options: object, **named: object) -> Tensors:
     """Return the normalised tensor, means and deviations; of nothing nothing, statistics stay."""
     if image.numel():
@@ -33,6 +47,7 @@ def batch_norm(image: torch.Tensor, *options: object, **named: object) -> Tensor
 
 SAFE: Final[Mapping[str, Callable[..., Tensors]]] = {
     "aten._scaled_dot_product_flash_attention_for_cpu.default": flash_attention,
+    "aten._scaled_dot_product_flash_attention_for_cpu_backward.default": flash_attention_backward,
     "aten.native_batch_norm.default": batch_norm,
 }
 """By the name of the ATen op."""

@@ -4,7 +4,7 @@ The convention between host text and kernels (the host text is what `codegen.hos
 
 * The text defines `run(inputs)`: `inputs` is a sequence of tensors, integers and floats, the
   result a tuple. It is executed once, in a namespace that holds each kernel under its name, `float_bits`,
-  and the functions of `empty`; the text imports torch itself.
+  `float_of` and the functions of `empty`; the text imports torch itself.
 * A kernel is called with integers only and returns None: the buffers' `data_ptr()`s in the order of the
   nest's parameters (SCRATCH is none), then the sizes:  `norm(x.data_ptr(), out.data_ptr(), s0)`; a float as
   the bits of a float64.
@@ -16,6 +16,7 @@ where ctypes takes 0.8 us for six arguments.
 """
 
 import ctypes
+import math
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final, cast
@@ -33,10 +34,18 @@ def load(artifact: Artifact) -> Run:
     Raises:
         LinkError: a symbol that the machine code needs is not in this process.
     """
-    namespace: dict[str, object] = {**kernels(artifact), "float_bits": float_bits}
+    namespace: dict[str, object] = {**kernels(artifact), "float_bits": float_bits, "float_of": float_of}
     namespace.update((call.__name__, call) for call in SAFE.values())
     exec(compile(artifact.host_source, "<supple host program>", "exec"), namespace)
     return cast("Run", namespace["run"])
+
+
+def float_of(compute: Callable[[], float]) -> float:
+    """Return a number computed from sizes; what divides by 0 is about tensors without elements."""
+    try:
+        return compute()
+    except ZeroDivisionError:
+        return math.nan
 
 
 def float_bits(value: float) -> int:

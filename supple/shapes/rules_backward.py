@@ -1,13 +1,14 @@
 """Shape rules of what the autograd engine runs: gradients of operators."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, cast
 
 import torch
 
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
-from supple.shapes.layout import preserved_strides
+from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
 from supple.shapes.rules import Size, aten, fresh, shape_rules
 from supple.shapes.rules_library import convolved_strides
 from supple.shapes.rules_pointwise import pointwise
@@ -61,10 +62,67 @@ def _(grad_output: TensorMeta, self: TensorMeta, *_options: object) -> TensorMet
     return fresh(self.sizes, self.dtype, self)
 
 
-@shape_rules.on(*aten("slice_backward", "select_backward"))
+@shape_rules.on(*aten("slice_backward", "select_backward", "unfold_backward", "diagonal_backward"))
 def _(grad_output: TensorMeta, input_sizes: Sequence[Size], *_place: Size) -> TensorMeta:
     """The sizes of what the view was taken of."""
     return fresh(input_sizes, grad_output.dtype, grad_output)
+
+
+@shape_rules.on(
+    *aten(
+        *("max_pool2d_with_indices_backward", "avg_pool2d_backward", "_adaptive_avg_pool2d_backward"),
+        *("reflection_pad1d_backward", "reflection_pad2d_backward", "replication_pad2d_backward"),
+    )
+)
+def _(grad_output: TensorMeta, self: TensorMeta, *_options: object) -> TensorMeta:
+    """The sizes and the order of the operand."""
+    return _image(self.sizes, self)
+
+
+@shape_rules.on(
+    *aten(
+        *("upsample_nearest1d_backward", "upsample_nearest2d_backward", "upsample_nearest3d_backward"),
+        *("_upsample_nearest_exact1d_backward", "_upsample_nearest_exact2d_backward"),
+        *("upsample_linear1d_backward", "upsample_bilinear2d_backward", "upsample_bicubic2d_backward"),
+    )
+)
+def _(
+    grad_output: TensorMeta,
+    output_size: object,
+    input_size: Sequence[Size],
+    *_options: object,
+    **_named: object,
+) -> TensorMeta:
+    """The sizes of the operand, in the order of what flows in."""
+    return _image(input_size, grad_output)
+
+
+def _image(sizes: Sequence[Size], like: TensorMeta) -> TensorMeta:
+    """Return a fresh image, channels last where another is."""
+    made = fresh(sizes, like.dtype, like)
+    is_last = is_channels_last_like(like.sizes, like.strides)
+    return replace(made, strides=channels_last_strides(made.sizes)) if is_last else made
+
+
+@shape_rules.on(*aten("native_batch_norm_backward", "native_group_norm_backward"))
+def _(grad_out: TensorMeta, input: TensorMeta, *rest: object) -> tuple[TensorMeta | None, ...]:
+    """Gradients of the operand, the weight and the bias, where they are asked for."""
+    mask = cast("Sequence[bool]", rest[-1])
+    scales = fresh(input.sizes[1:2], input.dtype, input)
+    found = zip((_image(input.sizes, input), scales, scales), mask, strict=True)
+    return tuple(meta if is_wanted else None for meta, is_wanted in found)
+
+
+@shape_rules.on(*aten("mse_loss_backward", "smooth_l1_loss_backward", "huber_loss_backward"))
+def _(grad_output: TensorMeta, self: TensorMeta, target: TensorMeta, *_options: object) -> TensorMeta:
+    """The sizes of both operands."""
+    return pointwise((self, target), self.dtype)
+
+
+@shape_rules.on(*aten("glu_backward"))
+def _(grad_output: TensorMeta, self: TensorMeta, dim: int) -> TensorMeta:
+    """The sizes of the operand."""
+    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("embedding_dense_backward"))

@@ -140,8 +140,8 @@ def _(
         found = _indexed(self, indices).sizes
         if not all_must_equal(broadcast((values.sizes, found)), found):
             raise RuntimeError(
-                f"shape mismatch: value tensor of shape {printed(values.sizes)} cannot be broadcast to indexing "
-                f"result of shape {printed(found)}"
+                f"shape mismatch: value tensor of shape {printed(values.sizes)} cannot be broadcast to "
+                f"indexing result of shape {printed(found)}"
             )
     return copied(self)
 

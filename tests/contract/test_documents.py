@@ -22,7 +22,9 @@ def test_the_architecture_says_what_a_folder_owns(folder: str) -> None:
     assert f"\n| `{folder}` |" in ARCHITECTURE
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/graph_breaks.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/graph_breaks.md"]
+)
 def test_links_lead_to_files(document: str) -> None:
     path = ROOT / document
     targets = re.findall(r"\]\(([^):#]+)\)", path.read_text(encoding="utf-8"))

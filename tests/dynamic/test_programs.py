@@ -17,9 +17,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:var:UserWarning")
 #: Right at every size, but with more graphs than their conditions need.
 SPECIALISED = {
     "text_of_a_size": "the text of a size is made during capture",
-    "tensor_split_in_three": "torch asks for the remainder of the size",
-    "steps_from_zero_to_one": "torch.linspace takes a plain number",
-    "max_pool1d": "torch.max_pool1d takes plain sizes",
 }
 #: Capture writes to a view of an argument as if that were a leaf.
 NO_LEAVES = dict.fromkeys(

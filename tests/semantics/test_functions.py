@@ -311,7 +311,7 @@ def lru_cached_function_of_constants(x):
     return x * cached_size(3)
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def remembered_mask(count):
     return torch.ones(count)
 
@@ -322,7 +322,7 @@ def lru_cached_tensor_is_real(x):
 
 
 class Remembers:
-    @functools.lru_cache(maxsize=None)  # noqa: B019  # that is what is tested
+    @functools.cache  # that is what is tested
     def scaled(self, factor):
         return factor * 3
 

@@ -1,4 +1,6 @@
-"""What torch's C++ code answers for general sizes only: `interpolate`, and `chunk` and `diff` of nothing."""
+"""What torch answers for plain sizes only (`interpolate`, `max_pool1d`, `linspace`, `tensor_split`),
+and what it answers for general ones only: `chunk` and `diff` of nothing.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,9 +14,9 @@ from supple.capture.library.table import Args, Call, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
 from supple.expr import not_equal
-from supple.ir.ops import function_op
 from supple.shapes.decide import decide
 from supple.shapes.symnode import expr_of
 
@@ -56,17 +58,74 @@ def resized(
     return LINEAR[mode].default(x, sizes, align_corners, *factors)
 
 
-@call.on(functional.interpolate)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """interpolate(x, ...)."""
-    value = args[0] if args else kwargs["input"]
-    named = {name: given for name, given in kwargs.items() if name != "input"}
-    is_symbolic = isinstance(value, TensorValue) and any(
-        isinstance(size, torch.SymInt) for size in value.fake.shape
+def pooled(
+    x: torch.Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> torch.Tensor:
+    """What `torch.max_pool1d` gives, as of an image of height 1."""
+    parts: list[Any] = [
+        [fixed, *(one if isinstance(one, tuple | list) else [one])]
+        for fixed, one in ((1, kernel_size), (1, stride or kernel_size), (0, padding), (1, dilation))
+    ]
+    kernel, step, pad, spread = parts
+    return torch.max_pool2d(x.unsqueeze(-2), kernel, step, pad, spread, ceil_mode).squeeze(-2)
+
+
+def spaced(start: float, end: float, steps: int, **options: Any) -> torch.Tensor:
+    """What `torch.linspace` gives: counted from the start in the first half, from the end in the second."""
+    options = {"dtype": torch.get_default_dtype(), **options}
+    places = torch.arange(steps, **options)
+    step = (end - start) / (torch.full_like(places, steps) - 1).clamp(min=1)
+    is_late = (places >= steps // 2) & (places > 0)
+    return torch.where(is_late, end - step * (steps - 1 - places), start + step * places)
+
+
+def divided(x: torch.Tensor, sections: int, dim: int = 0) -> tuple[torch.Tensor, ...]:
+    """What `tensor_split` into a number of sections gives."""
+    each, more = x.shape[dim] // sections, x.shape[dim] % sections
+    starts = [place * each + min(place, more) for place in range(sections + 1)]
+    return tuple(
+        [x.narrow(dim, starts[place], starts[place + 1] - starts[place]) for place in range(sections)]
     )
-    if is_symbolic and "antialias" not in named and len(args) < 4:
-        return machine.call(machine.wrap(resized, None), [value, *args[1:]], named)
-    return emit(machine, function_op("torch.nn.functional.interpolate", functional.interpolate), args, kwargs)
+
+
+_ONLY_PLAIN: Final = frozenset(("out", "antialias", "return_indices"))
+
+
+def _for_plain_sizes(function: Callable[..., object], general: Callable[..., object], most: int) -> Call:
+    """Return the rule of a function that takes plain sizes; `general` takes others, and `most` arguments."""
+
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        named = {name: given for name, given in kwargs.items() if name not in ("input", "self", "out")}
+        given = [*args, *(kwargs[name] for name in ("input", "self") if name in kwargs)]
+        symbolic = (
+            isinstance(one, SymbolicValue)
+            or (
+                isinstance(one, TensorValue)
+                and any(isinstance(size, torch.SymInt) for size in one.fake.shape)
+            )
+            for one in given
+        )
+        if any(symbolic) and _ONLY_PLAIN.isdisjoint(kwargs) and len(args) <= most:
+            return machine.call(machine.wrap(general, None), given, named)
+        op = torch_op(function)
+        return (
+            machine.inline_anyway(function, args, kwargs) if op is None else emit(machine, op, args, kwargs)
+        )
+
+    return rule
+
+
+call.on(functional.interpolate)(_for_plain_sizes(functional.interpolate, resized, 3))
+for _function in (functional.max_pool1d, torch.max_pool1d):
+    call.on(_function)(_for_plain_sizes(_function, pooled, 6))
+call.on(torch.linspace)(_for_plain_sizes(torch.linspace, spaced, 3))
+for _function in (torch.tensor_split, torch.Tensor.tensor_split):
+    call.on(_function)(_for_plain_sizes(_function, divided, 3))
 
 
 def _not_of_nothing(function: Callable[..., object], usual_dim: int) -> Call:

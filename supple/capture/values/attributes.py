@@ -140,7 +140,7 @@ def _bind_other(machine: Machine, value: Value, cls: type, found: object, source
         machine.guard(source, Kind.IS, found)
         return BoundMethodValue(value, LeafValue(found))
     if isinstance(found, functools._lru_cache_wrapper):  # pyright: ignore[reportPrivateUsage]  # it has no public name
-        return BoundMethodValue(value, machine.wrap(found, source))
+        return BoundMethodValue(value, machine.wrap(cast("object", found), source))
     descriptor = machine.wrap(found, source)
     if not isinstance(lookup(type(found), "__get__"), types.FunctionType):
         guard_lookup(machine, type(found), "__get__", lookup(type(found), "__get__"))
