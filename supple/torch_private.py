@@ -85,6 +85,9 @@ disabled_by_torch: Final = cast("types.FunctionType", vars(torch)["_disable_dyna
 # What `Function.apply(...)` of a subclass runs.
 autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
 
+# Module and name of the function by which torch's own compiler, once loaded, takes note of new modules.
+TAGS_MODULES: Final = ("torch._dynamo.mutation_guard", "GenerationTracker.tag")
+
 # Hooks that apply to all modules.
 GLOBAL_MODULE_HOOKS: Final = (
     "_global_backward_hooks",

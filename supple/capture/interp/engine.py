@@ -255,6 +255,8 @@ class Engine:
                 self.unsupported(breaks.DISABLED, name=function.fn.__qualname__, message=said)
             if is_leaf_function(function.fn) and takes_tensors(args, kwargs):
                 return call_leaf(self, function.fn, args, kwargs)
+            if (function.fn.__module__, function.fn.__qualname__) == torch_private.TAGS_MODULES:
+                return ConstantValue(None)
             constant = folded(self, function.fn, args, kwargs)
             if constant is not None:
                 return constant
