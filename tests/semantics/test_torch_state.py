@@ -422,7 +422,7 @@ def distribution_is_sampled(x):
 
 @case(X, breaks="B102")
 def categorical_distribution(x):
-    d = torch.distributions.Categorical(logits=x)
+    d = torch.distributions.Categorical(logits=x, validate_args=True)
     return d.sample(), d.entropy()
 
 
