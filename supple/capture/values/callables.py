@@ -74,9 +74,9 @@ class MemoizedValue(LeafValue):
 def _constant(machine: Machine, value: Value) -> object:
     """Return the object of a value made of constants, or that is itself what a cache tells objects apart by.
 
-    A number that depends on sizes is none, nor is an object when capture may have changed any.
+    A number that depends on sizes is none, nor is an object that capture has changed.
     """
-    if isinstance(value, InstanceValue) and value.obj is not None and not machine.heap.dirty:
+    if isinstance(value, InstanceValue) and value.obj is not None and id(value) not in machine.heap.dirty:
         if type(value.obj).__hash__ is object.__hash__:
             machine.guard(value.source, Kind.ID, Identity(id(value.obj), repr(value.obj)))
             return value.obj
