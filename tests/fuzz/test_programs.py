@@ -3,6 +3,7 @@
 import gc
 import warnings
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,11 @@ def arguments_0():
 """
 
 
-gc.freeze()  # what is there by now is not looked at again
+@pytest.fixture(autouse=True, scope="module")
+def _without_what_is_there() -> None:
+    """Make the collector of cycles look at new objects only."""
+    gc.collect()
+    gc.freeze()
 
 
 def check(source: str, backend: str, break_at: int, dynamic: bool | None) -> None:
