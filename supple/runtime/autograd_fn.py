@@ -50,7 +50,7 @@ class _Compiled(torch.autograd.Function):
         """Run forward and keep what backward takes."""
         ctx.generator = torch.get_rng_state() if pair.is_random else None
         outputs = pair.forward(inputs)
-        kept = [*(inputs[place] for place in pair.inputs), *(outputs[place] for place in pair.kept)]
+        kept = [*(_as_it_is(inputs[place]) for place in pair.inputs), *(outputs[place] for place in pair.kept)]
         ctx.save_for_backward(*kept)
         ctx.set_materialize_grads(False)
         results = tuple(outputs[: pair.results])
@@ -58,7 +58,7 @@ class _Compiled(torch.autograd.Function):
         others = [item for place, item in enumerate(results) if place not in pair.differentiable]
         ctx.mark_non_differentiable(*(item for item in others if isinstance(item, torch.Tensor)))
         ctx.pair, ctx.given = pair, inputs
-        ctx.versions = [_version(item) for item in inputs]
+        ctx.states = [_state(item) for item in inputs]
         ctx.layouts = [(flow.shape, flow.stride(), flow.dtype, flow.device) for flow in flows]
         return results
 
@@ -103,7 +103,7 @@ def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor]) -> Sequenc
         RuntimeError: an input was written since forward ran.
     """
     inputs: Sequence[object] = ctx.given
-    if [_version(item) for item in inputs] != ctx.versions:
+    if [_state(item) for item in inputs] != ctx.states:
         msg = (
             "A gradient of a gradient needs the inputs of the compiled forward, and one of them was written "
             "since. Do: write to a clone, or compute these gradients outside of compiled code."
@@ -117,5 +117,13 @@ def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor]) -> Sequenc
     return torch.autograd.grad(list(results), sources, list(tangents), create_graph=True, allow_unused=True)
 
 
-def _version(item: object) -> int:
-    return item._version if isinstance(item, torch.Tensor) and not item.is_inference() else 0
+def _as_it_is(item: object) -> object:
+    """Return an input's memory of now, with its version: a later `.data =` gives the input another one."""
+    return item.detach() if isinstance(item, torch.Tensor) else item
+
+
+def _state(item: object) -> tuple[int, int]:
+    """Return what differs after an input was written or given another memory."""
+    if not isinstance(item, torch.Tensor):
+        return 0, 0
+    return 0 if item.is_inference() else item._version, item.data_ptr()

@@ -235,3 +235,28 @@ def test_backward_of_autocast_runs_outside_of_it() -> None:
         assert right is not None
         assert left.dtype is right.dtype
         torch.testing.assert_close(left, right, rtol=3e-2, atol=3e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_memory_given_to_a_parameter_after_forward_is_not_what_backward_reads(
+    dtype: torch.dtype, compiled: bool
+) -> None:
+    model = nn.Linear(3, 3)
+    with torch.no_grad():
+        model.weight.copy_(torch.eye(3))
+    run = supple.compile(model, fullgraph=True) if compiled else model
+    x = torch.ones(2, 3, requires_grad=True)
+    y = run(x * 1.0).sum()
+    model.weight.data = 5 * torch.eye(3, dtype=dtype)
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[1.0] * 3] * 2
+
+
+def test_a_gradient_of_a_gradient_says_that_a_parameter_was_given_other_memory() -> None:
+    weight = torch.ones(3, requires_grad=True)
+    y = supple.compile(lambda w: w.exp().sum(), fullgraph=True)(weight)
+    weight.data = torch.zeros(3)
+    with pytest.raises(RuntimeError, match="was written since"):
+        torch.autograd.grad(y, weight, create_graph=True)
