@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, cast
 
 from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
-from supple.capture.bytecode.analysis import Liveness, handlers, liveness, successors
+from supple.capture.bytecode.analysis import Liveness, liveness, reachable
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
 from supple.runtime.rebuild import make_function, with_traceback
 
@@ -362,7 +362,7 @@ def continued(point: Point) -> types.CodeType:
     One point has one code object: it is guarded.
     """
     normal = _decoded(point.code)
-    reached = _reachable(normal, point.index)
+    reached = reachable(normal, point.index)
     labels = [Label() for _ in range(len(normal.instructions) + 1)]
     is_generator = bool(normal.flags & inspect.CO_GENERATOR)
     items: list[Item] = [*_cells(point.code)]
@@ -378,7 +378,7 @@ def continued(point: Point) -> types.CodeType:
         if region is not None:
             handler = labels[region.handler]
             regions.append(Protected(start, end, handler, region.depth, region.lasti))
-            reached |= _reachable(normal, region.handler)
+            reached |= reachable(normal, region.handler)
     items.append(Jump("JUMP", labels[point.index]))
     for index, instruction in enumerate(normal.instructions):
         items.append(labels[index])
@@ -422,20 +422,6 @@ def _note_origin(
     indices: list[int | None] = [None] * (len(bodies) - len(reached))
     if bodies == [instruction.op for instruction in _decoded(made).instructions]:
         _ORIGINS[made] = _Origin(code, (*indices, *reached))
-
-
-def _reachable(normal: Decoded, start: int) -> frozenset[int]:
-    table = handlers(normal)
-    seen: set[int] = set()
-    work = [start]
-    while work:
-        index = work.pop()
-        if index not in seen:
-            seen.add(index)
-            work += successors(normal.instructions, index)
-            region = table[index]
-            work += [] if region is None else [region.handler]
-    return frozenset(seen)
 
 
 def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruction]:

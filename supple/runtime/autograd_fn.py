@@ -50,8 +50,8 @@ class _Compiled(torch.autograd.Function):
         """Run forward and keep what backward takes."""
         ctx.generator = torch.get_rng_state() if pair.is_random else None
         outputs = pair.forward(inputs)
-        kept = [*(_as_it_is(inputs[place]) for place in pair.inputs), *(outputs[place] for place in pair.kept)]
-        ctx.save_for_backward(*kept)
+        kept = [_as_it_is(inputs[place]) for place in pair.inputs]
+        ctx.save_for_backward(*kept, *(outputs[place] for place in pair.kept))
         ctx.set_materialize_grads(False)
         results = tuple(outputs[: pair.results])
         flows = [cast("torch.Tensor", results[place]) for place in pair.differentiable]

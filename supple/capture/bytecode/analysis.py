@@ -69,11 +69,11 @@ def _onward(instructions: Sequence[Instruction], index: int, depth: int) -> Iter
         yield instruction.target, depth - pops + pushes
 
 
-def reachable(decoded: Decoded) -> frozenset[int]:
-    """Return the indices that control can come to from the start."""
+def reachable(decoded: Decoded, start: int = 0) -> frozenset[int]:
+    """Return the indices that control can come to from `start`."""
     table = handlers(decoded)
     seen: set[int] = set()
-    work = [0]
+    work = [start]
     while work:
         index = work.pop()
         if index in seen:
