@@ -541,7 +541,9 @@ class _Ending:
                 continue
             if storage.input >= self.inputs:
                 raise NotFunctional("a tensor that the program holds is written")
-            if any(tensor.requires_grad for tensor, cell in self.recorder.cells() if cell.storage is storage):
+            shown = [tensor for tensor, cell in self.recorder.cells() if cell.storage is storage]
+            # What is written where nothing is recorded for autograd stays the leaf that it was.
+            if any(item.requires_grad and (self.sources or not item.is_leaf) for item in shown):
                 raise NeedsGrad(f"input {storage.input}, which is written,")
             found.append(Mutation(storage.input, self._add(storage.value.var)))
         return tuple(sorted(found, key=lambda mutation: mutation.input))
