@@ -13,7 +13,7 @@ from typing import ParamSpec, TypeVar, cast
 
 import torch
 
-from supple.expr import Const, Expr, const, equal, less, negate, product
+from supple.expr import Const, Expr, const, equal, less, less_equal, negate, product
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, ZERO, current, decide, generally, hint, is_backed, is_known
 from supple.shapes.env import active
@@ -90,6 +90,26 @@ def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
             matches = generally_equal(stride, expected)
         expected = expected * size
     return matches
+
+
+def is_row_major(meta: TensorMeta) -> bool:
+    """Tell a program that asks whether a tensor is row-major; what sizes have in special is guarded."""
+    if meta.is_static or meta.strides == contiguous_strides(meta.sizes):
+        return is_contiguous(meta.sizes, meta.strides)
+    wide = [(size, step) for size, step in zip(meta.sizes, meta.strides, strict=True) if not _is(size, ONE)]
+    expected = contiguous_strides([size for size, _ in wide])
+    return any(_is(size, ZERO) for size, _ in wide) or all(
+        _is(step, wanted) for (_, step), wanted in zip(wide, expected, strict=True)
+    )
+
+
+def are_strides_general(meta: TensorMeta) -> bool:
+    """Tell whether all sizes are at least 2, for which alone symbolic strides are as in eager; guarded."""
+    return all(size.is_const or decide(less_equal(2, size)) for size in (*meta.sizes, *meta.strides))
+
+
+def _is(left: Expr, right: Expr) -> bool:
+    return left is right or decide(equal(left, right))
 
 
 @remembered

@@ -182,3 +182,24 @@ def test_what_a_loop_over_no_rows_would_read_is_not_read(reduced: Callable[[Tens
     for rows in (3, 1, 0):
         x = torch.ones(rows, 4)
         torch.testing.assert_close(compiled(x), function(x))
+
+
+def layout(x: Tensor) -> Any:
+    return x * 2, (x * x).is_contiguous(), x[:1].is_contiguous(), x.t().is_contiguous()
+
+
+def strides(x: Tensor) -> Any:
+    return x * 2, (x * x).stride(), x.t().stride()
+
+
+@pytest.mark.parametrize("function", [layout, strides])
+def test_a_program_that_asks_for_the_layout_is_told_that_of_the_sizes_it_has(
+    function: Callable[..., Any],
+) -> None:
+    shapes = [(3, 2), (1, 2), (3, 1), (0, 2), (2, 0), (1, 1), (4, 5)]
+    for first in shapes:
+        run = supple.compile(function, backend="eager", dynamic=True)
+        for rows, columns in (first, *shapes):
+            for x in (floats(rows, columns), floats(columns, rows).t(), floats(5, 5)[:rows, :columns]):
+                with supple.config.patch(recompile_limit=99):
+                    assert function(x)[1:] == run(x)[1:], (first, x.shape, x.stride())

@@ -20,6 +20,8 @@ from supple.capture.values.symbolic import SymbolicValue
 from supple.ir.graph.nodes import Arg
 from supple.ir.ops import Op, function_op, op_on
 from supple.shapes.errors import DataDependent, NoShapeRule
+from supple.shapes.fake import meta_of
+from supple.shapes.layout import are_strides_general, is_row_major
 
 #: Attributes that are plain metadata, read off the fake tensor.
 METADATA: Final = frozenset(
@@ -35,6 +37,8 @@ QUERIES: Final = frozenset(
     "size stride numel nelement dim ndimension storage_offset is_contiguous element_size is_floating_point "
     "is_complex is_same_size is_signed __len__".split()
 )
+#: Those whose answer is another where a size is 1.
+LAYOUT_QUERIES: Final = ("stride", "is_contiguous")
 #: Functions whose other answers fakes give as tensors do: what more they tell of a fake may be wrong.
 ANSWERS: Final = QUERIES.union("type get_device result_type".split())
 
@@ -190,13 +194,26 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     except (NoShapeRule, RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {error}")
     query = op.name.rsplit(".", 1)[-1]
-    if query == "stride" and not machine.sizes.pin_strides():
-        machine.unsupported(breaks.ATTRIBUTE, name="stride()", owner=f"{args[0].describe()} with one element")
+    if query in LAYOUT_QUERIES:
+        result = _layout_asked(machine, query, [*args, *kwargs.values()], result)
     if query not in QUERIES and _is_of_graph(result):
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     return of_result(machine, result)
+
+
+def _layout_asked(machine: Machine, query: str, args: Sequence[Value], answer: object) -> object:
+    """Return what a program that asks for a tensor's layout is told, guarded for the sizes of this call."""
+    tensor = args[0]
+    assert isinstance(tensor, TensorValue), tensor.describe()
+    meta = meta_of(tensor.fake)
+    if query == "is_contiguous" and len(args) == 1:
+        return is_row_major(meta)
+    if not (are_strides_general(meta) and machine.sizes.pin_strides()):
+        owner = f"{tensor.describe()} with one element"
+        machine.unsupported(breaks.ATTRIBUTE, name=f"{query}()", owner=owner)
+    return answer
 
 
 def _is_of_graph(result: object) -> bool:
