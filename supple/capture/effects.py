@@ -1,98 +1,123 @@
-"""Heap changes -> instructions that replay them on the objects that existed before the call."""
+"""What objects hold: the contents of new ones, and the changes of those that existed before the call."""
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import cast
 
-from supple.base.rules import Rules
 from supple.capture import breaks
-from supple.capture.rebuild import (
-    Builder,
-    advance,
-    restore_generator,
-    write_attributes,
-    write_mapping,
-    write_on_tensor,
-    write_sequence,
-    write_set,
-)
+from supple.capture.rebuild import Builder, V, contents, held_by, is_existing
+from supple.capture.residual import Const
 from supple.capture.values.attributes import SLOT_KINDS, lookup
-from supple.capture.values.base import Value
-from supple.capture.values.function import CellValue
+from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import DELETED, InstanceValue, instance_dict
-from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import IteratorValue, SequenceValue
+from supple.capture.values.mapping import DictIterator, DictValue, SetValue
+from supple.capture.values.sequence import IteratorValue, SequenceIterator, SequenceValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime import rebuild as runtime
 
-Replay = Callable[[Builder, Value], None]
-replay: Final[Rules[Replay]] = Rules("replay")
+
+def _holds(*kinds: type[V]) -> Callable[[Callable[[Builder, V], None]], object]:
+    return cast("Callable[[Callable[[Builder, V], None]], object]", contents.on(*kinds))
 
 
-@replay.on(InstanceValue)
-def _(builder: Builder, value: Value) -> None:
-    """Attributes written or deleted."""
-    assert isinstance(value, InstanceValue), value.describe()
-    kept = [name for name in value.written if value.attrs[name] is not DELETED]
-    write_attributes(builder, value, kept)
+@_holds(InstanceValue)
+def _(builder: Builder, value: InstanceValue) -> None:
+    """Contents and attributes of a new object; attributes of an existing one that were written or deleted."""
+    if value.obj is None:
+        payload = value.payload
+        if isinstance(payload, DictValue) and payload.items:
+            _write_mapping(builder, builder.prepare(value), payload)
+        elif isinstance(payload, SequenceValue) and payload.is_mutable:
+            _write_sequence(builder, builder.prepare(value), payload)
+        elif isinstance(payload, SetValue):
+            _write_set(builder, builder.prepare(value), payload)
+        _write_attributes(builder, value, [name for name, part in value.attrs.items() if part is not DELETED])
+        return
+    _write_attributes(builder, value, [name for name in value.written if value.attrs[name] is not DELETED])
     slots = {name for name in value.written if isinstance(lookup(value.cls, name), SLOT_KINDS)}
     there = {*instance_dict(value.obj), *(name for name in slots if hasattr(value.obj, name))}
     gone = tuple(name for name in value.written if value.attrs[name] is DELETED and name in there)
     if gone:
-        owner = builder.prepare(value)
-        builder.writer.function(runtime.delete_attributes)
-        builder.writer.op("LOAD_FAST", owner)
-        builder.writer.constant(gone)
-        builder.writer.call(2)
-        builder.writer.op("POP_TOP")
+        builder.writer.run(runtime.delete_attributes, builder.prepare(value), Const(gone))
 
 
-replay.on(TensorValue)(write_on_tensor)
+def _write_attributes(builder: Builder, value: InstanceValue, names: Sequence[str]) -> None:
+    parts = builder.all(value.attrs[name] for name in names)
+    if parts:
+        builder.writer.run(runtime.set_attributes, builder.prepare(value), Const(tuple(names)), parts)
 
 
-@replay.on(SequenceValue)
-def _(builder: Builder, value: Value) -> None:
+@_holds(FunctionValue, TensorValue)
+def _(builder: Builder, value: FunctionValue | TensorValue) -> None:
+    """Attributes set on a new function or on a tensor."""
+    for name, attribute in value.attrs.items():
+        builder.writer.push(builder.prepare(attribute), builder.prepare(value))
+        builder.writer.op("STORE_ATTR", name)
+
+
+@_holds(SequenceValue)
+def _(builder: Builder, value: SequenceValue) -> None:
     """The contents of a list or deque."""
-    assert isinstance(value, SequenceValue), value.describe()
-    write_sequence(builder, value)
+    if is_existing(value) or (value.is_mutable and value.items):
+        _write_sequence(builder, builder.prepare(value), value)
 
 
-@replay.on(DictValue)
-def _(builder: Builder, value: Value) -> None:
+def _write_sequence(builder: Builder, target: str, value: SequenceValue) -> None:
+    """Make the list in the variable `target` hold the items of `value`."""
+    appended, writer = value.appended, builder.writer
+    parts = builder.all(value.all(builder.engine) if appended is None else appended)
+    if appended is None:
+        writer.run(runtime.replace_sequence, target, parts)
+    else:
+        writer.push(target, parts)
+        writer.op("LIST_EXTEND", 1)
+        writer.op("POP_TOP")
+
+
+@_holds(DictValue)
+def _(builder: Builder, value: DictValue) -> None:
     """The contents of a dict."""
-    assert isinstance(value, DictValue), value.describe()
-    write_mapping(builder, runtime.replace_mapping, builder.prepare(value), value)
+    if is_existing(value) or value.items:
+        _write_mapping(builder, builder.prepare(value), value)
 
 
-@replay.on(SetValue)
-def _(builder: Builder, value: Value) -> None:
-    """The contents of a set."""
-    assert isinstance(value, SetValue), value.describe()
-    write_set(builder, builder.prepare(value), value)
+def _write_mapping(builder: Builder, target: str, value: DictValue) -> None:
+    parts = builder.all(part for _, part in value.items.values())
+    keys = builder.keys([key for key, _ in value.items.values()])
+    function = runtime.replace_mapping if is_existing(value) else runtime.fill_mapping
+    builder.writer.run(function, target, dict(zip(keys, parts, strict=True)))
 
 
-@replay.on(CellValue)
-def _(builder: Builder, value: Value) -> None:
-    """The contents of an existing cell."""
-    assert isinstance(value, CellValue), value.describe()
-    contents = value.get(builder.engine)
-    if contents is None:
+@_holds(SetValue)
+def _(builder: Builder, value: SetValue) -> None:
+    """The contents of an existing set; a new one is made of them."""
+    if is_existing(value):
+        _write_set(builder, builder.prepare(value), value)
+
+
+def _write_set(builder: Builder, target: str, value: SetValue) -> None:
+    builder.writer.run(runtime.replace_set, target, builder.keys(value.items.values()))
+
+
+@_holds(CellValue)
+def _(builder: Builder, value: CellValue) -> None:
+    """The contents of a cell."""
+    held = value.get(builder.engine)
+    if held is not None:
+        builder.writer.push(builder.prepare(held), builder.prepare(value))
+        builder.writer.op("STORE_ATTR", "cell_contents")
+    elif is_existing(value):
         builder.engine.unsupported(breaks.SIDE_EFFECT, name="a deleted closure variable")
-    part = builder.prepare(contents)
-    cell = builder.prepare(value)
-    builder.writer.op("LOAD_FAST", part)
-    builder.writer.op("LOAD_FAST", cell)
-    builder.writer.op("STORE_ATTR", "cell_contents")
 
 
-@replay.on(IteratorValue)
-def _(builder: Builder, value: Value) -> None:
-    """What was taken from an existing iterator."""
-    advance(builder, value)
+@_holds(SequenceIterator, DictIterator, IteratorValue)
+def _(builder: Builder, value: SequenceIterator | DictIterator | IteratorValue) -> None:
+    """Items that were taken from an iterator; by now the container has them."""
+    builder.writer.run(runtime.advance, builder.prepare(value), Const(value.position))
 
 
-@replay.on(GeneratorValue)
-def _(builder: Builder, value: Value) -> None:
-    """Where a generator from before stands."""
-    assert isinstance(value, GeneratorValue), value.describe()
-    restore_generator(builder, value)
+@_holds(GeneratorValue)
+def _(builder: Builder, value: GeneratorValue) -> None:
+    """Where a generator from before stands; a new one was made there."""
+    if is_existing(value):
+        builder.writer.run(runtime.restore_generator, builder.prepare(value), *held_by(builder, value))

@@ -12,8 +12,7 @@ import torch
 from supple.base import events
 from supple.base.errors import Unsupported
 from supple.base.options import Options
-from supple.capture import breaks
-from supple.capture.effects import replay
+from supple.capture import breaks, effects
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
@@ -21,8 +20,8 @@ from supple.capture.guards.state import SOURCE, TRANSFORMS, State, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
-from supple.capture.rebuild import Builder, parts_of
-from supple.capture.residual import Recovery, Writer, call_graph
+from supple.capture.rebuild import Builder, contents, parts_of, rule_of
+from supple.capture.residual import Const, Recovery, Writer, call_graph
 from supple.capture.resume import (
     CELLS,
     CONTINUES,
@@ -52,6 +51,8 @@ from supple.shapes.profile import seen_for
 
 OPCODE_RULES = (arithmetic, build, calls, excepts, jumps, names)
 """The modules that fill the opcode table."""
+CONTENT_RULES = (effects,)
+"""What fills the table of what objects hold."""
 
 CompileGraph = Callable[[Graph, Sequence[object]], Callable[..., tuple[object, ...]]]
 
@@ -149,9 +150,9 @@ class _Once:
         guards = merged(tuple(engine.guards.values()))
         guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
         is_told = events.listening()
-        effects = tuple(_effects(engine)) if run is not None and is_told else ()
+        changed = tuple(_effects(engine)) if run is not None and is_told else ()
         symbols = engine.sizes.shown() if is_told else {}
-        return Captured(guards, run, reason, graph, None, effects, symbols), engine.stops
+        return Captured(guards, run, reason, graph, None, changed, symbols), engine.stops
 
 
 def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
@@ -292,7 +293,7 @@ _Left = tuple[Point, dict[str, object], Runs]
 def _plan(engine: Engine, result: Value) -> _Plan:
     dirty = tuple(engine.heap.dirty.values())
     for value in dirty:
-        if replay.find(_replayed_as(value)) is None:
+        if rule_of(contents, value) is None:
             engine.unsupported(breaks.SIDE_EFFECT, name=value.describe())
     # A first, discarded pass finds out what cannot be made outside of the graph, before anything is compiled.
     probe = Builder(engine, Writer())
@@ -301,10 +302,6 @@ def _plan(engine: Engine, result: Value) -> _Plan:
     engine.refuse_open_generators(probe.generators)
     _write(engine, probe, result, dirty)
     return _Plan(result, dirty)
-
-
-def _replayed_as(value: Value) -> type:
-    return next((cls for cls in type(value).__mro__ if cls in replay), type(value))
 
 
 def _effects(engine: Engine) -> Iterator[str]:
@@ -342,7 +339,9 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
         *(engine.recorder.var_of(tensor.fake) for tensor in builder.tensors.values()),
         *(number.expr for number in builder.numbers.values()),
     )
-    nesting = _call(writer, autocast_nesting, (0,)) if plan.changes.nesting else ""
+    if plan.changes.nesting:
+        writer.called(autocast_nesting, Const(0))
+    nesting = writer.store() if plan.changes.nesting else ""
     if engine.recorder.nodes:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
@@ -350,33 +349,19 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
         recover = Recovery(function, _modes(), writes)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
     for setter, args in plan.changes.calls:
-        _call(writer, setter, args)
+        writer.run(setter, *map(Const, args))
     if nesting:
-        writer.function(autocast_nested)
-        writer.op("LOAD_FAST", nesting)
-        writer.constant(plan.changes.nesting)
-        writer.call(2)
-        writer.op("POP_TOP")
+        writer.run(autocast_nested, nesting, Const(plan.changes.nesting))
     final = _write(engine, builder, plan.result, plan.dirty)
     if plan.frames:
-        writer.function(_hand_over(once, plan))
-    writer.op("LOAD_FAST", final)
-    if plan.frames:
-        writer.call(1)
+        writer.called(_hand_over(once, plan), final)
+    else:
+        writer.push(final)
     writer.op("RETURN_VALUE")
     code = writer.assemble(function.__code__)
     run = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     run.__kwdefaults__ = function.__kwdefaults__
     return graph, run
-
-
-def _call(writer: Writer, function: Callable[..., object], args: tuple[object, ...]) -> str:
-    """Emit a call with constants; return the variable of its result."""
-    writer.function(function)
-    for arg in args:
-        writer.constant(arg)
-    writer.call(len(args))
-    return writer.store()
 
 
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:
@@ -426,22 +411,18 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
     ]  # fmt: skip
     builder.finish()
     for value in dirty:
-        replay[_replayed_as(value)](builder, value)
+        write = rule_of(contents, value)
+        assert write is not None, value.describe()
+        write(builder, value)
     builder.finish()
     for scope, name, part in written:
-        writer.op("LOAD_FAST", part)
-        writer.constant(scope.names)
-        writer.constant(name)
+        writer.push(part, Const(scope.names), Const(name))
         writer.op("STORE_SUBSCR")
     for variable, part in contexts:
-        writer.function(variable)
-        writer.op("LOAD_FAST", part)
-        writer.call(1)
-        writer.op("POP_TOP")
+        writer.run(variable, part)
     for callee, args, named in deferred:
         writer.op("PUSH_NULL")
-        for name in (callee, *args, *named.values()):
-            writer.op("LOAD_FAST", name)
+        writer.push(callee, *args, *named.values())
         writer.op("CALL", (len(args), tuple(named)))
         writer.op("POP_TOP")
     return final

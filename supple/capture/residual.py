@@ -10,13 +10,25 @@ import logging
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from itertools import chain
+from typing import Final, TypeAlias
 
 from supple.base.config import config
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
 
 _log: Final = logging.getLogger("supple")
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """An object that the code holds, among variables."""
+
+    value: object
+
+
+Operand: TypeAlias = "str | Const | Sequence[Operand] | dict[Operand, Operand]"
+"""What code pushes: a variable, a constant, a tuple or a dict of operands."""
 
 
 class Writer:
@@ -47,6 +59,32 @@ class Writer:
         self.op("PUSH_NULL")
         self.constant(function)
 
+    def push(self, *operands: Operand) -> None:
+        """Push operands."""
+        for operand in operands:
+            match operand:
+                case str():
+                    self.op("LOAD_FAST", operand)
+                case Const(value=value):
+                    self.constant(value)
+                case dict():
+                    self.push(*chain.from_iterable(operand.items()))
+                    self.op("BUILD_MAP", len(operand))
+                case _:
+                    self.push(*operand)
+                    self.op("BUILD_TUPLE", len(operand))
+
+    def called(self, function: object, *operands: Operand) -> None:
+        """Push `function(*operands)`."""
+        self.function(function)
+        self.push(*operands)
+        self.call(len(operands))
+
+    def run(self, function: object, *operands: Operand) -> None:
+        """Call `function(*operands)` for its effect."""
+        self.called(function, *operands)
+        self.op("POP_TOP")
+
     def source(self, source: Source) -> None:
         """Push the object at a source."""
         match source:
@@ -60,8 +98,7 @@ class Writer:
             case Called(base=base, arguments=arguments):
                 self.function(source.function)
                 self._base(base)
-                for argument in arguments:
-                    self.constant(argument)
+                self.push(*map(Const, arguments))
                 self.call(1 + len(arguments))
             case _:
                 raise TypeError(f"{source}: a source of class {type(source).__name__}")
@@ -96,20 +133,15 @@ class Writer:
         count, named = like.co_argcount, like.co_kwonlyargcount
         names = like.co_varnames
         self.function(recover)
-        for name in (error, *names[:count]):
-            self.op("LOAD_FAST", name)
-        self.op("BUILD_TUPLE", 1 + count)
+        self.push((error, *names[:count]))
         after = count + named
         if like.co_flags & 4:
-            self.op("LOAD_FAST", names[after])
+            self.push(names[after])
             self.op("BINARY_OP", "+")
             after += 1
-        for name in names[count : count + named]:
-            self.constant(name)
-            self.op("LOAD_FAST", name)
-        self.op("BUILD_MAP", named)
+        self.push({Const(name): name for name in names[count : count + named]})
         if like.co_flags & 8:
-            self.op("LOAD_FAST", names[after])
+            self.push(names[after])
             self.op("DICT_UPDATE", 1)
         self.op("CALL_FUNCTION_EX", True)
         self.op("RETURN_VALUE")
