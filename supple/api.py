@@ -121,7 +121,7 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
         fullgraph: raise `supple.errors.Unsupported` where the call cannot be one graph.
         dynamic: None compiles for the sizes of the first call, and makes what varies dynamic when it does;
             True makes all sizes and numbers dynamic at once, False none but those that are marked.
-        backend: "native", "eager", a registered name, or a callable
+        backend: "native", "eager", "aot_eager", "aot_eager_decomp", a registered name, or a callable
             (torch.fx.GraphModule, example inputs) -> callable.
         mode: a preset name of torch; all mean the same on the CPU.
         options: see `supple.base.options.Options`; not together with `mode`.

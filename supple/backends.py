@@ -1,7 +1,8 @@
 """Backends by name: ours, those that users register, and those that torch knows."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from supple.base import events
@@ -16,7 +17,6 @@ Backend = Callable[..., object]
 Compiled = Callable[..., tuple[object, ...]]
 
 NATIVE: Final = "native"
-EAGER: Final = "eager"
 
 
 class Backends:
@@ -31,7 +31,7 @@ class Backends:
         Raises:
             InvalidBackendError: the name is one of ours, or the backend is not callable.
         """
-        if name in (NATIVE, EAGER):
+        if name in OURS:
             raise InvalidBackendError(f"the backend {name!r} is built in")
         if not callable(backend):
             msg = f"a backend is a callable (graph module, example inputs) -> callable, not {backend!r}"
@@ -40,7 +40,7 @@ class Backends:
 
     def names(self) -> list[str]:
         """Return the names of ours and of the registered ones, sorted."""
-        return sorted((NATIVE, EAGER, *self._registered))
+        return sorted((*OURS, *self._registered))
 
     def resolve(self, backend: str | Backend, options: Options) -> CompileGraph:
         """Return what compiles graphs for a backend given by name or as a callable.
@@ -50,11 +50,7 @@ class Backends:
         """
         if not isinstance(backend, str):
             return foreign(backend)
-        if backend == NATIVE:
-            return native(options)
-        if backend == EAGER:
-            return eager
-        return foreign(self.named(backend))
+        return OURS[backend](options) if backend in OURS else foreign(self.named(backend))
 
     def named(self, name: str) -> Backend:
         """Return the registered backend, of the user or of torch, with this name.
@@ -79,9 +75,16 @@ BACKENDS: Final = Backends()
 
 def native(options: Options) -> CompileGraph:
     """Return what compiles graphs to machine code."""
-    from supple.driver import Native  # noqa: PLC0415  # lazy: its stages, and LLVM, are for this backend only
+    from supple.native import native as made  # noqa: PLC0415  # lazy: its stages, and LLVM, are for this backend only
 
-    return Native(options)
+    return made(options)
+
+
+def aot_eager(options: Options, *, decomposed: bool = False) -> CompileGraph:
+    """Return what has eager torch run the functional forward and backward graphs, operator by operator."""
+    from supple.driver import Functional, interpreted  # noqa: PLC0415  # lazy: so is what makes functional graphs
+
+    return Functional(options, interpreted, decomposed=decomposed)
 
 
 def eager(graph: Graph, examples: Sequence[object]) -> Compiled:
@@ -100,3 +103,12 @@ def foreign(backend: Backend) -> CompileGraph:
         return compiled
 
     return compile_graph
+
+
+OURS: Final[Mapping[str, Callable[[Options], CompileGraph]]] = {
+    "eager": lambda _: eager,
+    "aot_eager": aot_eager,
+    "aot_eager_decomp": partial(aot_eager, decomposed=True),
+    NATIVE: native,
+}
+"""The built-in backends, each with one stage more than the one before it."""

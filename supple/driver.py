@@ -1,4 +1,4 @@
-"""The native pipeline on one page: a captured graph -> a callable. Only it names the stages."""
+"""From a captured graph to a callable: functional ATen graphs, and what runs each of them, bound together."""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -7,55 +7,54 @@ from typing import cast
 
 import torch
 
-from supple import autograd, codegen
+from supple import autograd
 from supple.base import events
-from supple.base.errors import SpecError
 from supple.base.options import Options
-from supple.base.stable import digest
-from supple.expr import sort_key, substitute, symbol, text
-from supple.expr.real import symbols_of
-from supple.ir.graph import spec as graph_spec
-from supple.ir.graph import text as graph_text
 from supple.ir.graph.interp import compile_python
-from supple.ir.graph.nodes import Arg, Graph, Var, map_arg, numbers_in
-from supple.ir.graph.symbols import mapped
-from supple.ir.host import spec as host_spec
-from supple.ir.host.nodes import Extern
-from supple.ir.loops import spec as nest_spec
-from supple.ir.loops import text as nest_text
-from supple.ir.program import Scheduled
-from supple.runtime.autograd_fn import Pair
-from supple.runtime.load import Run, load
-from supple.runtime.loaded import LOADED
-from supple.schedule import schedule
-from supple.shapes.env import active
+from supple.ir.graph.nodes import Graph
+from supple.runtime.autograd_fn import Pair, Run
 from supple.shapes.errors import Undecided
 
 Compiled = Callable[..., tuple[object, ...]]
+Build = Callable[[Graph, Options], Run]
+"""(functional ATen graph, options) -> what runs it."""
 
 
-class Native:
-    """The native compiler: functional ATen graph, fused loops, machine code."""
+class Functional:
+    """Compiles captured graphs by way of functional ATen graphs, forward and backward.
 
-    def __init__(self, options: Options) -> None:
+    Args:
+        build: makes what runs a functional graph.
+        decomposed: whether those graphs hold the operators of `ir.core_ops` only, or those that eager calls.
+    """
+
+    def __init__(self, options: Options, build: Build, *, decomposed: bool = True) -> None:
         self._options = options
+        self._build = build
+        self._decomposed = decomposed
 
     def __call__(self, graph: Graph, examples: Sequence[object]) -> Compiled:
-        """Return machine code for a graph; one that the native stages refuse runs as `eager` does.
+        """Return what runs a graph; one that has no functional form runs as `eager` does.
 
         The ShapeEnv of a graph with symbols is active.
         """
         try:
             with timed("autograd"):
-                split = autograd.split(graph, self._options)
-            run = loaded(split.forward, self._options)
+                split = autograd.split(graph, self._options, decomposed=self._decomposed)
+            run = self._build(split.forward, self._options)
             if split.backward is not None:
-                run = differentiable(split, run, loaded(split.backward.parts.backward, self._options))
+                run = differentiable(split, run, self._build(split.backward.parts.backward, self._options))
         except (autograd.Refused, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
         return cast("Compiled", bound)
+
+
+def interpreted(graph: Graph, options: Options) -> Run:
+    """Return a functional graph run by eager torch, operator by operator."""
+    run = compile_python(graph)
+    return lambda inputs: run(*inputs)
 
 
 def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
@@ -84,104 +83,6 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
         again,
         is_random,
     )
-
-
-def loaded(graph: Graph, options: Options) -> Run:
-    """Return the machine code of a functional ATen graph, built now or before."""
-    key = stable_key(graph, options)
-    found = None if key is None else LOADED.find(key)
-    if found is None:
-        env = active()
-        before = 0 if env is None else env.version
-        found = build(graph, options)
-        # Code that rests on guards made while it was built is for this compilation alone.
-        if key is not None and (env is None or env.version == before):
-            LOADED.keep(key, found)
-    return found
-
-
-def build(graph: Graph, options: Options) -> Run:
-    """Schedule, compile and load a functional ATen graph.
-
-    Raises:
-        SpecError: under `options.check`, when a stage made a program that breaks its language's rules.
-    """
-    target = codegen.host_target()
-    check_graph(graph, options.check)
-    with timed("schedule"):
-        scheduled = schedule(graph, target, fusion=options.fusion)
-    check_scheduled(scheduled, options.check)
-    announce(scheduled)
-    with timed("codegen"):
-        artifact = codegen.emit(scheduled, target)
-    with timed("load"):
-        return load(artifact)
-
-
-def check_graph(graph: Graph, level: int) -> None:
-    """Check a decomposed graph: its spec from level 1 on, and from level 2 on that its text reads back."""
-    if level >= 1:
-        graph_spec.check_core(graph)
-    if level >= 2:
-        shown = graph_text.text(graph)
-        if "opaque(" not in shown:
-            _require_equal(graph_text.text(graph_text.parse(shown)), shown)
-
-
-def check_scheduled(scheduled: Scheduled, level: int) -> None:
-    """Check kernels and host program, as `check_graph` does."""
-    if level >= 1:
-        for nest in scheduled.nests:
-            nest_spec.check(nest)
-        host_spec.check(scheduled.host)
-    if level >= 2:
-        for nest in scheduled.nests:
-            _require_equal(nest_text.parse(nest_text.text(nest)), nest)
-
-
-def _require_equal(read: object, written: object) -> None:
-    if read != written:
-        raise SpecError(f"the text reads back as another program: {read} in place of {written}")
-
-
-def stable_key(graph: Graph, options: Options) -> str | None:
-    """Return a digest of a graph and the options, the same in every process.
-
-    None when a part has no stable text. Names, and the user's lines that the nodes carry, do not count;
-    what is known of the symbols does.
-    """
-    graph, known = _numbered_symbols(graph)
-    numbers = {name: f"%{place}" for place, name in enumerate(graph.metas())}
-
-    def numbered(arg: Arg) -> Arg:
-        return map_arg(lambda var: Var(numbers[var.name], var.path), arg)
-
-    inputs = repr([item.meta for item in graph.inputs])
-    nodes = repr([(n.op.name, numbered(n.args), numbered(dict(n.kwargs)), n.meta) for n in graph.nodes])
-    parts = (inputs, nodes, repr(numbered(graph.outputs)), known)
-    if any(" at 0x" in part for part in parts):
-        return None
-    return digest(*parts, repr(options), repr(codegen.host_target()))
-
-
-def _numbered_symbols(graph: Graph) -> tuple[Graph, str]:
-    """Return the graph with symbols named by the order in which they appear, and what is known of them."""
-    numbers = (number for meta in graph.metas().values() for number in numbers_in(meta))
-    found = {s: None for number in numbers for s in sorted(symbols_of(number), key=sort_key)}
-    if not found:
-        return graph, ""
-    renamed = {s: symbol(f"n{at}", minimum=s.minimum, maximum=s.maximum) for at, s in enumerate(found)}
-    env = active()
-    facts = () if env is None else (substitute(fact, renamed) for fact in env.facts.assumed)
-    known = [text(e) for e in (*renamed.values(), *facts)]
-    return mapped(graph, lambda e: substitute(e, renamed)), repr(known)
-
-
-def announce(scheduled: Scheduled) -> None:
-    """Tell listeners what was fused into which kernel, and what libraries do."""
-    kernels = tuple((nest.name, nest.origin) for nest in scheduled.nests)
-    externs = tuple(step.op for step in scheduled.host.steps if isinstance(step, Extern))
-    events.emit(events.KernelsPlanned(kernels, externs))
 
 
 @contextmanager

@@ -1,17 +1,20 @@
 """The front door of the stage: a captured graph in, functional graphs and their convention out."""
 
 from supple.autograd.convention import Backward, Split
-from supple.autograd.decompose import decompose
+from supple.autograd.decompose import decompose, separated
 from supple.autograd.errors import NotFunctional
 from supple.autograd.partition import partition
 from supple.autograd.trace import trace
+from supple.base import events
 from supple.base.options import Options
 from supple.ir.graph.nodes import Graph
+from supple.ir.graph.rewrite import without_dead
+from supple.ir.graph.text import text
 from supple.torch_private import default_device
 
 
-def split(graph: Graph, options: Options) -> Split:
-    """Return the functional, decomposed form of a captured graph.
+def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
+    """Return the functional form of a captured graph, of core operators or of those that eager calls.
 
     Raises:
         NeedsGrad: an output requires gradients; run the captured graph with eager torch.
@@ -23,9 +26,18 @@ def split(graph: Graph, options: Options) -> Split:
     if device is not None and device.type != "cpu":
         raise NotFunctional(f"the default device is {device}")
     traced = trace(graph)
-    joint = decompose(traced.graph)
+    joint = decompose(traced.graph) if decomposed else separated(without_dead(traced.graph), traced.graph)
     if traced.gradients is None:
+        _tell(None, joint, None)
         return Split(graph, joint, None, traced.convention)
     written = [graph.inputs[mutation.input].name for mutation in traced.convention.mutations]
     parts = partition(joint, traced.gradients, written)
+    _tell(joint, parts.forward, parts.backward)
     return Split(graph, parts.forward, Backward(parts, traced.gradients), traced.convention)
+
+
+def _tell(joint: Graph | None, forward: Graph, backward: Graph | None) -> None:
+    """Tell listeners the functional graphs as texts."""
+    if events.listening():
+        texts = ("" if graph is None else text(graph) for graph in (joint, forward, backward))
+        events.emit(events.GraphsSplit(*texts))

@@ -172,6 +172,17 @@ class GraphRefused(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GraphsSplit(Event):
+    """A captured graph became functional ATen graphs, as texts; `joint`, of which the two others are halves,
+    and `backward` are empty where no gradient is needed.
+    """
+
+    joint: str
+    forward: str
+    backward: str
+
+
+@dataclass(frozen=True, slots=True)
 class EntryDropped(Event):
     """A compiled entry was removed: an object it depended on died."""
 

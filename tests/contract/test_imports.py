@@ -33,12 +33,13 @@ assert supple.stats()["graphs"] == 1, supple.stats()
 """
 
 
-@pytest.mark.parametrize("backend", ["native", "eager"])
+@pytest.mark.parametrize("backend", ["native", "eager", "aot_eager", "aot_eager_decomp"])
 def test_compiling_a_model_loads_no_compiler_of_torch(backend: str) -> None:
     plain = loaded("import torch\ntorch.nn.Linear(8, 8)(torch.ones(4, 8))")
     modules = loaded("import sys\n" + MODEL.format(backend=backend)) - plain
     assert sorted(name for name in modules if name.startswith(BANNED)) == []
-    assert ("llvmlite" in modules) is (backend == "native")
+    native = {"llvmlite", "supple.native", "supple.schedule", "supple.codegen"}
+    assert modules & native == (native if backend == "native" else set())
 
 
 BLOCKS = """

@@ -63,6 +63,32 @@ def test_graphs_are_printed(capsys: pytest.CaptureFixture[str]) -> None:  # LOG0
     assert "mul" in text
 
 
+@pytest.mark.parametrize("backend", ["native", "aot_eager", "aot_eager_decomp"])
+def test_functional_graphs_are_printed(
+    capsys: pytest.CaptureFixture[str], backend: str
+) -> None:  # X-OBS04, DBG03
+    w = torch.ones(3, requires_grad=True)
+    supple.set_logs(aot_joint_graph=True, aot_graphs=True)
+    compiled = supple.compile(lambda x, w: torch.nn.functional.silu(x * w), backend=backend)
+    compiled(X, w).sum().backward()
+    text = capsys.readouterr().err
+    heads = [text.index(f"{part} GRAPH") for part in ("JOINT", "FORWARD", "BACKWARD")]
+    assert heads == sorted(heads)
+    forward, backward = text[heads[1] : heads[2]], text[heads[2] :]
+    assert "aten.mul.Tensor(l_x, l_w)" in forward
+    assert "tangent" not in forward
+    assert "tangent" in backward
+    assert ("aten.silu.default" in forward) is (backend == "aot_eager")
+    assert "[__aot_joint_graph]" in text
+
+
+def test_without_gradients_there_is_no_joint_graph(capsys: pytest.CaptureFixture[str]) -> None:  # X-OBS04
+    text = lines(capsys, aot_graphs=True, aot_joint_graph=True)
+    assert "FORWARD GRAPH" in text
+    assert "JOINT" not in text
+    assert "BACKWARD" not in text
+
+
 def test_every_line_has_a_prefix(capsys: pytest.CaptureFixture[str]) -> None:  # LOG12, REC08
     text = lines(capsys, graph_code=True, guards=True, recompiles=True)
     prefix = r"[IV]\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ supple/\S+\.py:\d+\] \[\d+/[01]\] \[__\w+\] "
