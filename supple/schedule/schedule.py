@@ -10,6 +10,7 @@ from supple.ir.program import Scheduled, Target
 from supple.schedule import create, gather, pointwise, reduce, views
 from supple.schedule.build import Kernel, build
 from supple.schedule.canonical import KernelNames
+from supple.schedule.epilogue import with_epilogues
 from supple.schedule.fuse import fuse
 from supple.schedule.host import Steps, identifiers
 from supple.schedule.lower import Lowered, lower
@@ -25,7 +26,7 @@ def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
 
     Without `fusion` each computed node is a kernel of its own (views and creation ops aside).
     """
-    lowered = lower(graph)
+    lowered = lower(with_epilogues(graph) if fusion else graph)
     fused = fuse(lowered, fusion=fusion)
     names = KernelNames()
     steps = Steps(lowered)

@@ -174,3 +174,22 @@ def test_memory_that_an_unknown_library_call_may_share_is_not_lent() -> None:
     y = p("exp.default", p("cumsum.default", p.input(torch.randn(6, 8)), 0))
     z = p("cumsum.default", y, 0)
     checked(p, p("cumsum.default", same_memory, 0), z)
+
+
+def test_a_bias_is_added_by_the_kernel_that_reads_the_product() -> None:
+    p = Program()
+    x, w, bias = p.input(torch.randn(6, 4)), p.input(torch.randn(8, 4)), p.input(torch.randn(8))
+    scheduled = checked(p, gelu(p, linear(p, x, w, bias)))
+    assert [step.op for step in scheduled.host.steps if isinstance(step, Extern)] == ["aten.mm.default"]
+    assert len(scheduled.nests) == 1
+
+
+def test_a_bias_of_a_product_that_is_in_memory_is_added_by_the_library() -> None:
+    p = Program()
+    x, w, bias = p.input(torch.randn(6, 4)), p.input(torch.randn(8, 4)), p.input(torch.randn(8))
+    hidden = linear(p, x, w, bias)
+    heads = p("permute.default", p("view.default", hidden, [6, 2, 4]), [1, 0, 2])
+    result = p("bmm.default", heads, p.input(torch.randn(2, 4, 3)))
+    scheduled = checked(p, p("add.Tensor", result, 1))
+    externs = [step.op for step in scheduled.host.steps if isinstance(step, Extern)]
+    assert externs == ["aten.addmm.default", "aten.bmm.default"]
