@@ -19,6 +19,7 @@ from torch._C import _functorch as _functorch_module  # pyright: ignore[reportAt
 from torch._higher_order_ops import associative_scan as associative_scan  # has no public name
 from torch._ops import OpOverload as OpOverload  # the class of torch.ops.aten.add.Tensor
 from torch._ops import OpOverloadPacket as OpOverloadPacket  # the class of torch.ops.aten.add
+from torch.optim.optimizer import _get_value  # pyright: ignore[reportUnknownVariableType]  # untyped in torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten as tree_flatten  # what associative_scan takes apart
 from torch.utils._pytree import tree_unflatten as tree_unflatten  # and puts together
@@ -81,6 +82,15 @@ module_call_wrapper = cast("Callable[..., object]", vars(torch.nn.Module)["_wrap
 
 # The code of what torch wraps around its own functions that are not to be compiled; it loads the compiler.
 disabled_by_torch: Final = cast("types.FunctionType", vars(torch)["_disable_dynamo"](lambda: None)).__code__
+
+# Operators on lists of tensors, by the name of the operator on one that they repeat.
+FOREACH: Final = {
+    name.removeprefix("_foreach_"): cast("Callable[..., object]", function)
+    for name, function in vars(torch).items()
+    if name.startswith("_foreach_") and name != "_foreach_powsum"
+}
+# How optimizers read the number of a step.
+get_step = cast("Callable[..., object]", _get_value)
 
 # What `Function.apply(...)` of a subclass runs.
 autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)

@@ -27,9 +27,10 @@ def resolve(name: str) -> object:
     parts = name.split(".")
     found: object = importlib.import_module(parts[0])
     for depth, part in enumerate(parts[1:], start=2):
-        if not hasattr(found, part):
-            importlib.import_module(".".join(parts[:depth]))
-        found = getattr(found, part)
+        if hasattr(found, part):
+            found = getattr(found, part)
+        else:
+            found = importlib.import_module(".".join(parts[:depth]))
     return found
 
 

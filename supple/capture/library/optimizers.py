@@ -1,0 +1,67 @@
+"""Optimizers: operators on lists of tensors become one operator for each; counts of steps stay tensors."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import torch
+
+from supple.capture.library.calls import torch_op
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, replace
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.sequence import SequenceValue, new_tuple
+from supple.capture.values.tensor import TensorValue, emit
+from supple.torch_private import FOREACH, get_step
+
+_OTHER_NAMES: Final[Mapping[str, object]] = {
+    "norm": vars(torch.linalg)["vector_norm"],
+    "maximum": torch.clamp_min,
+    "minimum": torch.clamp_max,
+    "maximum_": torch.Tensor.clamp_min_,
+    "minimum_": torch.Tensor.clamp_max_,
+}
+
+#: The argument of addcmul and addcdiv that factors are, one for each tensor; and what it is for one tensor.
+_VALUE: Final[Mapping[int | str, str]] = {3: "value", "scalars": "value"}
+
+
+def _one_by_one(function: object, name: str) -> Call:
+    """Return the rule of an operator on lists: every list, and a vector of scalars, has an item for each."""
+    owner = torch.Tensor if name.endswith("_") else torch
+    single: object = _OTHER_NAMES[name] if name in _OTHER_NAMES else getattr(owner, name)
+
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        given = {**dict(enumerate(args)), **kwargs}
+        counts = {len(value.items) for value in given.values() if isinstance(value, SequenceValue)}
+        op = torch_op(function)
+        assert op is not None, name
+        if len(counts) != 1 or 0 in counts:
+            return emit(machine, op, args, kwargs)
+        results: list[Value] = []
+        for index in range(*counts):
+            items = {_VALUE.get(key, key): _item(machine, key, value, index) for key, value in given.items()}
+            own = [items.pop(place) for place in range(len(args)) if place in items]
+            named = {str(key): value for key, value in items.items()}
+            results.append(machine.call_leaf(single, own, named))
+        return NONE if name.endswith("_") else new_tuple(results)
+
+    return rule
+
+
+def _item(machine: Machine, key: int | str, value: Value, index: int) -> Value:
+    """Return what one operator gets of an argument of an operator on lists."""
+    if isinstance(value, SequenceValue):
+        return value.at(machine, index)
+    is_vector = key in _VALUE and isinstance(value, TensorValue)
+    return value.get_item(machine, ConstantValue(index)) if is_vector else value
+
+
+for _name, _function in FOREACH.items():
+    call.on(_function)(_one_by_one(_function, _name))
+
+
+@replace(get_step)
+def step_count(x: object) -> object:
+    """The count as it is: of a tensor in the precision of the Python number that eager makes of it."""
+    return x.double() if isinstance(x, torch.Tensor) else x
