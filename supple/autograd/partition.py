@@ -149,7 +149,7 @@ def _backward(joint: Graph, flows: Gradients, keep: Sequence[Var]) -> tuple[Grap
     given = [item for item in joint.inputs if not isinstance(item.meta, TensorMeta)]
     grads = cast("tuple[Arg, ...]", map_arg(follow, joint.outputs[flows.results :]))
     nodes = tuple(_followed(node, follow) for node in joint.nodes if node.op.is_pure)
-    found = without_dead(Graph((*given, *kept, *tangents), nodes, grads))
+    found = _in_time(without_dead(Graph((*given, *kept, *tangents), nodes, grads)), _late(joint, flows))
     used = symbols_in(list(grads)) | {name for item in (*kept, *tangents) for name in _names(item.meta)}
     for node in found.nodes:
         used |= symbols_in((node.args, dict(node.kwargs))) | _names(node.meta)
@@ -157,6 +157,17 @@ def _backward(joint: Graph, flows: Gradients, keep: Sequence[Var]) -> tuple[Grap
     if used - {name for item in numbers for name in _names(item.meta)}:
         raise NeedsGrad("a result whose gradient has a size that the contents of tensors decide")
     return Graph((*numbers, *kept, *tangents), found.nodes, grads), [item.name for item in numbers]
+
+
+def _in_time(graph: Graph, late: Collection[str]) -> Graph:
+    """Return the graph with what is computed again placed before the first of the others that needs it."""
+    places: dict[str, int] = {}
+    for place, node in reversed(tuple(enumerate(graph.nodes))):
+        own = place if node.name in late else places.get(node.name, place)
+        places[node.name] = own
+        for var in uses_of(node):
+            places[var.name] = min(own, places.get(var.name, own))
+    return Graph(graph.inputs, tuple(sorted(graph.nodes, key=lambda node: places[node.name])), graph.outputs)
 
 
 def _names(meta: Meta) -> set[str]:

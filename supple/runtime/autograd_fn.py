@@ -1,12 +1,12 @@
 """A pair of compiled graphs as one differentiable function: the `torch.autograd.Function` around them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
 
-Run = Callable[[Sequence[object]], Sequence[object]]
+Run = Callable[[Iterable[object]], Sequence[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class Pair:
         gradients: places of the inputs that the gradients belong to.
         again: (*inputs) -> the differentiable results, by eager torch: for gradients of gradients.
         is_random: forward draws random numbers.
+        cut: places of the inputs that require gradients and get none, not even an undefined one.
     """
 
     forward: Run
@@ -36,10 +37,14 @@ class Pair:
     gradients: tuple[int, ...]
     again: Callable[..., Sequence[torch.Tensor]]
     is_random: bool
+    cut: tuple[int, ...]
 
-    def __call__(self, inputs: Sequence[object]) -> tuple[object, ...]:
+    def __call__(self, inputs: Iterable[object]) -> tuple[object, ...]:
         """Return the results for these inputs, as part of the graph that autograd keeps."""
-        return cast("tuple[object, ...]", _Compiled.apply(self, *inputs))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+        given = list(inputs)
+        for place in self.cut:
+            given[place] = cast("torch.Tensor", given[place]).detach()
+        return cast("tuple[object, ...]", _Compiled.apply(self, *given))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
 
 
 class _Compiled(torch.autograd.Function):
@@ -74,7 +79,11 @@ class _Compiled(torch.autograd.Function):
             found = _by_eager(ctx, pair, tangents)
         else:
             numbers = [ctx.given[place] for place in pair.numbers]
-            found = pair.backward([*numbers, *ctx.saved_tensors, *tangents])
+            taken = iter((*numbers, *ctx.saved_tensors, *tangents))
+            # Backward alone holds what was kept from here on, unless the graph is retained.
+            ctx.maybe_clear_saved_tensors()
+            del tangents
+            found = pair.backward(taken)
         made: list[object] = [None] * (1 + len(ctx.given))
         for place, grad in zip(pair.gradients, found, strict=True):
             made[1 + place] = grad

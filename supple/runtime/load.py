@@ -18,14 +18,14 @@ where ctypes takes 0.8 us for six arguments.
 import ctypes
 import math
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final, cast
 
 from supple.runtime.artifact import Artifact, Kernel
 from supple.runtime.empty import SAFE
 from supple.runtime.link import addresses
 
-Run = Callable[[Sequence[object]], tuple[object, ...]]
+Run = Callable[[Iterable[object]], tuple[object, ...]]
 
 
 def load(artifact: Artifact) -> Run:

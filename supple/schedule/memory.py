@@ -71,11 +71,10 @@ def _last_uses(
     return names, storages
 
 
-def planned(steps: Sequence[nodes.Step], inputs: Sequence[str]) -> tuple[nodes.Step, ...]:
-    """Return the steps with dead buffers taken over and every name freed after its last use."""
+def planned(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
+    """Return the steps with dead buffers taken over and every tensor freed after its last use."""
     steps = _shaped(steps)
-    renamed = _taken_over(steps, _sharing(steps))
-    return _freed(renamed, frozenset(inputs))
+    return _freed(_taken_over(steps, _sharing(steps)))
 
 
 def _shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
@@ -168,11 +167,12 @@ def renamed_arg(arg: object, names: Mapping[str, str]) -> object:
     return map_leaves(rename, arg)
 
 
-def _freed(steps: Sequence[nodes.Step], inputs: frozenset[str]) -> tuple[nodes.Step, ...]:
+def _freed(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
     last: dict[str, int] = {}
     for place, step in enumerate(steps):
         for name in (*used(step), *defined(step)):
             last[name] = place
+    numbers = {step.value for step in steps if isinstance(step, nodes.Bind) and step.value == step.number}
     result: list[nodes.Step] = []
     for place, step in enumerate(steps):
         named = _without_unused(step, last, place)
@@ -180,7 +180,7 @@ def _freed(steps: Sequence[nodes.Step], inputs: frozenset[str]) -> tuple[nodes.S
         if isinstance(step, nodes.Return):
             continue
         ended = dict.fromkeys(name for name in (*used(step), *defined(named)) if last[name] == place)
-        result.extend(nodes.Free(name) for name in ended if name not in inputs)
+        result.extend(nodes.Free(name) for name in ended if name not in numbers)
     return tuple(result)
 
 

@@ -62,7 +62,7 @@ def _announce(named: Nest, nest: Nest) -> None:
 def _host(lowered: Lowered, steps: Steps) -> Host:
     """Return the host program with dead buffers reused and identifiers for names."""
     inputs = [item.name for item in lowered.inputs]
-    ready = planned(steps.steps, inputs)
+    ready = planned(steps.steps)
     words = identifiers([*inputs, *(name for step in ready for name in defined(step))], steps.numbers)
     words.update(
         (step.value, step.value) for step in ready if isinstance(step, Bind) and step.number == step.value

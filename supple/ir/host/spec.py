@@ -1,9 +1,8 @@
 """Well-formedness of host programs: one rule per kind of step.
 
 A name is live from the step that defines it to the `Free` that ends it, and is defined once in that span (a
-name may be defined again after its Free). Only live names are used; inputs are never freed; `Return` is the
-last step and nothing but it; what is neither freed nor returned leaks, except inputs. Expressions name bound
-numbers.
+name may be defined again after its Free). Only live names are used; `Return` is the last step and nothing but
+it; what is neither freed nor returned leaks, except inputs. Expressions name bound numbers.
 """
 
 from collections.abc import Callable, Sequence
@@ -115,9 +114,8 @@ def _(state: State, step: View) -> None:
 
 @checks.on(Free)
 def _(state: State, step: Free) -> None:
-    """Ends a live name that is no input."""
+    """Ends a live name."""
     state.use_names((step.name,))
-    state.require(step.name not in state.inputs, "inputs belong to the caller")
     state.live.discard(step.name)
     state.freed.add(step.name)
 

@@ -33,7 +33,6 @@ BAD = {
     "before it is defined": host(Launch("k", ("y",)), Return(())),
     "after its Free": host(Alloc("y", META), Free("y"), Launch("k", ("y",)), Return(())),
     "live already": host(Alloc("x", META), Return(())),
-    "inputs belong to the caller": host(Free("x"), Return(())),
     "never freed: y": host(Alloc("y", META), Return(())),
     "Return is the last step": host(Return(()), Alloc("y", META)),
     "without Return": host(),
