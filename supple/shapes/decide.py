@@ -186,8 +186,3 @@ def _by_cases(condition: Expr) -> bool:
 def exprs(sizes: Iterable[Expr | int]) -> tuple[Expr, ...]:
     """Return sizes as expressions."""
     return tuple(as_expr(size) for size in sizes)
-
-
-def printed(sizes: Iterable[Expr]) -> str:
-    """Return sizes as torch prints them in messages: "[2, 3]"."""
-    return f"[{', '.join(str(size) for size in sizes)}]"

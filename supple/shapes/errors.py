@@ -18,6 +18,10 @@ class NoMeta(SuppleError):
     """A tensor that `TensorMeta` cannot describe (sparse, quantised, float8, conjugated, ...)."""
 
 
+class Misfit(RuntimeError):
+    """The arguments of an operator do not fit together, so that eager refuses them."""
+
+
 class NoShapeRule(SuppleError):
     """Neither a rule nor a meta kernel of torch gives the metadata of an operator's result."""
 

@@ -23,8 +23,9 @@ from supple.ir.meta import TensorMeta
 from supple.shapes import meta_kernels
 from supple.shapes.decide import all_must_equal
 from supple.shapes.env import active
-from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule, Undecided
-from supple.shapes.rules import ShapeRule
+from supple.shapes.errors import DataDependent, Misfit, NoMeta, NoShapeRule, Undecided
+from supple.shapes.refusal import refusal
+from supple.shapes.rules import ShapeRule, require
 from supple.shapes.symnode import expr_of, plain, sym, symint
 from supple.shapes.table import shape_rules
 from supple.shapes.writes import Write, completed, is_writer, write_of
@@ -215,6 +216,13 @@ def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, ob
         NoShapeRule: torch's meta kernel does not know the operator.
         RuntimeError, IndexError, ...: what eager raises for these arguments.
     """
+    try:
+        return _answered(func, args, kwargs)
+    except Misfit as misfit:
+        raise refusal(func, args, kwargs, misfit) from None
+
+
+def _answered(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
     rule = shape_rules.find(func)
     if rule is not None:
         found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
@@ -239,14 +247,10 @@ def _written(
         return _reshaped(target, found)
     if not isinstance(found, TensorMeta):
         raise NoShapeRule(str(func), "it has several results")
-    if not all_must_equal(found.sizes, mine.sizes):
-        if isinstance(write.written, str):
-            raise NoShapeRule(str(func), "the out argument would be resized")
-        msg = f"output with shape {list(target.shape)} doesn't match the broadcast shape {found}"
-        raise RuntimeError(msg)
-    if not torch.can_cast(found.dtype.torch, target.dtype):
-        msg = f"result type {found.dtype.torch} can't be cast to the desired output type {target.dtype}"
-        raise RuntimeError(msg)
+    is_fitting = all_must_equal(found.sizes, mine.sizes)
+    if isinstance(write.written, str) and not is_fitting:
+        raise NoShapeRule(str(func), "the out argument would be resized")
+    require(is_fitting, torch.can_cast(found.dtype.torch, target.dtype))
     return target
 
 

@@ -23,7 +23,7 @@ def infer(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> Meta:
 
     Raises:
         DataDependent, NoShapeRule: as fake tensors do.
-        RuntimeError, IndexError, ...: what eager raises for such arguments.
+        Misfit: eager refuses such arguments.
     """
     rule = shape_rules.find(op.call)
     if rule is not None:

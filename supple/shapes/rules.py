@@ -1,9 +1,9 @@
 """The table of shape rules: ATen overload -> function from argument metadata to result metadata.
 
 A rule takes the overload's arguments with each tensor replaced by its `TensorMeta` (lists of tensors by
-lists), and returns the metadata of a fresh result or view (a tuple or list for several). It raises what
-eager raises for
-arguments that do not fit. Offsets of views are absolute; `requires_grad` is not a rule's business.
+lists), and returns the metadata of a fresh result or view (a tuple or list for several). It states by
+`require` what eager requires of its arguments. Offsets of views are absolute; `requires_grad` is not a rule's
+business.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,8 +14,9 @@ from supple.base.rules import Rules
 from supple.expr import Expr, as_expr, either, equal
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, always, decide, generally, is_known, must_equal, printed
+from supple.shapes.decide import ONE, always, decide, generally, is_known, must_equal, requires
 from supple.shapes.env import active
+from supple.shapes.errors import Misfit
 from supple.shapes.layout import format_strides
 
 Size = Expr | int
@@ -75,16 +76,25 @@ def as_dtype(dtype: torch.dtype | None, otherwise: DType) -> DType:
     return otherwise if dtype is None else from_torch(dtype)
 
 
+def require(*conditions: object) -> None:
+    """Refuse the arguments unless all conditions hold, which may be on sizes (see `decide.requires`).
+
+    Raises:
+        Misfit: one does not; `refusal` finds out what eager says then.
+    """
+    for condition in conditions:
+        if not (requires(condition) if isinstance(condition, Expr) else condition):
+            raise Misfit("the arguments do not fit together")
+
+
 def wrapped_dim(dim: int, rank: int) -> int:
     """Return a dimension counted from the front.
 
     Raises:
-        IndexError: out of range, with eager's text. Rank 0 counts as rank 1.
+        Misfit: out of range. Rank 0 counts as rank 1.
     """
     limit = max(rank, 1)
-    if not -limit <= dim < limit:
-        msg = f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], but got {dim})"
-        raise IndexError(msg)
+    require(-limit <= dim < limit)
     return dim % limit
 
 
@@ -92,14 +102,12 @@ def wrapped_dims(dims: Sequence[int], rank: int) -> tuple[int, ...]:
     """Return dimensions counted from the front, each at most once.
 
     Raises:
-        IndexError: out of range.
-        RuntimeError: a dimension appears twice.
+        Misfit: out of range, or a dimension appears twice.
     """
     found: list[int] = []
     for dim in dims:
         place = wrapped_dim(dim, rank)
-        if place in found:
-            raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
+        require(place not in found)
         found.append(place)
     return tuple(found)
 
@@ -108,7 +116,7 @@ def broadcast(shapes: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
     """Return the sizes to which all shapes broadcast.
 
     Raises:
-        RuntimeError: two sizes of one dimension differ and neither is 1.
+        Misfit: two sizes of one dimension differ and neither is 1.
     """
     first = shapes[0]
     if all(shape == first for shape in shapes):
@@ -120,22 +128,16 @@ def broadcast(shapes: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
             result[:0] = shape[:missing]
         start = len(result) - len(shape)
         for dim in range(max(missing, 0), len(shape)):
-            result[start + dim] = _joined(result, shape, start + dim, shape[dim])
+            result[start + dim] = _joined(result[start + dim], shape[dim])
     return tuple(result)
 
 
-def _joined(known: Sequence[Expr], shape: Sequence[Expr], dim: int, size: Expr) -> Expr:
-    mine = known[dim]
+def _joined(mine: Expr, size: Expr) -> Expr:
     for one, other in ((size, mine), (mine, size)):
         if fits(one, other) or _is_one(one, other):
             return other
-    if must_equal(mine, size):
-        return mine
-    raise RuntimeError(
-        f"The size of tensor a ({mine}) must match the size of tensor b ({size}) at "
-        f"non-singleton dimension {dim}"
-        f" (shapes {printed(known)} and {printed(shape)})"
-    )
+    require(must_equal(mine, size))
+    return mine
 
 
 def fits(size: Expr, wanted: Expr) -> bool:
@@ -180,7 +182,7 @@ def common_device(operands: Sequence[TensorMeta]) -> str:
     """Return the device of the result: that of the operands; CPU tensors of rank 0 may join another device.
 
     Raises:
-        RuntimeError: operands of different devices.
+        Misfit: operands of different devices.
     """
     device = operands[0].device
     for operand in operands[1:]:
@@ -188,30 +190,16 @@ def common_device(operands: Sequence[TensorMeta]) -> str:
             continue
         if device == "cpu" and all(op.device != "cpu" or not op.sizes for op in operands):
             device = operand.device
-        elif operand.device != "cpu" or operand.sizes:
-            raise RuntimeError(
-                "Expected all tensors to be on the same device, but found at least two devices, "
-                f"{device} and {operand.device}!"
-            )
+        else:
+            require(operand.device == "cpu" and not operand.sizes)
     return device
 
 
-def require_float(name: str, *dtypes: DType) -> None:
-    """Raise what eager raises where a kernel takes only floating-point (and complex) numbers.
-
-    Raises:
-        NotImplementedError: one of the types is an integer or bool.
-    """
-    for dtype in dtypes:
-        if dtype.is_integer or dtype is DType.BOOL:
-            raise NotImplementedError(f'"{name}" not implemented for {str(dtype.torch)!r}')
+def require_float(*dtypes: DType) -> None:
+    """Refuse integers and truth values, as a kernel for floating-point (and complex) numbers does."""
+    require(not any(dtype.is_integer or dtype is DType.BOOL for dtype in dtypes))
 
 
-def require_number(name: str, *dtypes: DType) -> None:
-    """Raise what eager raises where a kernel takes no truth values.
-
-    Raises:
-        NotImplementedError: one of the types is bool.
-    """
-    if DType.BOOL in dtypes:
-        raise NotImplementedError(f"\"{name}\" not implemented for 'torch.bool'")
+def require_number(*dtypes: DType) -> None:
+    """Refuse truth values."""
+    require(DType.BOOL not in dtypes)

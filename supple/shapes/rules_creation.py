@@ -14,10 +14,10 @@ from supple.expr import Expr, as_expr, less, less_equal, not_equal
 from supple.expr.real import Real, ratio
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ONE, ZERO, decide, exprs, hint, printed, real_number, requires
+from supple.shapes.decide import ONE, ZERO, decide, exprs, real_number
 from supple.shapes.layout import format_strides
 from supple.shapes.promote import Number, default_dtype, number_dtype
-from supple.shapes.rules import ShapeRule, Size, as_dtype, aten, fresh, shape_rules
+from supple.shapes.rules import ShapeRule, Size, as_dtype, aten, fresh, require, shape_rules
 
 
 def _made(
@@ -30,10 +30,7 @@ def _made(
     """Return a fresh tensor; `dtype` and the device of `like` (else the default device) yield to the
     options."""
     kind = as_dtype(cast("torch.dtype | None", options.get("dtype")), dtype)
-    if like is None and not all(requires(less_equal(ZERO, size)) for size in exprs(sizes)):
-        negative = next(size for size in exprs(sizes) if hint(size) < 0)
-        msg = f"Trying to create tensor with negative dimension {negative}: {printed(exprs(sizes))}"
-        raise RuntimeError(msg)
+    require(*(less_equal(ZERO, size) for size in exprs(sizes) if like is None))
     made = fresh(sizes, kind, None, strides)
     device = cast("torch.device | str | None", options.get("device"))
     if device is not None:
@@ -84,10 +81,8 @@ def _(*numbers: Number, **options: object) -> TensorMeta:
         dtype, distance = DType.I64, last - first
     else:
         dtype, (distance, pace) = default_dtype(), _steps(start, end, step)
-    if not requires(not_equal(pace, ZERO)):
-        raise RuntimeError("step must be nonzero")
-    if not requires(less_equal(ZERO, distance) if decide(less(ZERO, pace)) else less_equal(distance, ZERO)):
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    require(not_equal(pace, ZERO))
+    require(less_equal(ZERO, distance) if decide(less(ZERO, pace)) else less_equal(distance, ZERO))
     return _made((-(-distance // pace),), dtype, options)
 
 

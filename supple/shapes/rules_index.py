@@ -14,7 +14,6 @@ from supple.shapes.decide import (
     is_known,
     is_one,
     must_equal,
-    printed,
     requires,
 )
 from supple.shapes.layout import (
@@ -31,6 +30,7 @@ from supple.shapes.rules import (
     copied,
     fresh,
     replaced,
+    require,
     require_number,
     shape_rules,
     wrapped_dim,
@@ -44,30 +44,25 @@ _MASKS = (DType.BOOL, DType.U8)
 _INDICES = (DType.I64, DType.I32, *_MASKS)
 
 
-def _require_index(name: str, index: TensorMeta) -> None:
-    if index.dtype not in (DType.I64, DType.I32):
-        raise RuntimeError(f"{name}: Expected dtype int32/int64 for index but got {index.dtype.torch}")
+def _require_index(index: TensorMeta) -> None:
+    require(index.dtype in (DType.I64, DType.I32))
 
 
 @shape_rules.on(*aten("embedding"))
 def _(weight: TensorMeta, indices: TensorMeta, *_options: object) -> TensorMeta:
     """One row of the weight per index."""
-    if weight.rank != 2:
-        raise RuntimeError("'weight' must be 2-D")
-    _require_index("embedding", indices)
+    require(weight.rank == 2)
+    _require_index(indices)
     return fresh((*indices.sizes, weight.sizes[1]), weight.dtype, weight)
 
 
 @shape_rules.on(*aten("index_select"))
 def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
     """Rows in the order of a list of indices."""
-    _require_index("index_select()", index)
-    if index.rank > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector")
+    _require_index(index)
+    require(index.rank <= 1)
     place = wrapped_dim(dim, self.rank)
-    if not self.rank and not must_equal(index.numel, ONE):
-        msg = f"index_select(): Index to scalar can have only 1 value, got {index.numel} value(s)"
-        raise RuntimeError(msg)
+    require(self.rank or must_equal(index.numel, ONE))
     return fresh(replaced(self.sizes, place, index.numel) if self.rank else (), self.dtype, self)
 
 
@@ -75,16 +70,10 @@ def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
 def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = False) -> TensorMeta:
     """One element per index."""
     place = wrapped_dim(dim, self.rank)
-    if index.dtype not in (DType.I64, DType.I32):
-        raise RuntimeError("gather(): Expected dtype int32/int64 for index")
-    if max(self.rank, 1) != max(index.rank, 1):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    _require_index(index)
+    require(max(self.rank, 1) == max(index.rank, 1))
     for d in range(index.rank if self.rank else 0):
-        if d != place and not requires(less_equal(index.sizes[d], self.sizes[d])):
-            raise RuntimeError(
-                f"Size does not match at dimension {d} expected index {printed(index.sizes)} to be no larger "
-                f"than self {printed(self.sizes)} apart from dimension {place}"
-            )
+        require(d == place or requires(less_equal(index.sizes[d], self.sizes[d])))
     return fresh(index.sizes, self.dtype, self)
 
 
@@ -92,8 +81,7 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = Fals
 def _(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, **_options: object) -> TensorMeta:
     """A copy with elements replaced or added to, row-major."""
     _check_scatter(self, dim, index)
-    if self.dtype is not src.dtype:
-        raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+    require(self.dtype is src.dtype)
     return fresh(self.sizes, self.dtype, self)
 
 
@@ -106,10 +94,8 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *_values: object, **_option
 
 def _check_scatter(tensor: TensorMeta, dim: int, index: TensorMeta) -> None:
     wrapped_dim(dim, tensor.rank)
-    if index.dtype not in (DType.I64, DType.I32):
-        raise RuntimeError("scatter(): Expected dtype int32/int64 for index")
-    if max(tensor.rank, 1) != max(index.rank, 1) and ZERO not in index.sizes:
-        raise RuntimeError("Index tensor must have the same number of dimensions as self tensor")
+    _require_index(index)
+    require(max(tensor.rank, 1) == max(index.rank, 1) or ZERO in index.sizes)
 
 
 @shape_rules.on(*aten("index_add", "index_copy"))
@@ -131,18 +117,10 @@ def _(
     self: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool = False
 ) -> TensorMeta:
     """A copy with the indexed elements replaced."""
-    if self.dtype is not values.dtype:
-        raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {self.dtype.torch} for the "
-            f"destination and {values.dtype.torch} for the source."
-        )
+    require(self.dtype is values.dtype)
     if not any(index is not None and index.dtype in _MASKS for index in indices):
         found = _indexed(self, indices).sizes
-        if not all_must_equal(broadcast((values.sizes, found)), found):
-            raise RuntimeError(
-                f"shape mismatch: value tensor of shape {printed(values.sizes)} cannot be broadcast to "
-                f"indexing result of shape {printed(found)}"
-            )
+        require(all_must_equal(broadcast((values.sizes, found)), found))
     return copied(self)
 
 
@@ -160,11 +138,7 @@ def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> 
             found.append(index)
             continue
         covered = tensor.sizes[len(found) : len(found) + index.rank]
-        if not all_must_equal(index.sizes, covered):
-            raise IndexError(
-                f"The shape of the mask {printed(index.sizes)} at index {len(found)} does not match "
-                f"the shape of the indexed tensor {printed(tensor.sizes)}"
-            )
+        require(all_must_equal(index.sizes, covered))
         count = unbacked("aten.index.Tensor with a mask", index.numel)
         found += [fresh((count,), DType.I64, index)] * index.rank
     return found
@@ -172,18 +146,11 @@ def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> 
 
 def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
     indices = _without_masks(tensor, indices)
-    if len(indices) > tensor.rank:
-        raise IndexError(f"too many indices for tensor of dimension {tensor.rank} (got {len(indices)})")
+    require(len(indices) <= tensor.rank)
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     for _, index in given:
-        if index.dtype not in _INDICES:
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-    try:
-        shape = broadcast([index.sizes for _, index in given])
-    except RuntimeError as error:
-        listed = ", ".join(printed(index.sizes) for _, index in given)
-        msg = f"shape mismatch: indexing tensors could not be broadcast together with shapes {listed}"
-        raise IndexError(msg) from error
+        require(index.dtype in _INDICES)
+    shape = broadcast([index.sizes for _, index in given])
     dims = [dim for dim, _ in given]
     is_adjacent = dims == list(range(dims[0], dims[-1] + 1))
     order = list(range(tensor.rank)) if is_adjacent else [*dims, *_others(tensor.rank, dims)]
@@ -230,13 +197,11 @@ def _(self: TensorMeta, index: TensorMeta) -> TensorMeta:
 @shape_rules.on(*aten("cat"))
 def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     """Tensors joined along a dimension; empty tensors of rank 1 are left out."""
-    if not tensors:
-        raise RuntimeError("torch.cat(): expected a non-empty list of Tensors")
+    require(tensors)
     dtype = reduce(promoted, [tensor.dtype for tensor in tensors])
     highest = max(tensor.rank for tensor in tensors)
     real = [tensor for tensor in tensors if not _is_left_out(tensor, highest)]
-    if any(not tensor.rank for tensor in tensors):
-        raise RuntimeError("zero-dimensional tensor cannot be concatenated")
+    require(all(tensor.rank for tensor in tensors))
     if not real:
         return fresh((0,), dtype, tensors[0])
     first = real[0]
@@ -256,14 +221,9 @@ def _is_left_out(tensor: TensorMeta, highest_rank: int) -> bool:
 
 
 def _check_joint(first: TensorMeta, tensor: TensorMeta, dim: int) -> None:
-    if first.rank != tensor.rank:
-        raise RuntimeError(f"Tensors must have same number of dimensions: got {first.rank} and {tensor.rank}")
+    require(first.rank == tensor.rank)
     for d, (mine, theirs) in enumerate(zip(first.sizes, tensor.sizes, strict=True)):
-        if d != dim and not must_equal(mine, theirs):
-            raise RuntimeError(
-                f"Sizes of tensors must match except in dimension {dim}. Expected size {mine} but got size "
-                f"{theirs} for tensor in the list."
-            )
+        require(d == dim or must_equal(mine, theirs))
 
 
 def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
@@ -275,17 +235,12 @@ def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> t
 @shape_rules.on(*aten("stack"))
 def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     """Tensors of one shape joined along a new dimension."""
-    if not tensors:
-        raise RuntimeError("stack expects a non-empty TensorList")
+    require(tensors)
     first = tensors[0]
     place = wrapped_dim(dim, first.rank + 1)
     dtype = reduce(promoted, [tensor.dtype for tensor in tensors])
     for tensor in tensors:
-        if not all_must_equal(first.sizes, tensor.sizes):
-            raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {printed(first.sizes)} at entry 0 and "
-                f"{printed(tensor.sizes)}"
-            )
+        require(all_must_equal(first.sizes, tensor.sizes))
     count = as_expr(len(tensors))
     sizes = (*first.sizes[:place], count, *first.sizes[place:])
     if place == first.rank:
@@ -300,18 +255,12 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
 @shape_rules.on(*aten("constant_pad_nd"))
 def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
     """Elements added around (or, for negative amounts, taken away)."""
-    if len(pad) % 2 or len(pad) > 2 * self.rank:
-        msg = f"Length of pad must be even and at most twice the number of dimensions, got {len(pad)}"
-        raise RuntimeError(msg)
+    require(len(pad) % 2 == 0 and len(pad) <= 2 * self.rank)
     sizes = list(self.sizes)
     for place in range(len(pad) // 2):
         dim = self.rank - 1 - place
         sizes[dim] = sizes[dim] + as_expr(pad[2 * place]) + as_expr(pad[2 * place + 1])
-        if not requires(less_equal(ZERO, sizes[dim])):
-            raise RuntimeError(
-                f"The input size {self.sizes[dim]}, plus negative padding {pad[2 * place]} and "
-                f"{pad[2 * place + 1]}, resulted in a negative output size, which is invalid."
-            )
+        require(less_equal(ZERO, sizes[dim]))
     if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
         cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
         return fresh(sizes, self.dtype, self, format_strides(cropped, None))
@@ -330,13 +279,11 @@ def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
 def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> TensorMeta:
     """Channels-last stays, any other layout becomes row-major."""
     for dim in dims:
-        if not self.rank:
-            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+        require(self.rank)
         wrapped_dim(dim, self.rank)
     if len(dims) == 1 and ZERO in self.sizes:
         return copied(self)
-    if dims and len(dims) != len(shifts):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    require(not dims or len(dims) == len(shifts))
     strides = _joined_strides((self,), self.sizes) if dims else None
     return fresh(self.sizes, self.dtype, self, strides)
 
@@ -345,12 +292,9 @@ def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tens
 def _(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
     """Copies side by side."""
     missing = len(repeats) - self.rank
-    if missing < 0:
-        msg = "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        raise RuntimeError(msg)
+    require(missing >= 0)
     sizes = (*(ONE,) * missing, *self.sizes)
-    if not all(requires(less_equal(ZERO, as_expr(count))) for count in repeats):
-        raise RuntimeError(f"Trying to create tensor with negative dimension: repeated {list(repeats)} times")
+    require(*(less_equal(ZERO, as_expr(count)) for count in repeats))
     wide = [size * as_expr(count) for size, count in zip(sizes, repeats, strict=True)]
     return fresh(wide, self.dtype, self)
 
@@ -367,9 +311,7 @@ def _(
     """A copy with a range replaced."""
     place = wrapped_dim(dim, self.rank)
     _, count = sliced(self.sizes[place], start, end, step[0] if step else 1)
-    if not all_must_equal(replaced(self.sizes, place, count), src.sizes):
-        msg = f"expected src to have a size equal to the slice of self. src size = {printed(src.sizes)}"
-        raise RuntimeError(msg)
+    require(all_must_equal(replaced(self.sizes, place, count), src.sizes))
     return copied(self)
 
 
@@ -383,8 +325,7 @@ def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
 @shape_rules.on(*aten("tril", "triu"))
 def _(self: TensorMeta, diagonal: int = 0) -> TensorMeta:
     """A triangle of the last two dimensions, zeros elsewhere, row-major."""
-    if self.rank < 2:
-        raise RuntimeError("input tensor must have at least 2 dimensions")
+    require(self.rank >= 2)
     return fresh(self.sizes, self.dtype, self)
 
 
@@ -402,10 +343,9 @@ def _(
     """The k largest values and where they were."""
     place = wrapped_dim(dim, self.rank)
     count = as_expr(k)
-    require_number("topk", self.dtype)
+    require_number(self.dtype)
     limits = less_equal(ZERO, count), less_equal(count, self.sizes[place] if self.rank else ONE)
-    if not all(map(requires, limits)):
-        raise RuntimeError("selected index k out of range")
+    require(*limits)
     sizes = replaced(self.sizes, place, count) if self.rank else ()
     return fresh(sizes, self.dtype, self), fresh(sizes, DType.I64, self)
 
@@ -420,9 +360,7 @@ def _(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMe
 @shape_rules.on(*aten("fill.Scalar", "fill.Tensor"))
 def _(self: TensorMeta, value: Operand) -> TensorMeta:
     """A tensor like the first with one value everywhere."""
-    if isinstance(value, TensorMeta) and value.rank:
-        msg = f"fill_ only supports 0-dimension value tensor but got tensor with {value.rank} dimensions."
-        raise RuntimeError(msg)
+    require(not isinstance(value, TensorMeta) or not value.rank)
     return copied(self)
 
 
@@ -438,7 +376,7 @@ def _(self: TensorMeta, *_numbers: float | None, generator: object = None) -> Te
 @shape_rules.on(*aten("hardtanh"))
 def _(self: TensorMeta, *_bounds: float) -> TensorMeta:
     """The tensor's type."""
-    require_number("hardtanh", self.dtype)
+    require_number(self.dtype)
     return copied(self)
 
 
@@ -462,16 +400,14 @@ def _(
     sorted_sequence: TensorMeta, self: TensorMeta, *, out_int32: bool = False, **_options: object
 ) -> TensorMeta:
     """A position per element."""
-    if sorted_sequence.rank > 1 and not all_must_equal(sorted_sequence.sizes[:-1], self.sizes[:-1]):
-        msg = f"boundaries {printed(sorted_sequence.sizes)} and input {printed(self.sizes)} do not fit"
-        raise RuntimeError(msg)
+    require(sorted_sequence.rank <= 1 or all_must_equal(sorted_sequence.sizes[:-1], self.sizes[:-1]))
     return fresh(self.sizes, DType.I32 if out_int32 else DType.I64, self)
 
 
 @shape_rules.on(*aten("isin.Tensor_Tensor", "isin.Tensor_Scalar"))
 def _(elements: TensorMeta, test: Operand, **_options: object) -> TensorMeta:
     """A truth value per element."""
-    require_number("isin", elements.dtype)
+    require_number(elements.dtype)
     return fresh(elements.sizes, DType.BOOL, elements)
 
 

@@ -7,38 +7,21 @@ from typing import cast
 from supple.expr import Expr, as_expr, less, minimum
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ZERO, all_must_equal, exprs, must_equal, printed, requires
+from supple.shapes.decide import ZERO, all_must_equal, exprs, must_equal
 from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
-from supple.shapes.rules import Size, aten, fresh, require_float, require_number, shape_rules
+from supple.shapes.rules import Size, aten, fresh, require, require_float, require_number, shape_rules
 from supple.shapes.rules_pointwise import expanded
-
-
-def _require_rank(tensor: TensorMeta, rank: int, text: str) -> None:
-    if tensor.rank != rank:
-        raise RuntimeError(text)
-
-
-def _require_dtype(left: TensorMeta, right: TensorMeta) -> None:
-    if left.dtype is not right.dtype:
-        msg = f"expected m1 and m2 to have the same dtype, but got: {left.dtype.torch} != {right.dtype.torch}"
-        raise RuntimeError(msg)
 
 
 def product_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, Expr]:
     """Return the sizes of a matrix product.
 
     Raises:
-        RuntimeError: ranks other than 2, sizes that do not fit, different types.
+        Misfit: ranks other than 2, sizes that do not fit, different types.
     """
-    _require_rank(left, 2, "mat1 must be a matrix")
-    _require_rank(right, 2, "mat2 must be a matrix")
-    if not must_equal(left.sizes[1], right.sizes[0]):
-        raise RuntimeError(
-            f"mat1 and mat2 shapes cannot be multiplied ({left.sizes[0]}x{left.sizes[1]} and "
-            f"{right.sizes[0]}x{right.sizes[1]})"
-        )
-    _require_dtype(left, right)
-    require_number("addmm_impl_cpu_", left.dtype)
+    require(left.rank == right.rank == 2 and left.dtype is right.dtype)
+    require(must_equal(left.sizes[1], right.sizes[0]))
+    require_number(left.dtype)
     return left.sizes[0], right.sizes[1]
 
 
@@ -53,7 +36,7 @@ def _(self: TensorMeta, mat1: TensorMeta, mat2: TensorMeta, **_factors: object) 
     """(n, k) by (k, m), plus what broadcasts to (n, m)."""
     sizes = product_sizes(mat1, mat2)
     expanded(self, sizes)
-    _require_dtype(self, mat1)
+    require(self.dtype is mat1.dtype)
     return fresh(sizes, mat1.dtype, mat1)
 
 
@@ -72,36 +55,26 @@ def _(self: TensorMeta, batch1: TensorMeta, batch2: TensorMeta, **_factors: obje
 
 
 def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
-    _require_rank(left, 3, "batch1 must be a 3D tensor")
-    _require_rank(right, 3, "batch2 must be a 3D tensor")
-    if not (must_equal(left.sizes[0], right.sizes[0]) and must_equal(left.sizes[2], right.sizes[1])):
-        raise RuntimeError(
-            "Expected size for first two dimensions of batch2 tensor to be: "
-            f"[{left.sizes[0]}, {left.sizes[2]}] "
-            f"but got: [{right.sizes[0]}, {right.sizes[1]}]."
-        )
-    _require_dtype(left, right)
-    require_number("bmm", left.dtype)
+    require(left.rank == right.rank == 3 and left.dtype is right.dtype)
+    require(must_equal(left.sizes[0], right.sizes[0]) and must_equal(left.sizes[2], right.sizes[1]))
+    require_number(left.dtype)
     return left.sizes[0], left.sizes[1], right.sizes[2]
 
 
 @shape_rules.on(*aten("mv"))
 def _(self: TensorMeta, vec: TensorMeta) -> TensorMeta:
     """(n, k) by (k)."""
-    if self.rank != 2 or vec.rank != 1 or not must_equal(self.sizes[1], vec.sizes[0]):
-        raise RuntimeError(f"size mismatch, got input {printed(self.sizes)}, vec {printed(vec.sizes)}")
-    _require_dtype(self, vec)
+    require(self.rank == 2 and vec.rank == 1 and must_equal(self.sizes[1], vec.sizes[0]))
+    require(self.dtype is vec.dtype)
     return fresh(self.sizes[:1], self.dtype, self)
 
 
 @shape_rules.on(*aten("dot", "vdot"))
 def _(self: TensorMeta, tensor: TensorMeta) -> TensorMeta:
     """(k) by (k)."""
-    if self.rank != 1 or tensor.rank != 1 or not all_must_equal(self.sizes, tensor.sizes):
-        msg = f"inconsistent tensor size, expected 1D tensors of one size, got {self} and {tensor}"
-        raise RuntimeError(msg)
-    _require_dtype(self, tensor)
-    require_number("dot", self.dtype)
+    require(self.rank == 1 and tensor.rank == 1 and all_must_equal(self.sizes, tensor.sizes))
+    require(self.dtype is tensor.dtype)
+    require_number(self.dtype)
     return fresh((), self.dtype, self)
 
 
@@ -123,11 +96,7 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
             places.append((size - 1) * steps[dim] - 2 * pads[dim] + reach + extras[dim] + 1)
         else:
             places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
-        if not (requires(less(ZERO, places[-1])) and requires(less(ZERO, size))):
-            raise RuntimeError(
-                f"Calculated padded input size per channel: ({size + 2 * pads[dim]}). Kernel size: "
-                f"({reach + 1}). Kernel size can't be greater than actual input size"
-            )
+        require(less(ZERO, places[-1]), less(ZERO, size))
     channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
     sizes = (*batch, channels, *places)
     return fresh(sizes, input.dtype, input, convolved_strides(input, weight, sizes))
@@ -162,18 +131,10 @@ def _per_dim(numbers: object, count: int) -> tuple[Expr, ...]:
 
 
 def _check_convolution(input: TensorMeta, weight: TensorMeta, groups: Size, *, is_transposed: bool) -> None:
-    if input.rank != weight.rank:
-        msg = f"Expected {weight.rank}D input to convolution, but got input of size: {printed(input.sizes)}"
-        raise RuntimeError(msg)
+    require(input.rank == weight.rank)
     wanted = weight.sizes[0] if is_transposed else weight.sizes[1] * groups
-    if not must_equal(input.sizes[1], wanted):
-        raise RuntimeError(
-            f"Given groups={groups}, weight of size {printed(weight.sizes)}, expected input"
-            f"{printed(input.sizes)} to have {wanted} channels, but got {input.sizes[1]} channels instead"
-        )
-    if input.dtype is not weight.dtype:
-        msg = f"Input type ({input.dtype.torch}) and weight type ({weight.dtype.torch}) should be the same"
-        raise RuntimeError(msg)
+    require(must_equal(input.sizes[1], wanted))
+    require(input.dtype is weight.dtype)
 
 
 Numbers = Sequence[int]
@@ -209,8 +170,8 @@ def _(
     *ceil_mode: bool,
 ) -> tuple[TensorMeta, TensorMeta]:
     """Largest elements of windows and where they were."""
-    _require_image(self, RuntimeError)
-    require_number("max_pool2d", self.dtype)
+    _require_image(self)
+    require_number(self.dtype)
     values = windows(self, *_places(self, kernel_size, stride, padding, dilation, any(ceil_mode)))
     return values, replace(values, dtype=DType.I64)
 
@@ -225,28 +186,21 @@ def _(
     *_options: object,
 ) -> TensorMeta:
     """Means of windows."""
-    _require_image(self, IndexError)
+    _require_image(self)
     if self.dtype is not DType.I64:
-        require_float("avg_pool2d_out_frame", self.dtype)
+        require_float(self.dtype)
     return windows(self, *_places(self, kernel_size, stride, padding, (1,), ceil_mode))
 
 
-def _require_image(tensor: TensorMeta, error: type[Exception]) -> None:
-    if tensor.rank not in (3, 4):
-        msg = f"non-empty 3D or 4D (batch mode) tensor expected for input, but got {printed(tensor.sizes)}"
-        raise error(msg)
+def _require_image(tensor: TensorMeta) -> None:
+    require(tensor.rank in (3, 4))
 
 
 def windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
     """Return one element per place; no dimension from `first` on (in a batch, of an image) may be empty."""
-    if not all(requires(less(ZERO, size)) for size in places):
-        msg = f"Calculated output size: ({'x'.join(map(str, places))}). Output size is too small"
-        raise RuntimeError(msg)
+    require(*(less(ZERO, size) for size in places))
     first = first if tensor.rank == len(places) + 1 else 1
-    if not all(requires(less(ZERO, size)) for size in tensor.sizes[first:]):
-        raise RuntimeError(
-            f"Expected input to have non-zero size for non-batch dimensions, but got {printed(tensor.sizes)}"
-        )
+    require(*(less(ZERO, size) for size in tensor.sizes[first:]))
     return resized(tensor, (*tensor.sizes[: -len(places)], *places))
 
 
@@ -259,8 +213,8 @@ def resized(image: TensorMeta, sizes: Sequence[Size]) -> TensorMeta:
 @shape_rules.on(*aten("_adaptive_avg_pool2d"))
 def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     """Means of as many windows as asked for."""
-    _require_image(self, RuntimeError)
-    require_float("adaptive_avg_pool2d", self.dtype)
+    _require_image(self)
+    require_float(self.dtype)
     return windows(self, *exprs(output_size), first=1)
 
 

@@ -7,7 +7,7 @@ import torch
 from supple.expr import Expr, as_expr, less, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal, printed, requires
+from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal, requires
 from supple.shapes.layout import (
     channels_last_strides,
     is_channels_last,
@@ -21,6 +21,7 @@ from supple.shapes.rules import (
     as_dtype,
     aten,
     fresh,
+    require,
     require_float,
     require_number,
     shape_rules,
@@ -75,21 +76,14 @@ def _(
 ) -> TensorMeta:
     """Of floating-point and complex numbers only."""
     kind = as_dtype(dtype, self.dtype)
-    if category(kind) < 2:
-        raise RuntimeError(
-            "mean(): could not infer output dtype. Input dtype must be either a floating "
-            "point or complex dtype. "
-            f"Got: {kind.torch}"
-        )
+    require(category(kind) >= 2)
     return reduced(self, dim, kind, keepdim=keepdim)
 
 
 @shape_rules.on(*aten("amax", "amin"))
 def _(self: TensorMeta, dim: Dims = (), keepdim: bool = False) -> TensorMeta:
     """The operand's type; an empty dimension has no largest element."""
-    if not dim and not _has_elements(self, range(self.rank)):
-        msg = "amax(): Expected reduction dim to be specified for input.numel() == 0. Specify it with 'dim'."
-        raise RuntimeError(msg)
+    require(dim or _has_elements(self, range(self.rank)))
     _require_elements(self, reduced_dims(dim, self.rank))
     return reduced(self, dim, self.dtype, keepdim=keepdim)
 
@@ -99,14 +93,13 @@ def _has_elements(tensor: TensorMeta, dims: Sequence[int]) -> bool:
 
 
 def _require_elements(tensor: TensorMeta, dims: Sequence[int]) -> None:
-    if not _has_elements(tensor, dims):
-        raise IndexError("Expected reduction dim to have non-zero size.")
+    require(_has_elements(tensor, dims))
 
 
 @shape_rules.on(*aten("argmax", "argmin"))
 def _(self: TensorMeta, dim: int | None = None, keepdim: bool = False) -> TensorMeta:
     """A position."""
-    require_number("argmax_cpu", self.dtype)
+    require_number(self.dtype)
     _require_elements(self, reduced_dims(dim, self.rank))
     return reduced(self, dim, DType.I64, keepdim=keepdim)
 
@@ -129,7 +122,7 @@ def _(self: TensorMeta, dim: Dims = None) -> TensorMeta:
 @shape_rules.on(*aten("histc"))
 def _(self: TensorMeta, bins: Size = 100, *_ends: object, **_named: object) -> TensorMeta:
     """One count per bin."""
-    require_float("histogram_cpu", self.dtype)
+    require_float(self.dtype)
     return fresh((bins,), self.dtype, self)
 
 
@@ -144,7 +137,7 @@ def _(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tup
 @shape_rules.on(*aten("median", "nanmedian", "trace", "dist"))
 def _(self: TensorMeta, *_rest: object) -> TensorMeta:
     """One element."""
-    require_number("median", self.dtype)
+    require_number(self.dtype)
     return fresh((), self.dtype, self)
 
 
@@ -152,9 +145,8 @@ def _(self: TensorMeta, *_rest: object) -> TensorMeta:
 def _(self: TensorMeta, k: Size, dim: int = -1, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
     """The k-th least value and its position."""
     size = self.sizes[wrapped_dim(dim, self.rank)] if self.rank else ONE
-    if not (requires(less(ZERO, as_expr(k))) and requires(less_equal(as_expr(k), size))):
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}")
-    require_number("kthvalue", self.dtype)
+    require(less(ZERO, as_expr(k)), less_equal(as_expr(k), size))
+    require_number(self.dtype)
     return reduced(self, dim, self.dtype, keepdim=keepdim), reduced(self, dim, DType.I64, keepdim=keepdim)
 
 
@@ -168,8 +160,7 @@ def _(self: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
 @shape_rules.on(*aten("max", "min"))
 def _(self: TensorMeta) -> TensorMeta:
     """One element."""
-    if not _has_elements(self, range(self.rank)):
-        raise RuntimeError("max(): Expected reduction dim to be specified for input.numel() == 0.")
+    require(_has_elements(self, range(self.rank)))
     return fresh((), self.dtype, self)
 
 
@@ -189,8 +180,7 @@ def _(
 
 
 def _spread(tensor: TensorMeta, dim: Dims, keepdim: bool) -> TensorMeta:
-    if category(tensor.dtype) < 2:
-        raise RuntimeError("std and var only support floating point and complex dtypes")
+    require(category(tensor.dtype) >= 2)
     return reduced(tensor, dim, real_dtype(tensor.dtype), keepdim=keepdim)
 
 
@@ -219,11 +209,7 @@ def _(
 ) -> TensorMeta:
     """A real number."""
     kind = real_dtype(as_dtype(dtype, self.dtype))
-    if category(kind) < 2:
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. "
-            f"Got {self.dtype.torch}"
-        )
+    require(category(kind) >= 2)
     return reduced(self, dim, kind, keepdim=keepdim)
 
 
@@ -267,17 +253,11 @@ def _(
     eps: float,
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor, the mean and the reciprocal deviation of each row."""
-    require_float("LayerNormKernelImpl", input.dtype)
+    require_float(input.dtype)
     count = len(normalized_shape)
     outer, inner = input.sizes[: input.rank - count], input.sizes[input.rank - count :]
-    if not count or not all_must_equal(inner, exprs(normalized_shape)):
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, normalized_shape))}], but got input of size{printed(input.sizes)}"
-        )
-    for name, item in (("weight", weight), ("bias", bias)):
-        if item is not None and not all_must_equal(item.sizes, inner):
-            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {item}")
+    require(count and all_must_equal(inner, exprs(normalized_shape)))
+    require(all(item is None or all_must_equal(item.sizes, inner) for item in (weight, bias)))
     given = weight if weight is not None else bias
     dtype = given.dtype if given is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((*outer, *(ONE,) * count), dtype, input)
@@ -289,13 +269,9 @@ def _(
     input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *numbers: Size
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor, the mean and the reciprocal deviation of each group."""
-    require_float("GroupNormKernelImpl", input.dtype)
+    require_float(input.dtype)
     batch, channels, _, group = exprs(numbers[:4])
-    if not must_equal(channels % group, ZERO):
-        raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{printed(input.sizes)} and num_groups={group}"
-        )
+    require(must_equal(channels % group, ZERO))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
     return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
@@ -320,7 +296,7 @@ def _(
     input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *rest: object
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors."""
-    require_float("batch_norm", input.dtype)
+    require_float(input.dtype)
     is_training = len(rest) == 5 and rest[2]
     dtype = DType.F32 if input.dtype.is_low_precision else input.dtype
     stat = fresh((input.sizes[1] if is_training else ZERO,), dtype, input)
@@ -332,11 +308,9 @@ def _(
     self: TensorMeta, target: TensorMeta, weight: TensorMeta | None, reduction: int, ignore_index: int
 ) -> tuple[TensorMeta, TensorMeta]:
     """The loss (one per row for reduction 0) and the total weight."""
-    if self.rank not in (1, 2):
-        raise RuntimeError("input tensor should be 1D or 2D")
-    if target.rank > 1 or (self.rank == 2 and not all_must_equal(target.sizes, self.sizes[:1])):
-        raise RuntimeError(f"size mismatch (got input: {self}, target: {target})")
-    require_float("nll_loss_out_frame", self.dtype)
+    require(self.rank in (1, 2))
+    require(target.rank <= 1 and (self.rank != 2 or all_must_equal(target.sizes, self.sizes[:1])))
+    require_float(self.dtype)
     shape = self.sizes[:1] if reduction == 0 and self.rank == 2 else ()
     return fresh(shape, self.dtype, self), fresh((), self.dtype, self)
 
@@ -346,7 +320,6 @@ def _(
     self: TensorMeta, target: TensorMeta, weight: TensorMeta | None, reduction: int, ignore_index: int
 ) -> tuple[TensorMeta, TensorMeta]:
     """The loss (one per pixel for reduction 0) and the total weight."""
-    if self.rank != 4 or not all_must_equal(target.sizes, (self.sizes[0], *self.sizes[2:])):
-        raise RuntimeError(f"size mismatch (got input: {self}, target: {target})")
-    require_float("nll_loss2d", self.dtype)
+    require(self.rank == 4 and all_must_equal(target.sizes, (self.sizes[0], *self.sizes[2:])))
+    require_float(self.dtype)
     return fresh(target.sizes if reduction == 0 else (), self.dtype, self), fresh((), self.dtype, self)

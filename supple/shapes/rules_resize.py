@@ -7,8 +7,17 @@ from typing import Final
 from supple.expr import Expr, less
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ZERO, exprs, must_equal, printed, requires
-from supple.shapes.rules import Size, aten, broadcast, fresh, require_float, require_number, shape_rules
+from supple.shapes.decide import ZERO, exprs, must_equal
+from supple.shapes.rules import (
+    Size,
+    aten,
+    broadcast,
+    fresh,
+    require,
+    require_float,
+    require_number,
+    shape_rules,
+)
 from supple.shapes.rules_library import Numbers, pooled, resized, windows
 
 RESAMPLING: Final = (
@@ -41,29 +50,23 @@ def _(self: TensorMeta, padding: Sequence[Size]) -> TensorMeta:
     """Edges go on with what is inside, of which there must be enough."""
     amounts = exprs(padding)
     sizes = (size for size in reversed(self.sizes) for _ in (0, 1))
-    if not all(requires(less(amount, size)) for amount, size in zip(amounts, sizes, strict=False)):
-        msg = f"Padding size {printed(amounts)} should be less than the input's: {printed(self.sizes)}"
-        raise RuntimeError(msg)
+    require(*(less(amount, size) for amount, size in zip(amounts, sizes, strict=False)))
     return _padded(self, amounts)
 
 
 def _padded(image: TensorMeta, amounts: Sequence[Expr]) -> TensorMeta:
     count = len(amounts) // 2
-    if not count < image.rank < count + 3:
-        msg = f"Only {count + 1}D and {count + 2}D tensors are padded so, not {printed(image.sizes)}"
-        raise RuntimeError(msg)
-    require_number("pad", image.dtype)
+    require(count < image.rank < count + 3)
+    require_number(image.dtype)
     inner = image.sizes[-count:]
     around = [amounts[2 * place] + amounts[2 * place + 1] for place in reversed(range(count))]
     grown = [size + more for size, more in zip(inner, around, strict=True)]
-    if not all(requires(less(ZERO, size)) for size in (*image.sizes[image.rank - count - 1 :], *grown)):
-        raise RuntimeError(f"padding {printed(amounts)} does not fit an input of size {printed(image.sizes)}")
+    require(*(less(ZERO, size) for size in (*image.sizes[image.rank - count - 1 :], *grown)))
     return resized(image, (*image.sizes[:-count], *grown))
 
 
 def _image_sizes(tensor: TensorMeta, most: int | None = None) -> tuple[Expr, ...]:
-    if tensor.rank < 3 or (most is not None and tensor.rank > most):
-        raise RuntimeError(f"expected channels, height and width, but got {printed(tensor.sizes)}")
+    require(tensor.rank >= 3 and (most is None or tensor.rank <= most))
     return tensor.sizes
 
 
@@ -72,9 +75,7 @@ def _(self: TensorMeta, upscale_factor: int) -> TensorMeta:
     """Channels become places."""
     *batch, channels, height, width = _image_sizes(self)
     count = upscale_factor**2
-    if not must_equal(channels % count, ZERO):
-        msg = f"pixel_shuffle expects a number of channels that is divisible by {count}, not {channels}"
-        raise RuntimeError(msg)
+    require(must_equal(channels % count, ZERO))
     return resized(self, (*batch, channels // count, height * upscale_factor, width * upscale_factor))
 
 
@@ -82,8 +83,7 @@ def _(self: TensorMeta, upscale_factor: int) -> TensorMeta:
 def _(self: TensorMeta, downscale_factor: int) -> TensorMeta:
     """Places become channels."""
     *batch, channels, height, width = _image_sizes(self)
-    if not all(must_equal(size % downscale_factor, ZERO) for size in (height, width)):
-        raise RuntimeError(f"pixel_unshuffle expects height and width to be divisible by {downscale_factor}")
+    require(all(must_equal(size % downscale_factor, ZERO) for size in (height, width)))
     smaller = (height // downscale_factor, width // downscale_factor)
     return resized(self, (*batch, channels * downscale_factor**2, *smaller))
 
@@ -91,7 +91,7 @@ def _(self: TensorMeta, downscale_factor: int) -> TensorMeta:
 @shape_rules.on(*aten("adaptive_max_pool2d"))
 def _(self: TensorMeta, output_size: Sequence[Size]) -> tuple[TensorMeta, TensorMeta]:
     """Largest elements of as many windows as asked for, and where they were."""
-    require_float("adaptive_max_pool2d", self.dtype)
+    require_float(self.dtype)
     _image_sizes(self, 4)
     values = windows(self, *exprs(output_size), first=1)
     return values, replace(values, dtype=DType.I64)
@@ -103,7 +103,7 @@ def _(
 ) -> TensorMeta:
     """Each window as a column."""
     if self.dtype is not DType.BOOL:
-        require_float("im2col", self.dtype)
+        require_float(self.dtype)
     parts = zip(_image_sizes(self, 4)[-2:], kernel_size, stride, padding, dilation, strict=True)
     found = windows(self, *(pooled(*part, ceil_mode=False) for part in parts), first=1)
     *batch, channels, height, width = found.sizes
@@ -113,12 +113,8 @@ def _(
 @shape_rules.on(*aten("_cdist_forward"))
 def _(x1: TensorMeta, x2: TensorMeta, *_options: object) -> TensorMeta:
     """The distances of the rows of two batches."""
-    if {x1.dtype, x2.dtype} - {DType.F32, DType.F64}:
-        msg = f"cdist only supports float32 and float64, X1 got: {x1.dtype.torch}, X2 got: {x2.dtype.torch}"
-        raise RuntimeError(msg)
-    if not must_equal(x1.sizes[-1], x2.sizes[-1]):
-        msg = f"X1 and X2 must have the same number of columns. X1: {x1.sizes[-1]} X2: {x2.sizes[-1]}"
-        raise RuntimeError(msg)
+    require({x1.dtype, x2.dtype} <= {DType.F32, DType.F64})
+    require(must_equal(x1.sizes[-1], x2.sizes[-1]))
     batch = broadcast((x1.sizes[:-2], x2.sizes[:-2]))
     return fresh((*batch, x1.sizes[-2], x2.sizes[-2]), x1.dtype, x1)
 
@@ -126,8 +122,6 @@ def _(x1: TensorMeta, x2: TensorMeta, *_options: object) -> TensorMeta:
 @shape_rules.on(*aten("grid_sampler_2d", "grid_sampler_3d"))
 def _(input: TensorMeta, grid: TensorMeta, *_options: object) -> TensorMeta:
     """The image at the places of a grid."""
-    if input.rank != grid.rank or not must_equal(input.sizes[0], grid.sizes[0]):
-        msg = f"grid_sampler(): input {printed(input.sizes)} and grid {printed(grid.sizes)} do not fit"
-        raise RuntimeError(msg)
-    require_float("grid_sampler", input.dtype)
+    require(input.rank == grid.rank and must_equal(input.sizes[0], grid.sizes[0]))
+    require_float(input.dtype)
     return fresh((*input.sizes[:2], *grid.sizes[1:-1]), input.dtype, input)

@@ -20,15 +20,16 @@ from supple.shapes.decide import (
     is_known,
     must_equal,
     number,
-    printed,
     requires,
 )
+from supple.shapes.errors import Misfit
 from supple.shapes.layout import numel, view_strides, view_strides_now
 from supple.shapes.rules import (
     Size,
     aten,
     reordered,
     replaced,
+    require,
     shape_rules,
     view_of,
     wrapped_dim,
@@ -51,12 +52,7 @@ def _(self: TensorMeta, size: Sequence[Size]) -> TensorMeta:
     if strides is None and not self.is_static:
         strides = view_strides_now(self.sizes, self.strides, wanted)
     if strides is None:
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one "
-            "dimension spans across "
-            f"two contiguous subspaces). Use .reshape(...) instead. ({printed(self.sizes)} "
-            f"-> {printed(wanted)})"
-        )
+        raise Misfit("the elements are not in row-major order")
     return view_of(self, wanted, strides)
 
 
@@ -64,25 +60,18 @@ def inferred_sizes(self: TensorMeta, size: Sequence[Size]) -> tuple[Expr, ...]:
     """Return the sizes of a view with -1 replaced.
 
     Raises:
-        RuntimeError: the number of elements does not fit, or more than one size is -1.
+        Misfit: the number of elements does not fit, or more than one size is -1.
     """
     wanted = exprs(size)
     holes = [dim for dim, item in enumerate(wanted) if is_open(item)]
     total = numel(self.sizes)
     if not holes and numel(wanted) is total:
         return wanted
-    if len(holes) > 1:
-        raise RuntimeError("only one dimension can be inferred")
+    require(len(holes) <= 1)
     given = [item for dim, item in enumerate(wanted) if dim not in holes]
-    if holes and not requires(not_equal(numel(given), ZERO)):
-        raise RuntimeError(
-            f"cannot reshape tensor of 0 elements into shape {printed(wanted)} because the "
-            "unspecified dimension "
-            "size -1 can be any value and is ambiguous"
-        )
+    require(not holes or requires(not_equal(numel(given), ZERO)))
     whole, part = _cancelled(self.sizes, given)
-    if not (requires(equal(whole % part, ZERO)) if holes else _are_equal(whole, part, total, numel(given))):
-        raise RuntimeError(f"shape '{printed(exprs(size))}' is invalid for input of size {total}")
+    require(requires(equal(whole % part, ZERO)) if holes else _are_equal(whole, part, total, numel(given)))
     sizes = list(wanted)
     if holes:
         sizes[holes[0]] = current(whole // part)
@@ -144,11 +133,7 @@ def _(self: TensorMeta, size: Sequence[Size], *, implicit: bool = False) -> Tens
     missing = len(wanted) - self.rank
     for dim, item in enumerate(wanted):
         if is_open(item):
-            if dim < missing:
-                raise RuntimeError(
-                    f"The expanded size of the tensor (-1) isn't allowed in a leading, "
-                    f"non-existing dimension {dim}"
-                )
+            require(dim >= missing)
             wanted[dim] = self.sizes[dim - missing]
     return expanded(self, wanted)
 
@@ -156,12 +141,7 @@ def _(self: TensorMeta, size: Sequence[Size], *, implicit: bool = False) -> Tens
 @shape_rules.on(*aten("permute"))
 def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     """Result dimension i is dimension dims[i]."""
-    if len(dims) != self.rank:
-        raise RuntimeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match "
-            "the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {self.rank} is not equal to len(dims) = {len(dims)}"
-        )
+    require(len(dims) == self.rank)
     return reordered(self, wrapped_dims(dims, self.rank))
 
 
@@ -183,8 +163,7 @@ def exchanged(tensor: TensorMeta, first: int, second: int) -> TensorMeta:
 @shape_rules.on(*aten("t"))
 def _(self: TensorMeta) -> TensorMeta:
     """The transpose of a tensor of rank at most 2."""
-    if self.rank > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.rank}D")
+    require(self.rank <= 2)
     return view_of(self, self.sizes[::-1], self.strides[::-1])
 
 
@@ -210,11 +189,9 @@ def _(
     self: TensorMeta, dim: int = 0, start: Size | None = None, end: Size | None = None, step: int = 1
 ) -> TensorMeta:
     """A range of a dimension; bounds are clamped, negative ones count from the end."""
-    if not self.rank:
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    require(self.rank)
     place = wrapped_dim(dim, self.rank)
-    if step <= 0:
-        raise RuntimeError("slice step must be positive")
+    require(step > 0)
     first, count = sliced(self.sizes[place], start, end, step)
     stride = self.strides[place]
     sizes, strides = replaced(self.sizes, place, count), replaced(self.strides, place, stride * step)
@@ -255,15 +232,10 @@ def _from_front(index: Expr, size: Expr) -> Expr:
 @shape_rules.on(*aten("select.int"))
 def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
     """One index of a dimension, which goes away."""
-    if not self.rank:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    require(self.rank)
     place = wrapped_dim(dim, self.rank)
     size, where = self.sizes[place], as_expr(index)
-    if not (requires(less_equal(-size, where)) and requires(less(where, size))):
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {printed(self.sizes)} at "
-            f"dimension {place}"
-        )
+    require(less_equal(-size, where), less(where, size))
     kept = [d for d in range(self.rank) if d != place]
     offset = self.offset + self.strides[place] * _from_front(where, size)
     return reordered(self, kept, offset)
@@ -281,12 +253,10 @@ def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[Tensor
 @shape_rules.on(*aten("split.Tensor", "unsafe_split.Tensor"))
 def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     """Pieces of one length; the last may be shorter."""
-    if not self.rank:
-        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    require(self.rank)
     place = wrapped_dim(dim, self.rank)
     size, length = self.sizes[place], as_expr(split_size)
-    if hint(length) < 0 or (hint(size) and not hint(length)):
-        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={length}")
+    require(hint(length) >= 0 and (not hint(size) or hint(length)))
     # The number of pieces is guarded, not the size.
     before = -(-hint(size) // hint(length)) - 1 if hint(size) else 0
     decide(less_equal(size, length * (before + 1)))
@@ -301,24 +271,15 @@ def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[Tenso
     place = wrapped_dim(dim, self.rank)
     lengths = exprs(split_sizes)
     total = sum((length for length in lengths), ZERO)
-    if not all(requires(less_equal(ZERO, length)) for length in lengths):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes have only non-negative entries, but got {printed(lengths)}"
-        )
-    if not must_equal(total, self.sizes[place]):
-        raise RuntimeError(
-            f"split_with_sizes expects split_sizes to sum exactly to {self.sizes[place]} "
-            "(input tensor's size at "
-            f"dimension {place}), but got split_sizes={printed(lengths)}"
-        )
+    require(*(less_equal(ZERO, length) for length in lengths))
+    require(must_equal(total, self.sizes[place]))
     return _parts(self, place, lengths)
 
 
 @shape_rules.on(*aten("unbind.int"))
 def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
     """One view per index of a dimension, which goes away."""
-    if not self.rank:
-        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    require(self.rank)
     place = wrapped_dim(dim, self.rank)
     kept = [d for d in range(self.rank) if d != place]
     starts = (self.offset + self.strides[place] * i for i in range(number(self.sizes[place])))
@@ -329,8 +290,7 @@ def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
 def _(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
     """The diagonal of two dimensions; it becomes the last dimension."""
     first, second = wrapped_dim(dim1, self.rank), wrapped_dim(dim2, self.rank)
-    if first == second:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    require(first != second)
     rows, columns = self.sizes[first], self.sizes[second]
     length = maximum(minimum(rows, columns - offset) if offset >= 0 else minimum(rows + offset, columns), 0)
     skipped = self.strides[second] * offset if offset >= 0 else self.strides[first] * -offset
@@ -344,10 +304,8 @@ def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
     """Windows of a dimension; the place in the window becomes the last dimension."""
     place = wrapped_dim(dimension, self.rank)
     length = self.sizes[place] if self.rank else ONE
-    if not requires(less_equal(as_expr(size), length)):
-        raise RuntimeError(f"maximum size for tensor at dimension {place} is {length} but size is {size}")
-    if step <= 0:
-        raise RuntimeError(f"step is {step} but must be > 0")
+    require(less_equal(as_expr(size), length))
+    require(step > 0)
     if not self.rank:
         return view_of(self, (size,), (ONE,))
     inner = self.strides[place]
