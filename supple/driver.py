@@ -12,6 +12,7 @@ from supple.base import events
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
+from supple.ir.meta import TensorMeta
 from supple.runtime.autograd_fn import Pair, Run
 from supple.shapes.errors import Undecided
 
@@ -82,6 +83,11 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
         flows.inputs,
         again,
         is_random,
+        tuple(
+            place
+            for place, item in enumerate(split.forward.inputs)
+            if isinstance(item.meta, TensorMeta) and item.meta.requires_grad and place not in flows.inputs
+        ),
     )
 
 

@@ -92,6 +92,9 @@ FOREACH: Final = {
 # How optimizers read the number of a step.
 get_step = cast("Callable[..., object]", _get_value)
 
+# Sorts lists of tensors by device and dtype.
+group_tensors = cast("Callable[..., object]", torch._C._group_tensors_by_device_and_dtype)
+
 # What `Function.apply(...)` of a subclass runs.
 autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
 

@@ -219,12 +219,15 @@ def stride_plan(
     )
 
 
+RATE: Final = "a learning rate, which a schedule changes"
+
+
 def number_plan(
     value: int | float, source: str, *, is_module_property: bool, options: Options, seen: Seen | None
 ) -> Decision:
     """Return what becomes of an int or a float, and note it in `seen`.
 
-    A number of a module is dynamic after it varied only.
+    A number of a module is dynamic after it varied only, a learning rate from the start.
     """
     config = options.config
     is_int = type(value) is int
@@ -235,6 +238,6 @@ def number_plan(
     varied = ""
     if seen is not None and _is_automatic(options):
         seen.note_number(source, value, is_private=bool(forced))
-        varied = seen.number_varied(source, value)
+        varied = seen.number_varied(source, value) or (RATE if source.endswith("['lr']") else "")
     is_early = _is_early(options) and (not is_module_property or config.allow_unspec_int_on_nn_module)
     return _decided(Asked(source, value, None, {}, config, forced, is_early, varied))

@@ -1,7 +1,7 @@
 """Optimizers: operators on lists of tensors become one operator for each; counts of steps stay tensors."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import torch
 
@@ -12,7 +12,7 @@ from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue, emit
-from supple.torch_private import FOREACH, get_step
+from supple.torch_private import FOREACH, get_step, group_tensors
 
 _OTHER_NAMES: Final[Mapping[str, object]] = {
     "norm": vars(torch.linalg)["vector_norm"],
@@ -65,3 +65,25 @@ for _name, _function in FOREACH.items():
 def step_count(x: object) -> object:
     """The count as it is: of a tensor in the precision of the Python number that eager makes of it."""
     return x.double() if isinstance(x, torch.Tensor) else x
+
+
+@replace(group_tensors)
+def grouped(lists: Sequence[Sequence[Any]], with_indices: bool = False) -> object:
+    """Lists of tensors that belong together by place, one set of lists for each device and dtype."""
+    found: dict[object, tuple[list[list[Any]], list[int]]] = {}
+    for place, first in enumerate(lists[0]):
+        key = (first.device, first.dtype)
+        if key not in found:
+            found[key] = ([[] for _ in lists], [])
+        for own, items in zip(found[key][0], lists, strict=True):
+            if items:
+                own.append(items[place])
+        if with_indices:
+            found[key][1].append(place)
+    return found
+
+
+@call.on(torch.optim.Optimizer.zero_grad)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What is marked to be left out of torch's own compiler."""
+    return machine.inline_anyway(vars(torch.optim.Optimizer.zero_grad)["__wrapped__"], args, kwargs)
