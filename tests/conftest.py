@@ -13,6 +13,8 @@ import pytest
 
 # No test reads or writes the profile of the user's programs.
 os.environ.update(SUPPLE_PROFILE="0", SUPPLE_CACHE_DIR=os.path.join(tempfile.gettempdir(), "supple-tests"))
+# Threads that wait for work leave their core to the other processes of a test run.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 GOLDEN = Path(__file__).parent / "language" / "golden"
 
