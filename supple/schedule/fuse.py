@@ -29,6 +29,8 @@ FEW_TIMES: Final = 4
 MOST_SOURCES: Final = 24
 SMALL_POINTS: Final = 65536
 COLUMN_LIMIT: Final = 1024
+DEEPEST: Final = 64
+"""So many values, each computed from the one before, are inlined; twice as many are in one kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +78,22 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
     readers = _readers(lowered)
     costs: dict[str, int] = {}
     streams: dict[str, int] = {}
+    depths: dict[str, int] = {}
     seeds: set[str] = set()
     for name, definition in lowered.definitions.items():
         costs[name] = definition.arithmetic + sum(costs.get(load.buffer, 1) for load in definition.loads)
         streams[name] = sum(_streams(load, definition, lowered, streams) for load in definition.loads)
+        depths[name] = 1 + max((depths.get(load.buffer, 0) for load in definition.loads), default=0)
         if name in memory or definition.reduce is not None:
             seeds.add(name)
         elif definition.is_map:
             continue
-        elif not fusion or _is_seed(definition, readers.get(name, ()), costs[name], streams[name]):
+        elif not fusion or depths[name] == DEEPEST:
+            seeds.add(name)
+        elif _is_seed(definition, readers.get(name, ()), costs[name], streams[name]):
             seeds.add(name)
         if name in seeds:
-            costs[name], streams[name] = 1, 1
+            costs[name], streams[name], depths[name] = 1, 1, 0
     return tuple(name for name in lowered.definitions if name in seeds)
 
 
@@ -132,6 +138,7 @@ class Fusion:
         self.call_units: dict[int, int] = {}
         self.effects: dict[int, tuple[str, ...]] = {}
         self._reads: dict[int, frozenset[str]] = {}
+        self._depths: dict[str, int] = {}
         self._add_units()
 
     def _add_units(self) -> None:
@@ -288,10 +295,22 @@ class Fusion:
         loads = (1 if load.buffer in self.sources else self._cost(load.buffer) for load in definition.loads)
         return definition.arithmetic + sum(loads)
 
+    def _depth(self, name: str) -> int:
+        """Return how many values, each computed from the one before, are inlined to compute a value."""
+        known = self._depths.get(name)
+        if known is None:
+            loads = [load.buffer for load in self.lowered.definitions[name].loads]
+            inlined = (self._depth(read) for read in loads if read not in self.sources)
+            known = self._depths[name] = 1 + max(inlined, default=0)
+        return known
+
     def _is_profitable(self, merged: Kernel, guest: Kernel) -> bool:
-        """Refuse kernels with too many streams, and stores down the columns of a long reduction."""
-        sources = {a.source for name in merged.members for a in self.reach.accesses(name)}
-        if len(sources) > MOST_SOURCES:
+        """Refuse kernels with too many streams or steps, and stores down the columns of a long reduction."""
+        reads = {name: {access.source for access in self.reach.accesses(name)} for name in merged.members}
+        depths: dict[str, int] = {}
+        for name, sources in reads.items():
+            depths[name] = self._depth(name) + max(depths.get(source, 0) for source in sources or ("",))
+        if len(set().union(*reads.values())) > MOST_SOURCES or max(depths.values()) > 2 * DEEPEST:
             return False
         if not merged.inner or merged.axes[-1].symbol in merged.inner:
             return True

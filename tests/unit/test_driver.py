@@ -41,6 +41,16 @@ def test_without_fusion_there_are_more_kernels() -> None:
     assert apart > cast("int", supple.stats()["kernels"])
 
 
+def test_a_chain_of_a_thousand_operations_is_compiled() -> None:
+    def chain(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(500):
+            x = (x + 1).cos()
+        return x
+
+    compiled = supple.compile(chain, fullgraph=True)
+    torch.testing.assert_close(compiled(X), chain(X))
+
+
 def test_a_graph_that_needs_gradients_has_a_backward() -> None:
     w = torch.ones(4, requires_grad=True)
     y = supple.compile(lambda x, w: (x * w).sum(), fullgraph=True)(X, w)
