@@ -310,7 +310,7 @@ class Fusion:
         depths: dict[str, int] = {}
         for name, sources in reads.items():
             depths[name] = self._depth(name) + max(depths.get(source, 0) for source in sources or ("",))
-        if len(set().union(*reads.values())) > MOST_SOURCES or max(depths.values()) > 2 * DEEPEST:
+        if len(set[str]().union(*reads.values())) > MOST_SOURCES or max(depths.values()) > 2 * DEEPEST:
             return False
         if not merged.inner or merged.axes[-1].symbol in merged.inner:
             return True
