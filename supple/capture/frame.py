@@ -145,7 +145,8 @@ class _Once:
             if isinstance(plan, Unsupported):
                 reason, plan.is_error = plan, engine.region
             else:
-                graph, run = _finish(engine, self, replace(plan, changes=changes))
+                with _Restored():  # the backend may give up in the middle of the graph
+                    graph, run = _finish(engine, self, replace(plan, changes=changes))
         engine.sizes.finish()
         guards = merged(tuple(engine.guards.values()))
         guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))

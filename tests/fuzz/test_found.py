@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tests.breaks.everywhere import difference
+from tests.fuzz import running
 from tests.semantics.harness import Case, Corpus
 
 case = Corpus()
@@ -54,3 +55,18 @@ def test_as_eager_wherever_it_breaks(one: Case) -> None:
         is_forced, found = difference(one, position)
         assert found is None, f"break before instruction {position}: {found}"
         position += 1
+
+
+AUTOCAST = """
+def program(x, n):
+    with torch.autocast('cpu', enabled=1 > n):
+        x[0] = 2
+    return x
+
+def arguments_0():
+    return (tensor(2).requires_grad_(), -1)
+"""
+
+
+def test_a_graph_that_native_code_cannot_take_leaves_autocast_as_it_was() -> None:
+    assert running.difference(AUTOCAST, "native", break_at=1) is None
