@@ -1,7 +1,7 @@
 """From a captured graph to a callable: functional ATen graphs, and what runs each of them, bound together."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -17,8 +17,8 @@ from supple.runtime.autograd_fn import Pair, Run
 from supple.shapes.errors import Undecided
 
 Compiled = Callable[..., tuple[object, ...]]
-Build = Callable[[Graph, Options], Run]
-"""(functional ATen graph, options) -> what runs it."""
+Build = Callable[[Graph, Options, Mapping[int, int]], Run]
+"""(functional ATen graph, options, which inputs results may be written into) -> what runs it."""
 
 
 class Functional:
@@ -42,9 +42,11 @@ class Functional:
         try:
             with timed("autograd"):
                 split = autograd.split(graph, self._options, decomposed=self._decomposed)
-            run = self._build(split.forward, self._options)
+            homes = {one.index: one.input for one in split.convention.mutations if split.backward is None}
+            run = self._build(split.forward, self._options, homes)
             if split.backward is not None:
-                run = differentiable(split, run, self._build(split.backward.parts.backward, self._options))
+                back = self._build(split.backward.parts.backward, self._options, {})
+                run = differentiable(split, run, back)
         except (autograd.Refused, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
@@ -52,8 +54,8 @@ class Functional:
         return cast("Compiled", bound)
 
 
-def interpreted(graph: Graph, options: Options) -> Run:
-    """Return a functional graph run by eager torch, operator by operator."""
+def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
+    """Return a functional graph run by eager torch, operator by operator; no result is written in place."""
     run = compile_python(graph)
     return lambda inputs: run(*inputs)
 

@@ -1,5 +1,7 @@
 """The native backend: a functional ATen graph is scheduled, compiled to machine code and loaded."""
 
+from collections.abc import Mapping
+
 from supple import codegen
 from supple.base import events
 from supple.base.errors import SpecError
@@ -28,22 +30,23 @@ def native(options: Options) -> Functional:
     return Functional(options, loaded)
 
 
-def loaded(graph: Graph, options: Options) -> Run:
+def loaded(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
     """Return the machine code of a functional ATen graph, built now or before."""
     key = stable_key(graph, options)
+    key = None if key is None else f"{key} {homes}"
     found = None if key is None else LOADED.find(key)
     if found is None:
         env = active()
         before = 0 if env is None else env.version
-        found = build(graph, options)
+        found = build(graph, options, homes)
         # Code that rests on guards made while it was built is for this compilation alone.
         if key is not None and (env is None or env.version == before):
             LOADED.keep(key, found)
     return found
 
 
-def build(graph: Graph, options: Options) -> Run:
-    """Schedule, compile and load a functional ATen graph.
+def build(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
+    """Schedule, compile and load a functional ATen graph, of which results may replace inputs.
 
     Raises:
         SpecError: under `options.check`, when a stage made a program that breaks its language's rules.
@@ -51,7 +54,7 @@ def build(graph: Graph, options: Options) -> Run:
     target = codegen.host_target()
     check_graph(graph, options.check)
     with timed("schedule"):
-        scheduled = schedule(graph, target, fusion=options.fusion)
+        scheduled = schedule(graph, target, fusion=options.fusion, homes=homes)
     check_scheduled(scheduled, options.check)
     announce(scheduled)
     with timed("codegen"):

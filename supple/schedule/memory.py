@@ -45,7 +45,7 @@ def defined(step: nodes.Step) -> tuple[str, ...]:
             return ()
 
 
-def _sharing(steps: Sequence[nodes.Step]) -> dict[str, tuple[str, ...]]:
+def sharing(steps: Sequence[nodes.Step]) -> dict[str, tuple[str, ...]]:
     """Return, by name, the names whose storage it may share; core ops that are no views share nothing."""
     shares: dict[str, tuple[str, ...]] = {}
     for step in steps:
@@ -57,7 +57,7 @@ def _sharing(steps: Sequence[nodes.Step]) -> dict[str, tuple[str, ...]]:
     return shares
 
 
-def _last_uses(
+def last_uses(
     steps: Sequence[nodes.Step], shares: Mapping[str, tuple[str, ...]]
 ) -> tuple[dict[str, int], dict[str, int]]:
     """Return the last step that uses each name, and the last that uses its storage under any name."""
@@ -74,7 +74,7 @@ def _last_uses(
 def planned(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
     """Return the steps with dead buffers taken over and every tensor freed after its last use."""
     steps = _shaped(steps)
-    return _freed(_taken_over(steps, _sharing(steps)))
+    return _freed(_taken_over(steps, sharing(steps)))
 
 
 def _shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
@@ -118,7 +118,7 @@ def is_same_storage(fresh: TensorMeta, view: TensorMeta) -> bool:
 
 
 def _taken_over(steps: Sequence[nodes.Step], shares: Mapping[str, tuple[str, ...]]) -> tuple[nodes.Step, ...]:
-    _, storages = _last_uses(steps, shares)
+    _, storages = last_uses(steps, shares)
     end = len(steps) - 1
     new_name: dict[str, str] = {}
     dead: dict[TensorMeta, list[str]] = {}

@@ -1,5 +1,8 @@
 """The front door of this stage: a functional ATen graph -> kernels and a host program."""
 
+from collections.abc import Mapping
+from typing import Final
+
 from supple.base import events
 from supple.expr import const
 from supple.ir.graph.nodes import Graph
@@ -13,6 +16,7 @@ from supple.schedule.canonical import KernelNames
 from supple.schedule.epilogue import with_epilogues
 from supple.schedule.fuse import fuse
 from supple.schedule.host import Steps, identifiers
+from supple.schedule.in_place import in_place
 from supple.schedule.lower import Lowered, lower
 from supple.schedule.memory import defined, planned, renamed_step
 from supple.schedule.tile import tile
@@ -21,10 +25,18 @@ RULES = (create, gather, pointwise, reduce, views)
 """The modules that fill `lower.lowerings`."""
 
 
-def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
+NO_HOMES: Final[Mapping[int, int]] = {}
+
+
+def schedule(
+    graph: Graph, target: Target, *, fusion: bool = True, homes: Mapping[int, int] = NO_HOMES
+) -> Scheduled:
     """Return the kernels and the host program of a functional ATen graph.
 
     Without `fusion` each computed node is a kernel of its own (views and creation ops aside).
+
+    Args:
+        homes: which input a result replaces; a result that is written there at once is that input.
     """
     lowered = lower(with_epilogues(graph) if fusion else graph)
     fused = fuse(lowered, fusion=fusion)
@@ -42,7 +54,10 @@ def schedule(graph: Graph, target: Target, *, fusion: bool = True) -> Scheduled:
         else:
             steps.call(lowered.calls[unit])
     steps.finish(lowered.outputs)
-    return Scheduled(tuple(names.nests.values()), _host(lowered, steps))
+    nests = {nest.name: nest for nest in names.nests.values()}
+    replaced = {index: graph.inputs[place].name for index, place in homes.items()}
+    steps.steps = in_place(steps.steps, nests, lowered.metas, replaced)
+    return Scheduled(tuple(nests.values()), _host(lowered, steps))
 
 
 def _nest(kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Target) -> Nest:

@@ -1,5 +1,6 @@
 """The pipeline: which backend compiles, what is checked, what is built once."""
 
+from collections.abc import Mapping
 from typing import NoReturn, cast
 
 import pytest
@@ -81,7 +82,7 @@ def test_code_made_at_size_0_serves_others() -> None:
 
 
 def test_a_graph_that_asks_for_a_number_of_the_run_runs_as_captured(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask(made: Graph, options: Options) -> NoReturn:
+    def ask(made: Graph, options: Options, homes: Mapping[int, int]) -> NoReturn:
         condition = "2 <= u0"
         raise Undecided(condition)
 
