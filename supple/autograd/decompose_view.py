@@ -175,7 +175,7 @@ def _(b: Lowering, x: Var, *, memory_format: torch.memory_format | None = None) 
 
 @decompositions.on("aten.cat.default")
 def _(b: Lowering, tensors: Sequence[Var], dim: int = 0) -> Var:
-    """Of one type, without the empty tensors of rank 1; one tensor is a copy."""
+    """Of one type, without the empty tensors of rank 1."""
     metas = [b.tensor_meta(x) for x in tensors]
     dtype = reduce(promoted, [meta.dtype for meta in metas])
     zero = as_expr(0)
@@ -186,8 +186,7 @@ def _(b: Lowering, tensors: Sequence[Var], dim: int = 0) -> Var:
     ]
     if not real:
         return b.cast(tensors[0], dtype)
-    place = dim % b.tensor_meta(real[0]).rank
-    return b.copy(real[0]) if len(real) == 1 else b.emit("aten.cat.default", (real, place))
+    return b.emit("aten.cat.default", (real, dim % b.tensor_meta(real[0]).rank))
 
 
 @decompositions.on("aten.stack.default")

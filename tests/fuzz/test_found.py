@@ -70,3 +70,16 @@ def arguments_0():
 
 def test_a_graph_that_native_code_cannot_take_leaves_autocast_as_it_was() -> None:
     assert running.difference(AUTOCAST, "native", break_at=1) is None
+
+
+STACK = """
+def program(x):
+    return torch.stack([x])
+
+def arguments_0():
+    return (torch.zeros(0, 3),)
+"""
+
+
+def test_strides_of_one_stacked_tensor_without_elements() -> None:
+    assert running.difference(STACK, "native") is None
