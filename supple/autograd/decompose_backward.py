@@ -177,7 +177,7 @@ def _(b: Lowering, grad: Var, x: Var, weight: Var | None, *rest: object) -> tupl
     others = [dim for dim in range(meta.rank) if dim != 1]
     along = [1, meta.sizes[1], *[1] * (meta.rank - 2)]
     wide = b.wide(grad)
-    rstd = saved_rstd if is_training else b.unary("rsqrt", b.add(b.wide(var), eps))
+    rstd = b.wide(saved_rstd) if is_training else b.unary("rsqrt", b.add(b.wide(var), eps))
     level = b.view(b.wide(saved_mean if is_training else mean), along)
     pace = b.view(rstd, along)
     centered = b.sub(b.wide(x), level)

@@ -125,8 +125,8 @@ def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) 
     result = _inference_norm(
         b, x, (weight, bias), (cast("Var", mean), cast("Var", variance)), cast("float", eps)
     )
-    meta = b.tensor_meta(x)
-    empty = b.full((0,), 0, DType.F32 if meta.dtype.is_low_precision else meta.dtype, meta.device)
+    known = b.tensor_meta(cast("Var", mean))
+    empty = b.full((0,), 0, known.dtype, known.device)
     return result, empty, empty
 
 

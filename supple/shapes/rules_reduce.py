@@ -295,10 +295,14 @@ def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
 def _(
     input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *rest: object
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
-    """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors."""
+    """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors.
+
+    These have the type of the parameters, which may be wider than the input's.
+    """
     require_float(input.dtype)
     is_training = len(rest) == 5 and rest[2]
-    dtype = DType.F32 if input.dtype.is_low_precision else input.dtype
+    given = (weight, bias, *rest[:2])
+    dtype = next((meta.dtype for meta in given if isinstance(meta, TensorMeta)), input.dtype)
     stat = fresh((input.sizes[1] if is_training else ZERO,), dtype, input)
     return fresh(input.sizes, input.dtype, input, kept_strides(input)), stat, stat
 

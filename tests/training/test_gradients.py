@@ -260,3 +260,17 @@ def test_a_gradient_of_a_gradient_says_that_a_parameter_was_given_other_memory()
     weight.data = torch.zeros(3)
     with pytest.raises(RuntimeError, match="was written since"):
         torch.autograd.grad(y, weight, create_graph=True)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("parameters", [torch.float32, None])
+def test_batch_norm_keeps_statistics_in_the_type_of_its_parameters(
+    dtype: torch.dtype, parameters: torch.dtype | None
+) -> None:
+    norm = nn.BatchNorm2d(3).to(parameters or dtype)
+    x = torch.randn(4, 3, 5, 5).to(dtype).requires_grad_()
+    wanted, got = (
+        torch.autograd.grad(weighted(one(x)), [x, *norm.parameters()])
+        for one in (norm, supple.compile(norm, fullgraph=True))
+    )
+    torch.testing.assert_close(got, wanted)
