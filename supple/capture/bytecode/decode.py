@@ -6,6 +6,7 @@ dropped, or joined with the one before. Source: Python/bytecodes.c of 3.12 and 3
 
 import opcode
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from types import CodeType
 from typing import Final, cast
 
@@ -30,6 +31,7 @@ _EXTENDED_ARG: Final = opcode.opmap["EXTENDED_ARG"]
 _UNIT_NAMES: Final = tuple(opcode.opname)
 
 
+@dataclass(slots=True, eq=False)
 class _Reader:
     """The instructions read so far of one code object.
 
@@ -37,39 +39,24 @@ class _Reader:
         out: (op, arg, target in code units, position) of the normal instructions.
         index_of: for each code unit, the index of the first normal instruction at or after it.
         edges: where it differs, the index at which a region is cut that starts or ends at a code unit.
+        keywords: names for the call to come.
         unit: where the instruction at hand starts, its EXTENDED_ARGs included.
         after: the code unit behind the instruction at hand and its caches.
         previous: the physical name of the instruction before the one at hand.
     """
 
-    __slots__ = (
-        "after",
-        "code",
-        "edges",
-        "free",
-        "index_of",
-        "keywords",
-        "names",
-        "out",
-        "position",
-        "previous",
-        "slots",
-        "unit",
-    )
-
-    def __init__(self, code: CodeType) -> None:
-        self.code = code
-        self.names = code.co_names
-        self.free = _free_names(code)
-        self.slots = _slots(code, self.free)
-        self.out: list[Emitted] = []
-        self.index_of: list[int] = []
-        self.edges: dict[int, int] = {}
-        self.keywords: tuple[str, ...] = ()
-        self.position: Position | None = None
-        self.previous = ""
-        self.unit = 0
-        self.after = 0
+    code: CodeType
+    names: tuple[str, ...]
+    free: tuple[str, ...]
+    slots: tuple[str, ...]
+    out: list[Emitted] = field(default_factory=list[Emitted])
+    index_of: list[int] = field(default_factory=list[int])
+    edges: dict[int, int] = field(default_factory=dict[int, int])
+    keywords: tuple[str, ...] = ()
+    position: Position | None = None
+    previous: str = ""
+    unit: int = 0
+    after: int = 0
 
     def emit(self, op: str, arg: object = None, target: int | None = None) -> None:
         """Append a normal instruction at the position at hand."""
@@ -87,19 +74,16 @@ _Rule = Callable[[_Reader, int], None]
 _rules: Final[Rules[_Rule]] = Rules("decode")
 
 
-def _free_names(code: CodeType) -> tuple[str, ...]:
+def _reader(code: CodeType) -> _Reader:
     own = {*code.co_varnames, *code.co_cellvars}
-    return tuple(name + FREE_MARK if name in own else name for name in code.co_freevars)
-
-
-def _slots(code: CodeType, free: tuple[str, ...]) -> tuple[str, ...]:
+    free = tuple(name + FREE_MARK if name in own else name for name in code.co_freevars)
     cells = tuple(name for name in code.co_cellvars if name not in code.co_varnames)
-    return code.co_varnames + cells + free
+    return _Reader(code, code.co_names, free, code.co_varnames + cells + free)
 
 
 def decode(code: CodeType) -> Decoded:
     """Return the normal form of `code`; code objects among its constants stay as they are."""
-    reader = _Reader(code)
+    reader = _reader(code)
     _read(reader)
     index_of = reader.index_of
     return Decoded(
@@ -287,25 +271,22 @@ def _load_fast(reader: _Reader, oparg: int) -> None:
 _rules.on("LOAD_FAST_CHECK")(_slotted("LOAD_FAST"))
 
 
-@_rules.on("LOAD_FAST_LOAD_FAST")
-def _load_fast_load_fast(reader: _Reader, oparg: int) -> None:
-    """3.13: two loads, four bits each."""
-    _load_fast(reader, oparg >> 4)
-    _load_fast(reader, oparg & 15)
+_PAIRED: Final[dict[str, _Rule]] = {"LOAD_FAST": _load_fast, "STORE_FAST": _slotted("STORE_FAST")}
 
 
-@_rules.on("STORE_FAST_LOAD_FAST")
-def _store_fast_load_fast(reader: _Reader, oparg: int) -> None:
-    """3.13: a store, then a load, four bits each."""
-    reader.emit("STORE_FAST", reader.slots[oparg >> 4])
-    _load_fast(reader, oparg & 15)
+def _paired(first: str, second: str) -> _Rule:
+    """Return the rule of 3.13's joined loads and stores, four bits for each slot."""
+
+    def rule(reader: _Reader, oparg: int) -> None:
+        _PAIRED[first](reader, oparg >> 4)
+        _PAIRED[second](reader, oparg & 15)
+
+    return rule
 
 
-@_rules.on("STORE_FAST_STORE_FAST")
-def _store_fast_store_fast(reader: _Reader, oparg: int) -> None:
-    """3.13: two stores, four bits each."""
-    reader.emit("STORE_FAST", reader.slots[oparg >> 4])
-    reader.emit("STORE_FAST", reader.slots[oparg & 15])
+for _first, _second in (("LOAD", "LOAD"), ("STORE", "LOAD"), ("STORE", "STORE")):
+    _pair = f"{_first}_FAST", f"{_second}_FAST"
+    _rules.on("_".join(_pair))(_paired(*_pair))
 
 
 @_rules.on("LOAD_CLASSDEREF")
@@ -322,37 +303,32 @@ def _return_const(reader: _Reader, oparg: int) -> None:
     reader.emit("RETURN_VALUE")
 
 
-@_rules.on("IMPORT_STAR")
-def _import_star(reader: _Reader, oparg: int) -> None:
-    """3.11 pushes no result."""
-    reader.emit("IMPORT_STAR")
-    reader.emit("POP_TOP")
+def _without_result(op: str) -> _Rule:
+    """Return the rule of what pushes no result on 3.11."""
+
+    def rule(reader: _Reader, oparg: int) -> None:
+        reader.emit(op)
+        reader.emit("POP_TOP")
+
+    return rule
 
 
-@_rules.on("PRINT_EXPR")
-def _print_expr(reader: _Reader, oparg: int) -> None:
-    """3.11 pushes no result."""
-    reader.emit("PRINT")
-    reader.emit("POP_TOP")
+_rules.on("IMPORT_STAR")(_without_result("IMPORT_STAR"))
+_rules.on("PRINT_EXPR")(_without_result("PRINT"))
 
 
-def _intrinsic(reader: _Reader, op: str, name: str) -> None:
-    if name in NAMED_INTRINSICS:
-        reader.emit(name)
-    else:
-        reader.emit(op, name)
+def _intrinsic(op: str, names: tuple[str, ...]) -> _Rule:
+    """Return the rule of an intrinsic: by its own name where it has a normal op."""
+
+    def rule(reader: _Reader, oparg: int) -> None:
+        name = names[oparg]
+        reader.emit(name) if name in NAMED_INTRINSICS else reader.emit(op, name)
+
+    return rule
 
 
-@_rules.on("CALL_INTRINSIC_1")
-def _call_intrinsic_1(reader: _Reader, oparg: int) -> None:
-    """By its own name where it has a normal op."""
-    _intrinsic(reader, "INTRINSIC_1", INTRINSICS_1[oparg])
-
-
-@_rules.on("CALL_INTRINSIC_2")
-def _call_intrinsic_2(reader: _Reader, oparg: int) -> None:
-    """By its own name where it has a normal op."""
-    _intrinsic(reader, "INTRINSIC_2", INTRINSICS_2[oparg])
+_rules.on("CALL_INTRINSIC_1")(_intrinsic("INTRINSIC_1", INTRINSICS_1))
+_rules.on("CALL_INTRINSIC_2")(_intrinsic("INTRINSIC_2", INTRINSICS_2))
 
 
 @_rules.on("BINARY_OP")
@@ -382,18 +358,18 @@ def _test(reader: _Reader) -> None:
         reader.edges[reader.unit] = len(reader.out) + 1
 
 
-@_rules.on("POP_JUMP_IF_TRUE")
-def _pop_jump_if_true(reader: _Reader, oparg: int) -> None:
-    """3.12+: forward only."""
-    _test(reader)
-    reader.emit("POP_JUMP_IF_TRUE", None, reader.after + oparg)
+def _tested(op: str) -> _Rule:
+    """Return the rule of a jump on truth, which 3.12+ has forward only."""
+
+    def rule(reader: _Reader, oparg: int) -> None:
+        _test(reader)
+        reader.emit(op, None, reader.after + oparg)
+
+    return rule
 
 
-@_rules.on("POP_JUMP_IF_FALSE")
-def _pop_jump_if_false(reader: _Reader, oparg: int) -> None:
-    """3.12+: forward only."""
-    _test(reader)
-    reader.emit("POP_JUMP_IF_FALSE", None, reader.after + oparg)
+for _op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
+    _rules.on(_op)(_tested(_op))
 
 
 @_rules.on("UNARY_NOT")

@@ -262,16 +262,11 @@ def _named_intrinsic(writer: Writer, instruction: Instruction) -> None:
         writer.emit(name)
 
 
-@_rules.on("INTRINSIC_1")
-def _intrinsic_1(writer: Writer, instruction: Instruction) -> None:
+@_rules.on("INTRINSIC_1", "INTRINSIC_2")
+def _intrinsic(writer: Writer, instruction: Instruction) -> None:
     """By name."""
-    writer.emit("CALL_INTRINSIC_1", INTRINSICS_1.index(str(instruction.arg)))
-
-
-@_rules.on("INTRINSIC_2")
-def _intrinsic_2(writer: Writer, instruction: Instruction) -> None:
-    """By name."""
-    writer.emit("CALL_INTRINSIC_2", INTRINSICS_2.index(str(instruction.arg)))
+    names = INTRINSICS_1 if instruction.op == "INTRINSIC_1" else INTRINSICS_2
+    writer.emit(f"CALL_{instruction.op}", names.index(str(instruction.arg)))
 
 
 @_rules.on("BINARY_OP")
@@ -467,21 +462,11 @@ def _yield_value(writer: Writer, instruction: Instruction) -> None:
     writer.emit("RESUME", kind | (is_outermost and DIALECT.yield_kind) << 2)
 
 
-@_rules.on("BINARY_SLICE")
-def _binary_slice(writer: Writer, instruction: Instruction) -> None:
+@_rules.on("BINARY_SLICE", "STORE_SLICE")
+def _slice(writer: Writer, instruction: Instruction) -> None:
     """3.11: by a slice object."""
-    if "BINARY_SLICE" in opcode.opmap:
-        writer.emit("BINARY_SLICE")
+    if instruction.op in opcode.opmap:
+        writer.emit(instruction.op)
     else:
         writer.emit("BUILD_SLICE", 2)
-        writer.emit("BINARY_SUBSCR")
-
-
-@_rules.on("STORE_SLICE")
-def _store_slice(writer: Writer, instruction: Instruction) -> None:
-    """3.11: by a slice object."""
-    if "STORE_SLICE" in opcode.opmap:
-        writer.emit("STORE_SLICE")
-    else:
-        writer.emit("BUILD_SLICE", 2)
-        writer.emit("STORE_SUBSCR")
+        writer.emit(instruction.op.replace("SLICE", "SUBSCR"))

@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -43,6 +44,7 @@ def decoded(code: types.CodeType) -> tuple[Decoded, tuple[Handler | None, ...]]:
     return normal, tuple(opcode.find(instruction.op) for instruction in normal.instructions)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Frame:
     """A frame being interpreted.
 
@@ -58,41 +60,26 @@ class Frame:
         handled: where on the stack handlers keep the exception that was handled before theirs.
     """
 
-    __slots__ = (
-        "began",
-        "callees",
-        "cells",
-        "code",
-        "engine",
-        "exception",
-        "function",
-        "handled",
-        "handlers",
-        "is_direct",
-        "is_finished",
-        "is_started",
-        "locals",
-        "made",
-        "pc",
-        "stack",
-    )
+    engine: "Engine"
+    function: FunctionValue
+    locals: dict[str, Value]
+    cells: dict[str, CellValue] = field(init=False)
+    code: Decoded = field(init=False)
+    handlers: tuple[Handler | None, ...] = field(init=False)
+    stack: list[Value] = field(default_factory=list[Value])
+    pc: int = 0
+    exception: Value | None = None
+    is_started: bool = False
+    is_finished: bool = False
+    began: int = 0
+    callees: tuple[types.CodeType, ...] = ()
+    is_direct: bool = False
+    made: Value | None = None
+    handled: list[int] = field(default_factory=list[int])
 
-    def __init__(self, engine: "Engine", function: FunctionValue, arguments: dict[str, Value]) -> None:
-        self.engine = engine
-        self.function = function
-        self.code, self.handlers = decoded(function.code)
-        self.locals = arguments
-        self.cells: dict[str, CellValue] = dict(zip(self.code.freevars, function.closure, strict=True))
-        self.stack: list[Value] = []
-        self.pc = 0
-        self.exception: Value | None = None
-        self.is_started = False
-        self.is_finished = False
-        self.began = 0
-        self.callees: tuple[types.CodeType, ...] = ()
-        self.is_direct = False
-        self.made: Value | None = None
-        self.handled: list[int] = []
+    def __post_init__(self) -> None:
+        self.code, self.handlers = decoded(self.function.code)
+        self.cells = dict(zip(self.code.freevars, self.function.closure, strict=True))
 
     @property
     def code_object(self) -> types.CodeType:

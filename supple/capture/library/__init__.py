@@ -18,20 +18,8 @@ from supple.capture.library import (
     torch_state,
 )
 
-__all__ = [
-    "autograd",
-    "builtins",
-    "containers",
-    "contents",
-    "copying",
-    "deques",
-    "exceptions",
-    "higher_order",
-    "numbers",
-    "optimizers",
-    "resizing",
-    "sets",
-    "stdlib",
-    "text",
-    "torch_state",
-]
+RULE_FILES = (
+    *(autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
+    *(numbers, optimizers, resizing, sets, stdlib, text, torch_state),
+)
+"""The modules that fill the tables."""
