@@ -31,7 +31,7 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
         _tell(None, joint, None)
         return Split(graph, joint, None, traced.convention)
     written = [graph.inputs[mutation.input].name for mutation in traced.convention.mutations]
-    parts = partition(joint, traced.gradients, written)
+    parts = partition(joint, traced.gradients, written, options.config.activation_memory_budget)
     _tell(joint, parts.forward, parts.backward)
     return Split(graph, parts.forward, Backward(parts, traced.gradients), traced.convention)
 

@@ -45,6 +45,9 @@ class Settings:
         suppress_errors: where the compiler or a backend fails, the function runs eager.
         capture_scalar_outputs: `.item()` and its like are captured.
         capture_dynamic_output_shape_ops: `nonzero` and its like are captured.
+        activation_memory_budget: how much forward keeps for backward: 1 = all that is not cheap to compute
+            again, 0 = as little as can be, between them so much of the bytes between.
+        fallback_random: random operators give eager's numbers; they do so with False as well.
         profile: the file that keeps what varied from one process to the next; "0" for none.
         job_id: names a profile that runs of one job share.
         cache_dir: where files are kept that may be deleted at any time.
@@ -72,6 +75,8 @@ class Settings:
     verbose: bool = False
     capture_scalar_outputs: bool = True
     capture_dynamic_output_shape_ops: bool = True
+    activation_memory_budget: float = 1.0
+    fallback_random: bool = False
     profile: str = ""
     job_id: str = ""
     cache_dir: str = ""

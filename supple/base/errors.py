@@ -10,11 +10,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Where:
-    """A place in the user's program."""
+    """A place in the user's program.
+
+    Attributes:
+        region: the number of the checkpointed region that runs, 0 outside of them.
+    """
 
     filename: str
     line: int
     function: str
+    region: int = 0
 
     @property
     def text(self) -> str:

@@ -34,6 +34,9 @@ class Machine(Protocol):
         """What is symbolic, and the guards on it."""
         ...
 
+    checkpoint: int
+    """The number of the checkpointed region that is captured, 0 outside of them."""
+
     @property
     def tensors(self) -> "dict[int, TensorValue]":
         """The value of each fake tensor, by its id."""

@@ -72,6 +72,10 @@ def method_op(method: str, *, is_pure: bool = True) -> Op:
     return _BY_NAME.setdefault(name, Op(name, OpKind.METHOD, call, is_pure))
 
 
+_WITHOUT_DROPOUT: Final = "aten._scaled_dot_product_flash_attention_for_cpu.default"
+"""Attention that refuses to drop, though it says that it draws random numbers."""
+
+
 def aten_op(overload: OpOverload) -> Op:
     """Return the op of an ATen overload (or of any overload of another namespace)."""
     name = f"{overload.namespace}.{overload.name().split('::')[1]}"
@@ -83,7 +87,7 @@ def aten_op(overload: OpOverload) -> Op:
     schema = schema_of(overload)
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
     shares = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
-    random = torch.Tag.nondeterministic_seeded in overload.tags
+    random = torch.Tag.nondeterministic_seeded in overload.tags and name != _WITHOUT_DROPOUT
     is_pure = not writes and not random and bool(schema.returns)
     made = Op(name, OpKind.ATEN, cast("Callable[..., object]", overload), is_pure, shares)
     return _BY_NAME.setdefault(name, made)

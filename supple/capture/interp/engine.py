@@ -6,6 +6,7 @@ import inspect
 import sys
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, NoReturn, cast
 
 import torch
@@ -109,6 +110,7 @@ class Engine:
         self._opaque = 0  # calls under way whose results are not those of the functions that they call
         self._made: Value | None = None
         self.region = REGION.get()
+        self.checkpoint = 0
         self._traces = events.tracing()
         self.stop_at: int | None = None
         self.stops: tuple[int, ...] = ()
@@ -407,7 +409,8 @@ class Engine:
     def user_stack(self) -> tuple[Where, ...]:
         """Return the captured program's stack, innermost last; frames of this package left out."""
         frames = self.frames or ([self.root_frame] if self.root_frame is not None else [])
-        return tuple(frame.where() for frame in frames if not _is_ours(frame))
+        stack = tuple(frame.where() for frame in frames if not _is_ours(frame))
+        return (replace(stack[0], region=self.checkpoint), *stack[1:]) if self.checkpoint and stack else stack
 
     def super_of_frame(self) -> tuple[Value, Value]:
         """Return the class and the owner that `super()` without arguments means in the innermost frame."""

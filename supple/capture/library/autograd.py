@@ -1,4 +1,4 @@
-"""torch.autograd.Function: inlined where no gradient flows, else one node that calls it as it is.
+"""torch.autograd.Function: inlined where no gradient flows, else one node that calls it; checkpoints.
 
 A node runs the program's `forward` and `backward` where capture does not see it: on fakes while graphs are
 made, on tensors when they run. So both are captured once on trial: what they read is guarded, and a program
@@ -7,9 +7,10 @@ in which they do more than to compute tensors breaks the graph.
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from supple.capture import breaks
 from supple.capture.library.calls import name_of
@@ -75,7 +76,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply with keywords")
     needs = tuple(isinstance(value, TensorValue) and value.fake.requires_grad for value in given)
     state = [args[0], machine.construct(Context, None, [machine.wrap(needs, None)], {})]
-    before = (len(machine.heap.dirty), len(machine.heap.effects), len(machine.written_globals()))
+    before = _side_effects(machine)
     mark, count = machine.heap.mark(), len(machine.recorder.nodes)
     found = machine.call_python(_forward, *state, new_tuple(given), ConstantValue(has_setup))
     results = found.items if isinstance(found, SequenceValue) else [found]
@@ -83,7 +84,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not (torch.is_grad_enabled() and any(needs)) and not is_input:
         return found
     machine.call_python(_backward, *state, found)
-    if before != (len(machine.heap.dirty), len(machine.heap.effects), len(machine.written_globals())):
+    if before != _side_effects(machine):
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply, which has side effects")
     machine.heap.rollback(mark)
     del machine.recorder.nodes[count:]
@@ -91,6 +92,41 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if op.call != function.apply:
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply, a class made again")
     return emit(machine, op, given, {})
+
+
+def _side_effects(machine: Machine) -> tuple[object, ...]:
+    return len(machine.heap.dirty), len(machine.heap.effects), len(machine.written_globals())
+
+
+@call.on(checkpoint)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """checkpoint(function, ...): inlined as a region that backward computes again. Left to Python: reentrant
+    ones, one that draws other numbers the second time, and one that does what shows if it is done twice."""
+    options = {name: kwargs[name].identity() for name in _OPTIONS if name in kwargs}
+    if {**_OPTIONS, **options} != {**_OPTIONS, "use_reentrant": False}:
+        machine.unsupported(breaks.DISABLED, name="checkpoint", message="")
+    given = {name: value for name, value in kwargs.items() if name not in (*_OPTIONS, *_CHECKS)}
+    outer, before, versions = machine.checkpoint, _side_effects(machine), _versions(machine)
+    machine.checkpoint = outer or len(machine.recorder.nodes) + 1
+    try:
+        found = machine.call(args[0], args[1:], given)
+    finally:
+        machine.checkpoint = outer
+    known = ((key, version, machine.tensors[key].source) for key, version in _versions(machine).items())
+    is_written = any(version != versions.get(key, 0 if source else version) for key, version, source in known)
+    if torch.is_grad_enabled() and (is_written or before != _side_effects(machine)):
+        machine.unsupported(breaks.CALL, name="checkpoint of a function that has side effects")
+    return found
+
+
+_OPTIONS: Final = {"use_reentrant": None, "context_fn": None, "debug": False, "preserve_rng_state": True}
+_CHECKS: Final = ("determinism_check", "early_stop")
+
+
+def _versions(machine: Machine) -> dict[int, int]:
+    """Return how often each tensor was written."""
+    fakes = {key: value.fake for key, value in machine.tensors.items()}
+    return {key: 0 if fake.is_inference() else fake._version for key, fake in fakes.items()}
 
 
 def _bound(machine: Machine, forward: Any, args: Sequence[Value], kwargs: Kwargs) -> list[Value]:
