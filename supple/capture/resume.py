@@ -153,9 +153,15 @@ def can_step(code: types.CodeType, index: int) -> bool:
     """Tell whether a step can run an instruction, as far as the code tells."""
     origin = _ORIGINS.get(code)
     is_own = origin is None or origin.indices[index] is not None
-    # The first parameter of a function in which super() is called cannot be in a cell.
-    knows_itself = _LOOKS.isdisjoint(code.co_names) and (not _calls_super(code) or _first(code) is not None)
-    return is_own and knows_itself and _decoded(code).instructions[index].op not in REFUSED
+    return is_own and _decoded(code).instructions[index].op not in REFUSED
+
+
+def can_continue(code: types.CodeType) -> bool:
+    """Tell whether continuations of a function do as it does: it asks for no more than its variables.
+
+    The first parameter of a function in which super() is called cannot be in a cell.
+    """
+    return _LOOKS.isdisjoint(code.co_names) and (not _calls_super(code) or _first(code) is not None)
 
 
 def can_take(code: types.CodeType, index: int, slots: tuple[Slot, ...]) -> bool:

@@ -37,7 +37,7 @@ from supple.capture.library.table import transparent
 from supple.capture.library.trusted import rule_of
 from supple.capture.machine import Machine
 from supple.capture.recorder import Recorder
-from supple.capture.resume import can_step
+from supple.capture.resume import can_continue, can_step
 from supple.capture.sizes import Sizes
 from supple.capture.source import Source, context_value, global_variable, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
@@ -237,7 +237,7 @@ class Engine:
         while len(own) > 1 and (_is_library(own[-1]) or (is_numpy and _is_plain(own[-1]))):
             own.pop()
         for place, frame in enumerate(own):
-            if place and not frame.is_direct:
+            if (place and not frame.is_direct) or not can_continue(frame.code_object):
                 break
             if can_step(frame.code_object, frame.pc - 1):
                 found.append(frame.began)
