@@ -375,12 +375,12 @@ def overridden_method_of_a_builtin_base(d, x):
 # Checkpoints.
 
 
-@case(layer(), W, breaks="B103")
+@case(layer(), W)
 def checkpointed(m, x):
     return checkpoint(m, x, use_reentrant=False)
 
 
-@case(layer(), W, breaks="B103")
+@case(layer(), W)
 def checkpointed_function_with_keywords(m, x):
     def body(x, scale=1.0):
         return m(x).relu() * scale
@@ -388,7 +388,7 @@ def checkpointed_function_with_keywords(m, x):
     return checkpoint(body, x, use_reentrant=False, scale=2.0)
 
 
-@case(W, breaks="B103")
+@case(W)
 def checkpointed_dropout(x):
     return checkpoint(lambda t: F.dropout(t, 0.5).sin(), x, use_reentrant=False)
 
@@ -398,7 +398,7 @@ def checkpoint_that_is_reentrant(m, x):
     return checkpoint(m, x, use_reentrant=True)
 
 
-@case(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)), W, breaks="B103")
+@case(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)), W)
 def checkpoint_of_a_sequence(m, x):
     return checkpoint_sequential(m, 2, x, use_reentrant=False)
 
