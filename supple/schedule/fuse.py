@@ -8,6 +8,7 @@ is counted in reads and writes saved; a merge that would serialise work, or reco
 times, is refused.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +30,8 @@ FEW_TIMES: Final = 4
 MOST_SOURCES: Final = 24
 SMALL_POINTS: Final = 65536
 COLUMN_LIMIT: Final = 1024
+MOST_TWINS: Final = 8
+"""More kernels that do the same with other values share their code, and so are not merged."""
 DEEPEST: Final = 64
 """So many values, each computed from the one before, are inlined; twice as many are in one kernel."""
 
@@ -129,6 +132,7 @@ class Fusion:
     def __init__(self, lowered: Lowered, seeds: tuple[str, ...]) -> None:
         self.lowered = lowered
         self.seeds = seeds
+        self.ranks = {name: rank for rank, name in enumerate(seeds)}
         results = {name for call in lowered.calls for name in call.names if name is not None}
         inputs = {item.name for item in lowered.inputs}
         self.sources = frozenset(seeds) | results | inputs
@@ -256,7 +260,7 @@ class Fusion:
             for name, member in guest.members.items()
         }
         together = {**host.members, **moved}
-        members = {name: together[name] for name in self.seeds if name in together}
+        members = {name: together[name] for name in sorted(together, key=self.ranks.__getitem__)}
         merged = Kernel(host.axes, host.inner, members, frozenset())
         if not self._is_profitable(merged, guest):
             return None
@@ -334,20 +338,21 @@ class Fusion:
     def horizontal(self) -> None:
         """Merge kernels over the same points that share a read or are small."""
         shapes: dict[object, list[int]] = {}
+        works = {unit: _work(kernel) for unit, kernel in self.kernels.items()}
+        twins = Counter(works.values())
         for unit in sorted(self.kernels):
-            kernel = self.kernels[unit]
-            key = tuple((axis.extent, axis.symbol in kernel.inner) for axis in kernel.axes)
-            for other in shapes.setdefault(key, []):
-                if other in self.kernels and self._is_sibling(other, unit) and self._is_free(other, unit):
+            is_alone = twins[works[unit]] <= MOST_TWINS
+            for other in shapes.setdefault(works[unit][0], []):
+                if self._is_sibling(other, unit, is_alone=is_alone) and self._is_free(other, unit):
                     if self.try_merge(other, unit):
-                        shapes[key].remove(other)
+                        shapes[works[unit][0]].remove(other)
                         break
-            shapes[key].append(unit)
+            shapes[works[unit][0]].append(unit)
 
-    def _is_sibling(self, first: int, last: int) -> bool:
+    def _is_sibling(self, first: int, last: int, *, is_alone: bool) -> bool:
         """Tell whether two kernels read a value in common, or are pointwise and not worth two launches."""
         axes = self.kernels[first].axes
-        if not self.kernels[first].inner and estimate(numel(axes)) <= SMALL_POINTS:
+        if is_alone and not self.kernels[first].inner and estimate(numel(axes)) <= SMALL_POINTS:
             return True
         inputs = set(self.reads(first)) - set(self.kernels[first].members)
         return not inputs.isdisjoint(self.reads(last))
@@ -381,6 +386,13 @@ class Fusion:
         for unit in self.kernels:
             stored.update(name for name in self.reads(unit) if self.unit_of.get(name, unit) != unit)
         return frozenset(stored) & frozenset(self.seeds)
+
+
+def _work(kernel: Kernel) -> tuple[object, object]:
+    """Return the points that a kernel runs over, and roughly what it does at each, whatever it reads."""
+    definitions = [member.definition for member in kernel.members.values()]
+    points = tuple((axis.extent, axis.symbol in kernel.inner) for axis in kernel.axes)
+    return points, (points, tuple((one.arithmetic, len(one.loads), one.meta.dtype) for one in definitions))
 
 
 def _alone(definition: Definition) -> Kernel:

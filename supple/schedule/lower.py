@@ -121,10 +121,11 @@ class Lowering:
 
     def showing(self, definition: Definition) -> list[str]:
         """Return the results of library calls that show the numbers of a definition."""
-        if not self.shown:
+        numbers = definition.numbers if self.shown else ()
+        if not numbers:
             return []
-        parts = {found.name: names_of(real) for real, found in self.reals.items()}
-        names = (name for number in definition.numbers for name in parts.get(number, (number,)))
+        parts = {found.name: real for real, found in self.reals.items() if found.name in numbers}
+        names = (name for one in numbers for name in (names_of(parts[one]) if one in parts else (one,)))
         return [self.shown[name] for name in names if name in self.shown]
 
     def scalar(self, body: Body, number: Expr | Real) -> Scalar:
@@ -206,12 +207,12 @@ def _lower_node(state: Lowering, node: Node) -> None:
     if rule is None or not node.op.is_pure:
         _call(state, node)
         return
-    before = dict(state.definitions)
+    before = len(state.definitions)
     try:
         rule(state, node)
     except NotLowered:
-        state.definitions.clear()
-        state.definitions.update(before)
+        for name in list(state.definitions)[before:]:
+            del state.definitions[name]
         _call(state, node)
 
 
