@@ -2,6 +2,7 @@
 
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, opcode
+from supple.capture.library import operators
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.sequence import SliceValue
 
@@ -10,7 +11,7 @@ from supple.capture.values.sequence import SliceValue
 def _(frame: Frame, instruction: Instruction) -> None:
     """`a + b`, `a += b` and so on."""
     left, right = frame.pop_many(2)
-    frame.push(frame.engine.binary(str(instruction.arg), left, right))
+    frame.push(operators.binary(frame.engine, str(instruction.arg), left, right))
 
 
 @opcode.on("COMPARE_OP")
@@ -52,7 +53,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """`-a`, `~a`, `+a`."""
     symbol = {"UNARY_NEGATIVE": "neg", "UNARY_INVERT": "invert", "UNARY_POSITIVE": "pos"}[instruction.op]
-    frame.push(frame.engine.unary(symbol, frame.pop()))
+    frame.push(operators.unary(frame.engine, symbol, frame.pop()))
 
 
 @opcode.on("BINARY_SUBSCR")

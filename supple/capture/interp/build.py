@@ -1,9 +1,10 @@
 """Containers, slices, formatted strings, unpacking."""
 
 from itertools import islice
+from typing import cast
 
 from supple.capture.bytecode import Instruction
-from supple.capture.interp.frame import Frame, opcode
+from supple.capture.interp.frame import Frame, count_of, opcode
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import Value, drain, take_all
 from supple.capture.values.constant import ConstantValue
@@ -12,28 +13,23 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 
 
-def _count(instruction: Instruction) -> int:
-    assert isinstance(instruction.arg, int), f"{instruction.op} takes a count, not {instruction.arg!r}"
-    return instruction.arg
-
-
 @opcode.on("BUILD_TUPLE")
 def _(frame: Frame, instruction: Instruction) -> None:
     """(a, b, ...)."""
-    frame.push(new_tuple(frame.pop_many(_count(instruction))))
+    frame.push(new_tuple(frame.pop_many(count_of(instruction))))
 
 
 @opcode.on("BUILD_LIST")
 def _(frame: Frame, instruction: Instruction) -> None:
     """[a, b, ...]."""
-    frame.push(new_list(frame.pop_many(_count(instruction))))
+    frame.push(new_list(frame.pop_many(count_of(instruction))))
 
 
 @opcode.on("BUILD_SET")
 def _(frame: Frame, instruction: Instruction) -> None:
     """{a, b, ...}."""
     made = SetValue()
-    for value in frame.pop_many(_count(instruction)):
+    for value in frame.pop_many(count_of(instruction)):
         made.items.setdefault(value.key(frame.engine), value)
     frame.push(made)
 
@@ -41,7 +37,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("BUILD_MAP")
 def _(frame: Frame, instruction: Instruction) -> None:
     """{k: v, ...}."""
-    flat = frame.pop_many(2 * _count(instruction))
+    flat = frame.pop_many(2 * count_of(instruction))
     made = DictValue()
     for key, value in zip(flat[::2], flat[1::2], strict=True):
         made.set_item(frame.engine, key, value)
@@ -51,18 +47,17 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("BUILD_CONST_KEY_MAP")
 def _(frame: Frame, instruction: Instruction) -> None:
     """{"a": x, ...} with the keys as one constant tuple on top."""
-    keys = frame.pop().as_python()
-    assert isinstance(keys, tuple), f"keys are a tuple, not {keys!r}"
+    keys = cast("tuple[object, ...]", frame.pop().as_python())
     made = DictValue()
-    for key, value in zip(keys, frame.pop_many(_count(instruction)), strict=True):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]  # constants
-        made.set_item(frame.engine, ConstantValue(key), value)  # pyright: ignore[reportUnknownArgumentType]  # constants
+    for key, value in zip(keys, frame.pop_many(count_of(instruction)), strict=True):
+        made.set_item(frame.engine, ConstantValue(key), value)
     frame.push(made)
 
 
 @opcode.on("BUILD_SLICE")
 def _(frame: Frame, instruction: Instruction) -> None:
     """start:stop[:step]."""
-    parts = frame.pop_many(_count(instruction))
+    parts = frame.pop_many(count_of(instruction))
     if len(parts) == 2:
         parts.append(ConstantValue(None))
     frame.push(SliceValue((parts[0], parts[1], parts[2])))
@@ -71,30 +66,30 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("BUILD_STRING")
 def _(frame: Frame, instruction: Instruction) -> None:
     """The parts of an f-string, joined."""
-    frame.push(ConstantValue("".join(str(part.as_python()) for part in frame.pop_many(_count(instruction)))))
+    frame.push(
+        ConstantValue("".join(str(part.as_python()) for part in frame.pop_many(count_of(instruction))))
+    )
 
 
 @opcode.on("FORMAT_VALUE")
 def _(frame: Frame, instruction: Instruction) -> None:
     """One {value!conversion:spec} of an f-string."""
-    assert isinstance(instruction.arg, tuple), "the operand is (conversion, has_spec)"
-    conversion, has_spec = instruction.arg  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
+    conversion, has_spec = cast("tuple[int, bool]", instruction.arg)
     spec = frame.pop() if has_spec else ConstantValue("")
-    frame.push(format_value(frame, frame.pop(), ("", "str", "repr", "ascii")[int(conversion)], spec))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
+    frame.push(format_value(frame, frame.pop(), conversion, spec))
 
 
 @opcode.on("CONVERT_VALUE")
 def _(frame: Frame, instruction: Instruction) -> None:
     """`!s`, `!r` or `!a`."""
-    name = ("", "str", "repr", "ascii")[_count(instruction)]
-    frame.push(format_value(frame, frame.pop(), name, ConstantValue("")))
+    frame.push(format_value(frame, frame.pop(), count_of(instruction), ConstantValue("")))
 
 
-def format_value(frame: Frame, value: Value, conversion: str, spec: Value) -> Value:
-    """Return `format(conversion(value), spec)`."""
+def format_value(frame: Frame, value: Value, conversion: int, spec: Value) -> Value:
+    """Return `format(conversion(value), spec)`; conversion 1 is str, 2 repr, 3 ascii."""
     engine = frame.engine
     if conversion:
-        value = engine.call(engine.builtin(conversion), [value])
+        value = engine.call(engine.builtin(("str", "repr", "ascii")[conversion - 1]), [value])
     return engine.call(engine.builtin("format"), [value, spec])
 
 
@@ -102,7 +97,7 @@ def format_value(frame: Frame, value: Value, conversion: str, spec: Value) -> Va
 def _(frame: Frame, instruction: Instruction) -> None:
     """Append to the list of a comprehension."""
     item = frame.pop()
-    target = frame.stack[-_count(instruction)]
+    target = frame.stack[-count_of(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
     target.extend(frame.engine, [item])
 
@@ -111,14 +106,14 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """Add to the set of a comprehension."""
     item = frame.pop()
-    frame.engine.call(frame.stack[-_count(instruction)].get_attr(frame.engine, "add"), [item])
+    frame.engine.call(frame.stack[-count_of(instruction)].get_attr(frame.engine, "add"), [item])
 
 
 @opcode.on("MAP_ADD")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Add to the dict of a comprehension."""
     key, value = frame.pop_many(2)
-    frame.stack[-_count(instruction)].set_item(frame.engine, key, value)
+    frame.stack[-count_of(instruction)].set_item(frame.engine, key, value)
 
 
 @opcode.on("LIST_EXTEND")
@@ -127,7 +122,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     given = frame.pop()
     _require_iterable(frame, given, "Value after * must be an iterable, not {}")
     items = take_all(frame.engine, given)
-    target = frame.stack[-_count(instruction)]
+    target = frame.stack[-count_of(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
     target.extend(frame.engine, items)
 
@@ -136,7 +131,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """{*a, ...}."""
     items = take_all(frame.engine, frame.pop())
-    add = frame.stack[-_count(instruction)].get_attr(frame.engine, "add")
+    add = frame.stack[-count_of(instruction)].get_attr(frame.engine, "add")
     for item in items:
         frame.engine.call(add, [item])
 
@@ -146,7 +141,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """{**a, ...}; as call arguments (DICT_MERGE) a repeated key is an error."""
     engine = frame.engine
     given = frame.pop()
-    target = frame.stack[-_count(instruction)]
+    target = frame.stack[-count_of(instruction)]
     assert isinstance(target, DictValue), target.describe()
     for key, value in pairs_of(frame, given):
         if instruction.op == "DICT_MERGE" and target.find(engine, key) is not None:
@@ -173,7 +168,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("UNPACK_SEQUENCE")
 def _(frame: Frame, instruction: Instruction) -> None:
     """A, b = x."""
-    wanted = _count(instruction)
+    wanted = count_of(instruction)
     given = frame.pop()
     _require_iterable(frame, given, "cannot unpack non-iterable {} object")
     items = list(islice(drain(frame.engine, given.iterate(frame.engine)), wanted + 1))
@@ -194,8 +189,7 @@ def _require_iterable(frame: Frame, value: Value, refusal: str) -> None:
 @opcode.on("UNPACK_EX")
 def _(frame: Frame, instruction: Instruction) -> None:
     """A, *b, c = x."""
-    assert isinstance(instruction.arg, tuple), "the operand is (before, after)"
-    before, after = (int(part) for part in instruction.arg)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
+    before, after = cast("tuple[int, int]", instruction.arg)
     items = take_all(frame.engine, frame.pop())
     if len(items) < before + after:
         msg = f"not enough values to unpack (expected at least {before + after}, got {len(items)})"

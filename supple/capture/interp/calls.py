@@ -5,6 +5,7 @@ import importlib.util
 import sys
 import types
 from collections.abc import Sequence
+from typing import cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
@@ -26,13 +27,11 @@ from supple.torch_private import module_call
 @opcode.on("CALL")
 def _(frame: Frame, instruction: Instruction) -> None:
     """f(a, b, k=c)."""
-    assert isinstance(instruction.arg, tuple), "the operand is (positional, keyword names)"
-    positional, names = instruction.arg  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
-    values = frame.pop_many(int(positional) + len(names))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
+    positional, names = cast("tuple[int, tuple[str, ...]]", instruction.arg)
+    values = frame.pop_many(positional + len(names))
     first, second = frame.pop_many(2)
-    args = values[: int(positional)]  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
-    kwargs = dict(zip((str(name) for name in names), values[len(args) :], strict=True))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # see the assertion
-    _call(frame, first, second, args, kwargs)
+    kwargs = dict(zip(names, values[positional:], strict=True))
+    _call(frame, first, second, values[:positional], kwargs)
 
 
 def _call(frame: Frame, first: Value, second: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
@@ -90,8 +89,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     engine = frame.engine
     code = frame.pop().as_python()
     assert isinstance(code, types.CodeType), "MAKE_FUNCTION takes a code object"
-    parts = instruction.arg
-    assert isinstance(parts, frozenset), "the operand is the set of parts"
+    parts = cast("frozenset[str]", instruction.arg)
     closure = _take(frame, "closure" in parts)
     _take(frame, "annotations" in parts)
     kwdefaults = _take(frame, "kwdefaults" in parts)

@@ -301,14 +301,6 @@ class Engine:
         """Return `left op right`."""
         return operators.compare(self, op, left, right)
 
-    def binary(self, op: str, left: Value, right: Value) -> Value:
-        """Return the result of a binary operator, in-place ones included (`+=`)."""
-        return operators.binary(self, op, left, right)
-
-    def unary(self, op: str, operand: Value) -> Value:
-        """Return the result of neg, pos or invert."""
-        return operators.unary(self, op, operand)
-
     def unsupported(self, reason: Reason, **facts: object) -> NoReturn:
         """Give up this capture."""
         raise Unsupported(reason, self.user_stack(), **facts)

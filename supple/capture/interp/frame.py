@@ -37,6 +37,12 @@ NULL: Final = Value()
 """What PUSH_NULL pushes."""
 
 
+def count_of(instruction: Instruction) -> int:
+    """Return the operand of an instruction that counts."""
+    assert isinstance(instruction.arg, int), f"{instruction.op} takes a count, not {instruction.arg!r}"
+    return instruction.arg
+
+
 @lru_cache(maxsize=4096)
 def decoded(code: types.CodeType) -> tuple[Decoded, tuple[Handler | None, ...]]:
     """Return a code object in normal form, with the rule of each instruction."""

@@ -1,11 +1,11 @@
 """Locals, globals, cells, attributes, constants and the stack itself."""
 
 import builtins
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
-from supple.capture.interp.frame import NULL, Frame, opcode
+from supple.capture.interp.frame import NULL, Frame, count_of, opcode
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue
@@ -27,13 +27,13 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("COPY")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Push the n-th value from the top again."""
-    frame.push(frame.stack[-_count(instruction)])
+    frame.push(frame.stack[-count_of(instruction)])
 
 
 @opcode.on("SWAP")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Exchange the top with the n-th value."""
-    at = -_count(instruction)
+    at = -count_of(instruction)
     frame.stack[-1], frame.stack[at] = frame.stack[at], frame.stack[-1]
 
 
@@ -192,32 +192,23 @@ def _attribute(frame: Frame, owner: Value, name: str) -> Value:
 @opcode.on("LOAD_METHOD")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Push (function, self) when the attribute is a method, else (NULL, attribute)."""
-    found = _attribute(frame, frame.pop(), _name(instruction))
-    if isinstance(found, BoundMethodValue):
-        frame.push(found.function)
-        frame.push(found.owner)
-    else:
-        frame.push(NULL)
-        frame.push(found)
+    _push_method(frame, _attribute(frame, frame.pop(), _name(instruction)))
+
+
+def _push_method(frame: Frame, found: Value) -> None:
+    is_method = isinstance(found, BoundMethodValue)
+    frame.stack += (found.function, found.owner) if is_method else (NULL, found)
 
 
 @opcode.on("LOAD_SUPER_ATTR")
 def _(frame: Frame, instruction: Instruction) -> None:
     """`super().name`, on 3.12 one instruction: pops the global super, the class and self."""
-    assert isinstance(instruction.arg, tuple), "the operand is (name, is_method, is_two_arg)"
-    name, is_method, _ = instruction.arg  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]  # see the assertion
+    name, is_method, _ = cast("tuple[str, bool, bool]", instruction.arg)
     _, after, owner = frame.pop_many(3)
     cls = after.as_python()
     assert isinstance(cls, type), after.describe()
-    found = SuperValue(cls, owner).get_attr(frame.engine, str(name))  # pyright: ignore[reportUnknownArgumentType]  # see the assertion
-    if not is_method:
-        frame.push(found)
-    elif isinstance(found, BoundMethodValue):
-        frame.push(found.function)
-        frame.push(found.owner)
-    else:
-        frame.push(NULL)
-        frame.push(found)
+    found = SuperValue(cls, owner).get_attr(frame.engine, name)
+    _push_method(frame, found) if is_method else frame.push(found)
 
 
 @opcode.on("STORE_ATTR")
@@ -235,9 +226,4 @@ def _(frame: Frame, instruction: Instruction) -> None:
 
 def _name(instruction: Instruction) -> str:
     assert isinstance(instruction.arg, str), f"{instruction.op} takes a name, not {instruction.arg!r}"
-    return instruction.arg
-
-
-def _count(instruction: Instruction) -> int:
-    assert isinstance(instruction.arg, int), f"{instruction.op} takes a count, not {instruction.arg!r}"
     return instruction.arg

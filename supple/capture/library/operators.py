@@ -257,9 +257,6 @@ def _compare_structures(
         return fold(machine, function, left.as_python(), right.as_python())
     except NotConstant:
         pass
-    if symbol == "==" and isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue):
-        same_function = left.function.identity() == right.function.identity()
-        return ConstantValue(same_function and machine.is_same(left.owner, right.owner))
     # An address is known as that of an object only: which number it is, differs from run to run.
     is_address = left.python_type() is right.python_type() is int and type(left) is not type(right)
     if symbol == "==" and not is_address and _compares_by_identity(left) and _compares_by_identity(right):

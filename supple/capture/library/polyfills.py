@@ -4,6 +4,7 @@ These run only on symbolic values, never as such. Plain loops and few calls keep
 """
 
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final
@@ -24,33 +25,23 @@ def sequence_eq(left: Sequence[object], right: Sequence[object]) -> bool:
     return True
 
 
-def _sequence_lt(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    for a, b in zip(left, right, strict=False):
-        if a is not b and not a == b:  # == decides, as in CPython
-            return a < b
-    return len(left) < len(right)
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Sequence[Any], Sequence[Any]], bool]:
+    """Return an order of lists or tuples: that of the first items that differ, else of the lengths."""
 
+    def ordered(left: Sequence[Any], right: Sequence[Any]) -> bool:
+        for a, b in zip(left, right, strict=False):
+            if a is not b and not a == b:  # == decides, as in CPython
+                return compare(a, b)
+        return compare(len(left), len(right))
 
-def _sequence_le(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    for a, b in zip(left, right, strict=False):
-        if a is not b and not a == b:  # == decides, as in CPython
-            return a <= b
-    return len(left) <= len(right)
-
-
-def _sequence_gt(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    return _sequence_lt(right, left)
-
-
-def _sequence_ge(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    return _sequence_le(right, left)
+    return ordered
 
 
 sequence_order: Final[dict[str, Callable[..., bool]]] = {
-    "<": _sequence_lt,
-    "<=": _sequence_le,
-    ">": _sequence_gt,
-    ">=": _sequence_ge,
+    "<": _ordered(operator.lt),
+    "<=": _ordered(operator.le),
+    ">": _ordered(operator.gt),
+    ">=": _ordered(operator.ge),
 }
 
 
