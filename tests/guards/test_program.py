@@ -3,6 +3,7 @@
 import types
 from collections.abc import Callable
 
+import pytest
 import torch
 
 from tests.guards.change import settled
@@ -182,6 +183,43 @@ def test_an_instance_attribute_that_hides_the_class_is_noticed() -> None:
 
 def test_a_method_on_the_instance_is_noticed() -> None:
     changed(lambda _, thing: setattr(thing, "apply", types.MethodType(lambda self, x: x - self.own, thing)))
+
+
+def test_a_property_that_hides_the_instance_is_noticed() -> None:
+    changed(lambda kind, _: setattr(kind, "own", property(lambda self: 7)))
+
+
+def test_a_class_attribute_that_becomes_a_property_and_hides_the_instance_is_noticed() -> None:
+    def read(thing: object, x: torch.Tensor) -> torch.Tensor:
+        return x * thing.factor  # type: ignore[attr-defined]
+
+    kind = make_class()
+    thing = kind()
+    thing.factor = 5
+    pair = settled(read, thing, torch.ones(3))
+    kind.factor = property(lambda self: 7)  # type: ignore[attr-defined]
+    pair.agree_anew(thing, torch.ones(3))
+
+
+def test_a_property_that_hides_what_a_constructor_sets_is_noticed() -> None:
+    kind = make_class()
+    pair = settled(lambda x: kind().apply(x), torch.ones(3))
+    written: list[object] = []
+    kind.own = property(lambda self: 7, lambda self, new: written.append(new))  # type: ignore[attr-defined]
+    pair.agree_anew(torch.ones(3))
+
+
+@pytest.mark.parametrize("name", ["__getattr__", "__getattribute__"])
+def test_a_new_way_to_read_attributes_is_noticed(name: str) -> None:
+    class Thing:
+        pass
+
+    def read(thing: object, x: torch.Tensor) -> torch.Tensor:
+        return x + getattr(thing, "n", 10)
+
+    pair = settled(read, Thing(), torch.ones(3))
+    setattr(Thing, name, lambda self, _: 3)
+    pair.agree_anew(Thing(), torch.ones(3))
 
 
 def test_another_class_of_the_same_object_is_noticed() -> None:

@@ -59,6 +59,14 @@ def guard_no_setter(machine: Machine, found: object) -> None:
         guard_lookup(machine, type(found), name, MISSING)
 
 
+def guard_not_first(machine: Machine, cls: type, name: str, found: object) -> None:
+    """Guard that what a class has under a name, if anything, comes after the instance's own."""
+    if found is MISSING:
+        guard_lookup(machine, cls, name, found)
+    else:
+        machine.guard(_raw_source(machine, cls, name), Kind.TYPE, type(found))
+
+
 def class_source(cls: type) -> Source:
     """Return the source of a class, held by the entry."""
     return pinned(f"C[{cls.__module__}.{cls.__qualname__}@{id(cls):x}]", cls)

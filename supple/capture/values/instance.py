@@ -19,6 +19,7 @@ from supple.capture.values.attributes import (
     bind,
     guard_lookup,
     guard_no_setter,
+    guard_not_first,
     is_data_descriptor,
     lookup,
     special,
@@ -166,6 +167,8 @@ class InstanceValue(Value):
 
     def _by_getattr(self, machine: Machine, name: str, raised: Raised) -> Value:
         fallback = lookup(self.cls, "__getattr__")
+        if fallback is MISSING:
+            guard_lookup(machine, self.cls, "__getattr__", MISSING)
         if fallback is MISSING or not issubclass(raised.value.python_type(), AttributeError):
             raise raised
         return machine.call(bind(machine, self, self.cls, "__getattr__", fallback), [ConstantValue(name)])
@@ -185,6 +188,7 @@ class InstanceValue(Value):
             guard_no_setter(machine, found)
         own = self.own(machine, name)
         if own is not None:
+            guard_not_first(machine, self.cls, name, found)
             return own
         if found is MISSING:
             guard_lookup(machine, self.cls, name, MISSING)
@@ -279,6 +283,7 @@ class InstanceValue(Value):
             machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
         if not self.cls.__dictoffset__ and not isinstance(found, SLOT_KINDS):
             machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
+        guard_not_first(machine, self.cls, name, found)
         self.write(machine, name, new)
 
     def delete_attr(self, machine: Machine, name: str) -> None:
