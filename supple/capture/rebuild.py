@@ -172,11 +172,11 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
         case CellValue(contents=contents):
             found = [contents] if contents is not None and not isinstance(contents, LazyValue) else []
         case _:
-            found = _parts_of_views(value)
+            return _parts_of_views(engine, value)
     return found
 
 
-def _parts_of_views(value: Value) -> list[Value]:
+def _parts_of_views(engine: "Engine", value: Value) -> Sequence[Value]:
     """Return the values that what looks at other objects needs: methods, views, iterators, generators."""
     match value:
         case BoundMethodValue():
@@ -189,6 +189,8 @@ def _parts_of_views(value: Value) -> list[Value]:
             return [value.sequence]
         case DictIterator():
             return [value.mapping]
+        case GeneratorValue() if value.over is not None and engine.stop_at is None:
+            return value.over
         case GeneratorValue() if (held := value.frame.held()) is not None:
             return [*held.cells, *held.values]
         case _:
@@ -362,7 +364,10 @@ def _(builder: Builder, value: DictIterator) -> None:
 
 @rebuilds(GeneratorValue)
 def _(builder: Builder, value: GeneratorValue) -> None:
-    """A generator that goes on where the captured one stands."""
+    """What goes on where this stands: a generator, at the end of a call also a `map`, `filter` or `zip`."""
+    if value.over is not None and builder.engine.stop_at is None:
+        builder.writer.called(value.kind, *builder.all(value.over))
+        return
     builder.writer.called(runtime.make_generator, *held_by(builder, value))
 
 

@@ -55,6 +55,14 @@ def locals_of_a_function_whose_callee_breaks(x):
     return y
 
 
+@case()
+def attribute_that_a_new_module_lacks():
+    try:
+        return torch.nn.Identity().weight
+    except AttributeError as error:
+        return str(error)
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_as_eager_wherever_it_breaks(one: Case) -> None:
     position, is_forced = 0, True

@@ -251,7 +251,7 @@ class Comparison:
                 return self.difference(contents(want), contents(got), path + ".cell")
             case BaseException():
                 found = self.difference(want.args, got.args, path + ".args")
-            case types.GeneratorType():
+            case types.GeneratorType() | map() | filter() | zip():
                 found = self.items(list(want), list(got), path + ".yielded")
             case _ if isinstance(want, Sequence) or hasattr(want, "popleft"):
                 found = self.items(list(want), list(got), path)

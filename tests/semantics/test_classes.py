@@ -168,6 +168,11 @@ class Pool(Plugin):
         return x / 2
 
 
+@case(X, breaks="B102")
+def super_of_a_class_alone(x):
+    return super(Both).__get__(Both()).run(x)
+
+
 @case(X)
 def init_subclass_has_run(x):
     return Conv.name, Pool.name, Plugin.found["conv"]().run(x), Plugin.found["Pool"]().run(x)

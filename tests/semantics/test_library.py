@@ -317,6 +317,20 @@ def partialmethod_like_closures(x, order):
     return [rank[value] for value in order], x[rank[5]]
 
 
+@case(X, [1, 2, 3])
+def iterators_that_leave_the_call(x, numbers):
+    rows = zip([x, x + 1], numbers)
+    doubled = map(lambda n: n * 2, numbers)
+    return next(rows), rows, doubled, filter(None, [0, x.shape[0]]), zip(), map(max, [1, 5], [3, 2])
+
+
+@case(X, [1, 2, 3])
+def iterators_over_one_iterator(x, numbers):
+    items = iter(numbers)
+    pairs = zip(items, items)
+    return next(items), pairs, x
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()

@@ -86,6 +86,7 @@ def _replaced(machine: Machine, function: object, polyfilled: object, args: Args
     found = machine.call(machine.wrap(polyfilled, None), given, kwargs)
     if isinstance(found, GeneratorValue) and isinstance(function, type):
         found.kind = function
+        found.over = given if function in (map, filter, zip) and not kwargs else None
     return found
 
 

@@ -137,4 +137,4 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         entries = None if module.own_is_empty(machine, table) else module.own(machine, table)
         if entries is not None and entries.contains(machine, args[1]).truth(machine):
             return entries.get_item(machine, args[1])
-    machine.throw(AttributeError, f"{type(module.obj).__name__!r} object has no attribute {name!r}")
+    machine.throw(AttributeError, f"{module.cls.__name__!r} object has no attribute {name!r}")

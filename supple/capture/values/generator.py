@@ -1,6 +1,7 @@
 """Generators: a suspended frame that gives values one at a time."""
 
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,15 +52,21 @@ class Suspended(Protocol):
 
 
 class GeneratorValue(Value):
-    """A generator made during capture; one made at a graph break gets another state when it changes."""
+    """A generator made during capture; one made at a graph break gets another state when it changes.
 
-    __slots__ = ("frame", "is_finished", "kind")
+    Attributes:
+        kind: the class of iterators for which it stands.
+        over: what an iterator of the class is made of that goes on as this one, None where that is not known.
+    """
+
+    __slots__ = ("frame", "is_finished", "kind", "over")
 
     def __init__(self, frame: Suspended, source: Source | None = None) -> None:
         super().__init__(source)
         self.frame = frame
         self.is_finished = False
         self.kind: type = types.GeneratorType
+        self.over: Sequence[Value] | None = None
 
     def _changes(self, machine: Machine) -> None:
         if self.source is not None:
