@@ -3,7 +3,7 @@
 import functools
 import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar, cast, overload
 
@@ -17,10 +17,12 @@ from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
 from supple.capture import dispatch
 from supple.capture.compilation import Compiler
+from supple.capture.frame import CompileGraph
 from supple.capture.library import trusted
 from supple.diagnose.explain import Explanation, explained
 from supple.diagnose.log import set_logs, set_logs_from_environment
 from supple.diagnose.stats import COUNTER
+from supple.ir.graph.nodes import Graph
 from supple.runtime.compiled import CompiledModule, original_of
 from supple.runtime.loaded import LOADED
 from supple.shapes import profile
@@ -70,7 +72,26 @@ class Settings:
 
     def compiler(self) -> Compiler:
         """Return the compiler with these settings."""
-        return Compiler(BACKENDS.resolve(self.backend, self.options), self.options, BACKENDS.resolve)
+        return Compiler(resolve(self.backend, self.options), self.options, resolve)
+
+
+def resolve(backend: str | Backend, options: Options) -> CompileGraph:
+    """Return what compiles graphs for a backend, and has them verified where the user wants it.
+
+    Raises:
+        InvalidBackendError: no backend has the name.
+    """
+    compile_graph = BACKENDS.resolve(backend, options)
+
+    def compiled(graph: Graph, examples: Sequence[object]) -> Callable[..., tuple[object, ...]]:
+        run = compile_graph(graph, examples)
+        if options.verified_share() is None:
+            return run
+        from supple.diagnose.verify import Setting, verified  # noqa: PLC0415  # lazy: for those who verify
+
+        return verified(graph, run, Setting(compile_graph, backend, options))
+
+    return compiled
 
 
 @overload
@@ -85,6 +106,7 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = True,
+    verify: str | float | None = None,
 ) -> F: ...
 @overload
 def compile(
@@ -98,6 +120,7 @@ def compile(
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = True,
+    verify: str | float | None = None,
 ) -> Callable[[F], F]: ...
 def compile(  # noqa: PLR0913  # the arguments of torch.compile
     model: Callable[..., object] | None = None,
@@ -110,6 +133,7 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
     disable: bool = False,
     recompile_limit: int | None = None,
     isolate_recompiles: bool = True,
+    verify: str | float | None = None,
 ) -> object:
     """Return a compiled form of a function, method, `nn.Module` or callable object; without one, a decorator.
 
@@ -128,13 +152,16 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
         disable: return `model` as it is.
         recompile_limit: how often the object is compiled, where `options` says nothing.
         isolate_recompiles: accepted as in torch; each compiled object has entries and a limit of its own.
+        verify: "first", "always" or a part of the calls, such as 0.01: in these, eager runs beside each
+            compiled graph, and a difference, also of gradients, raises `VerificationError`.
 
     Raises:
         OptionsError: (a RuntimeError) unknown mode or option, or both mode and options.
         InvalidBackendError: no backend has this name.
         TypeError: `model` is not callable, or is a class.
     """
-    chosen = checked_options(fullgraph, dynamic, mode, options)
+    chosen = replace(checked_options(fullgraph, dynamic, mode, options), verify=str(verify or ""))
+    chosen.verified_share()  # raises where it is none
     if chosen.recompile_limit is None:
         chosen = replace(chosen, recompile_limit=recompile_limit)
     settings = Settings(backend, chosen)

@@ -12,6 +12,7 @@ from supple.base.errors import (
     SuppleError,
     Unsupported,
     UserError,
+    VerificationError,
     Where,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "SuppleError",
     "Unsupported",
     "UserError",
+    "VerificationError",
     "Where",
 ]

@@ -1,6 +1,8 @@
 """The native backend: a functional ATen graph is scheduled, compiled to machine code and loaded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+
+import torch
 
 from supple import codegen
 from supple.base import events
@@ -14,10 +16,13 @@ from supple.ir.graph import spec as graph_spec
 from supple.ir.graph import text as graph_text
 from supple.ir.graph.nodes import Arg, Graph, Var, map_arg, numbers_in
 from supple.ir.graph.symbols import mapped
+from supple.ir.host import interp as host_interp
 from supple.ir.host import spec as host_spec
 from supple.ir.host.nodes import Extern
+from supple.ir.loops import interp as nest_interp
 from supple.ir.loops import spec as nest_spec
 from supple.ir.loops import text as nest_text
+from supple.ir.loops.nodes import Access
 from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
 from supple.runtime.loaded import LOADED
@@ -28,6 +33,22 @@ from supple.shapes.env import active
 def native(options: Options) -> Functional:
     """Return what compiles graphs to machine code."""
     return Functional(options, loaded)
+
+
+def by_loops(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
+    """Return a functional graph scheduled, and run by interpreters: all of native but code generation."""
+    scheduled = schedule(graph, codegen.host_target(), fusion=options.fusion, homes=homes)
+    nests = {nest.name: nest for nest in scheduled.nests}
+
+    def run_kernel(name: str, tensors: Sequence[torch.Tensor], numbers: Sequence[float]) -> None:
+        nest = nests[name]
+        buffers = [buffer.name for buffer in nest.buffers if buffer.access is not Access.SCRATCH]
+        sizes = [size.name for size in nest.sizes]
+        nest_interp.run(
+            nest, dict(zip(buffers, tensors, strict=True)), dict(zip(sizes, numbers, strict=True))
+        )
+
+    return lambda inputs: host_interp.run(scheduled.host, list(inputs), run_kernel)
 
 
 def loaded(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:

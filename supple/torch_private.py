@@ -98,6 +98,9 @@ group_tensors = cast("Callable[..., object]", torch._C._group_tensors_by_device_
 # What `Function.apply(...)` of a subclass runs.
 autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
 
+# Where it is on, fresh memory is filled with NaN. The public function loads torch's compiler.
+set_deterministic: Final = torch._C._set_deterministic_algorithms
+
 # Module and name of the function by which torch's own compiler, once loaded, takes note of new modules.
 TAGS_MODULES: Final = ("torch._dynamo.mutation_guard", "GenerationTracker.tag")
 

@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "errors"
 CHANGING = (
     (re.compile(r"\b\d+/(\d+): "), r"0/\1: "),  # the number of a function in this process
     (re.compile(r"\S+/supple-failure-\w+\.txt"), "supple-failure.txt"),
+    (re.compile(r"\S+/supple-verify-\w+\.py"), "supple-verify.py"),
 )
 """Parts of messages that differ from run to run."""
 
@@ -80,7 +81,7 @@ def index() -> str:
         "`python -m supple explain B104` prints one. How to find and remove graph breaks: "
         "[graph_breaks.md](../graph_breaks.md).\n\n"
         "B: a graph break. U: your program or call asks for something else. G: recompilations. "
-        f"I: a failure of the compiler.\n\n| code | what |\n|---|---|\n{rows}"
+        f"I: a failure of the compiler. V: what `verify` finds.\n\n| code | what |\n|---|---|\n{rows}"
     )
 
 

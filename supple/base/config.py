@@ -51,6 +51,7 @@ class Settings:
         profile: the file that keeps what varied from one process to the next; "0" for none.
         job_id: names a profile that runs of one job share.
         cache_dir: where files are kept that may be deleted at any time.
+        verify: which calls of compiled graphs run eager beside them: "first", "always", or a part, "0.01".
     """
 
     dynamic_sources: str = ""
@@ -80,6 +81,7 @@ class Settings:
     profile: str = ""
     job_id: str = ""
     cache_dir: str = ""
+    verify: str = ""
 
 
 ENVIRONMENT: Final[dict[str, tuple[str, ...]]] = {
@@ -90,6 +92,7 @@ ENVIRONMENT: Final[dict[str, tuple[str, ...]]] = {
     "profile": ("SUPPLE_PROFILE",),
     "job_id": ("SUPPLE_JOB_ID", "TORCH_COMPILE_JOB_ID"),
     "cache_dir": ("SUPPLE_CACHE_DIR",),
+    "verify": ("SUPPLE_VERIFY",),
 }
 """Variables that are read once, when the package is imported; the first that is not empty counts."""
 

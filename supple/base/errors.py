@@ -107,6 +107,10 @@ class ConstraintViolationError(UserError, RuntimeError):
     """A program does not keep to what `mark_dynamic` promised."""
 
 
+class VerificationError(Explained, RuntimeError):
+    """Compiled code gives something else than eager, and `verify` asked to be told."""
+
+
 class SpecError(SuppleError):
     """A program breaks a rule of its language; the text names the part of it and the rule."""
 

@@ -183,6 +183,13 @@ class GraphsSplit(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GraphVerified(Event):
+    """A compiled graph was run beside eager: what was compared, or why it was not."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class EntryDropped(Event):
     """A compiled entry was removed: an object it depended on died."""
 

@@ -23,6 +23,9 @@ class Options:
         threads: False compiles single-threaded kernels.
         inline_depth: nesting of inlined calls at which capture gives up.
         step_limit: instructions of one call at which capture gives up: loops are unrolled.
+        verify: which calls of a compiled graph run eager beside it: "first", "always", or a part, "0.01"; of
+            calls chosen by a fixed seed. Empty follows `supple.config`.
+        verify_action: what a difference does: "raise", or "log" it and let the graph run eager from then on.
         break_at: the number of the instruction before which a graph break is forced, to test them; 0 = none.
         settings: the configuration of one compilation (`fixed`); None follows `supple.config`.
     """
@@ -36,6 +39,8 @@ class Options:
     threads: bool = True
     inline_depth: int = 200
     step_limit: int = 5_000_000
+    verify: str = ""
+    verify_action: str = "raise"
     break_at: int = 0
     settings: Settings | None = None
 
@@ -58,6 +63,25 @@ class Options:
         """Entries per compiled object and code object."""
         return self.config.recompile_limit if self.recompile_limit is None else self.recompile_limit
 
+    def verified_share(self) -> float | None:
+        """Which part of the calls is verified: 0.0 is the first alone; None is none.
+
+        Raises:
+            OptionsError: `verify` or `verify_action` is something else than it may be.
+        """
+        if self.verify_action not in ("raise", "log"):
+            raise OptionsError(f"verify_action is 'raise' or 'log', not {self.verify_action!r}")
+        how = self.verify or self.config.verify
+        if how in _SHARES:
+            return _SHARES[how]
+        try:
+            share = float(how)
+        except ValueError:
+            share = 0.0
+        if not 0 < share <= 1:
+            raise OptionsError(f"verify is 'first', 'always' or a part of the calls up to 1, not {how!r}")
+        return share
+
     @property
     def is_dynamic(self) -> bool | None:
         """What `dynamic` means under the configuration: None is static first."""
@@ -65,7 +89,9 @@ class Options:
 
 
 MODES: Final = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
-_SETTABLE: Final = ("recompile_limit", "check", "fusion", "threads", "inline_depth", "step_limit", "break_at")
+_SHARES: Final[Mapping[str, float | None]] = {"": None, "first": 0.0, "always": 1.0}
+_LIMITS: Final = ("recompile_limit", "inline_depth", "step_limit", "break_at")
+_SETTABLE: Final = (*_LIMITS, "check", "fusion", "threads", "verify_action")
 
 
 def with_mapping(base: Options, given: Mapping[str, object]) -> Options:

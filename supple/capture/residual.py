@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from supple.base.config import config
+from supple.base.errors import VerificationError
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
 
@@ -202,7 +203,7 @@ class Recovery:
         """Return what the function gives for the arguments of the call whose graph raised an exception."""
         for setter, values in self.settings:
             setter(*values)
-        if self.writes or not isinstance(error, Exception):
+        if self.writes or isinstance(error, VerificationError) or not isinstance(error, Exception):
             raise error
         result = self.function(*args, **kwargs)
         if not config.now().suppress_errors:

@@ -283,6 +283,7 @@ on("refusals", events.GraphRefused, lambda e: f"a captured graph runs operator b
 on("aot_joint_graph", events.GraphsSplit, lambda e: e.joint and f"JOINT GRAPH\n{e.joint}")
 on("aot_graphs", events.GraphsSplit, lambda e: f"FORWARD GRAPH\n{e.forward}")
 on("aot_graphs", events.GraphsSplit, lambda e: e.backward and f"BACKWARD GRAPH\n{e.backward}")
+on("verify", events.GraphVerified, lambda e: e.text)
 on("fusion", events.KernelFused, lambda e: f"{e.kernel} = {', '.join(e.nodes)}\n{e.text}")
 on("output_code", events.CodeEmitted, lambda e: f"{e.kind} {e.name}\n{e.text}")
 on("times", events.StageTimed, lambda e: f"{e.stage} {e.seconds * 1e3:.1f} ms")

@@ -9,11 +9,12 @@ from typing import Final
 
 from supple.base.errors import Reason
 from supple.capture.breaks import catalogue
+from supple.diagnose.guilty import MISMATCH
 from supple.shapes.marks import SPECIALIZED
 from supple.shapes.policy import OUTSIDE
 
 REASONS: Final[Mapping[str, Reason]] = dict(
-    sorted((one.code, one) for one in (*catalogue(), SPECIALIZED, OUTSIDE))
+    sorted((one.code, one) for one in (*catalogue(), SPECIALIZED, OUTSIDE, MISMATCH))
 )
 INSTEAD: Final = "\n# Instead:\n"
 WHERE: Final[Mapping[str, str]] = {
@@ -22,6 +23,8 @@ WHERE: Final[Mapping[str, str]] = {
     "can go on after it, the whole call runs eager; with `fullgraph=True` it raises.",
     "U": "The call of the compiled function raises it, or runs eager.",
     "G": "The call of the compiled function for which no compiled version serves.",
+    "V": "A call of the compiled function that `verify` chose, before it changes anything. The lines are "
+    "those of the operator with which the difference begins.",
     "I": "The call of the compiled function runs as plain Python; its result is right.",
 }
 """What is to be said about the place, by the letter of the code."""

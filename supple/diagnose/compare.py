@@ -1,0 +1,273 @@
+"""Comparison: a compiled graph and eager run on copies of the same inputs; what both leave is compared.
+
+`outcome` says what is compared, `Judge` how far two numbers may be apart: rounding in a graph is measured by
+running it in float64, once as it is and, where that does not explain a difference, once with random rounding.
+"""
+
+import warnings
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import torch
+
+from supple.base.errors import SuppleError
+from supple.diagnose.precision import Double, copied
+from supple.ir.arguments import leaves
+from supple.ir.graph.interp import compile_python
+from supple.ir.graph.nodes import Graph, Meta
+from supple.ir.meta import TensorMeta
+from supple.shapes.sources import program_name
+from supple.torch_private import set_deterministic
+
+Run = Callable[..., tuple[object, ...]]
+Outcome = Mapping[str, object]
+
+STEPS: Final = 4
+"""How many steps of its type, at its largest number, a result may always be off."""
+MULTIPLE: Final = 4
+"""How much farther than eager, or random rounding, compiled code may be from float64."""
+
+
+class Raised(SuppleError):
+    """A run raised an exception, which is the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something in which compiled code differs from eager: its name, and how it differs."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What differs, in the order of outputs, written inputs, gradients; and what is to be said."""
+
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+
+
+def differences(graph: Graph, run: Run, inputs: Sequence[object]) -> Comparison:
+    """Return how a compiled graph differs from the captured one run by eager; inputs stay as they are.
+
+    Where eager raises an exception nothing is compared.
+
+    Raises:
+        NotCopied: an input cannot be copied.
+        Raised: the compiled graph raises an exception.
+    """
+    eager = compile_python(graph)
+    held = [leaf for node in graph.nodes for leaf in leaves((node.args, dict(node.kwargs)))]
+    generators = [torch.default_generator, *(leaf for leaf in held if isinstance(leaf, torch.Generator))]
+    before = [one.get_state() for one in generators]
+
+    def left(run: Run, mode: Double | None = None) -> tuple[Outcome, list[torch.Tensor]]:
+        try:
+            found = outcome(graph, run, inputs, mode)
+            return found, [one.get_state() for one in generators]
+        finally:
+            for one, state in zip(generators, before, strict=True):
+                one.set_state(state)
+
+    try:
+        wanted, after = left(eager)
+    except Raised as error:
+        return Comparison((), (f"not compared: eager raises {error}",))
+    got, compiled_after = left(run)
+    if not all(map(torch.equal, after, compiled_after)):
+        return Comparison((), ("not compared: compiled code draws other random numbers than eager",))
+    coarsest = max(_floats(graph), key=lambda dtype: torch.finfo(dtype).eps, default=torch.float32)
+
+    @cache
+    def exact(noise: float) -> Outcome:
+        try:
+            return left(eager, Double(coarsest, noise))[0]
+        except Raised:
+            return {}
+
+    judge = Judge(exact, torch.finfo(coarsest).eps)
+    found = (judge.difference(name, wanted.get(name), got.get(name)) for name in {**wanted, **got})
+    return Comparison(tuple(one for one in found if one is not None), (f"compared {len(wanted)} values",))
+
+
+def _floats(graph: Graph) -> set[torch.dtype]:
+    """Return the types of the floats in a graph."""
+    metas: list[Meta] = list(graph.metas().values())
+    found: set[torch.dtype] = set()
+    while metas:
+        meta = metas.pop()
+        if isinstance(meta, tuple):
+            metas += meta
+        elif isinstance(meta, TensorMeta) and meta.dtype.torch.is_floating_point:
+            found.add(meta.dtype.torch)
+    return found
+
+
+def outcome(graph: Graph, run: Run, inputs: Sequence[object], mode: Double | None = None) -> Outcome:
+    """Return what a run on copies leaves, by name: outputs, written inputs, who shares memory, gradients.
+
+    What flows into the results is another number for each element.
+
+    Raises:
+        NotCopied: an input cannot be copied.
+        Raised: the run raises an exception.
+    """
+    given = copied(inputs, is_wide=mode is not None)
+    sources = [program_name(item.source) or item.name for item in graph.inputs]
+    with modes_kept(), mode or nullcontext():
+        try:
+            results = run(*given.items)
+        except Exception as error:  # of the program, or of what has no form in float64
+            raise Raised(repr(error)) from error
+        pairs = zip(graph.outputs, results, strict=False)
+        found: dict[str, object] = {"the number of results": len(results)}
+        found |= {f"output {place} (`{arg}`)": item for place, (arg, item) in enumerate(pairs)}
+        if not all(node.op.is_pure for node in graph.nodes):
+            found.update(
+                (f"{name} after the call", item) for name, item in zip(sources, given.items, strict=True)
+            )
+        tensors = {id(item): item for item in found.values() if isinstance(item, torch.Tensor)}.values()
+        flows = [item for item in tensors if item.grad_fn is not None]
+        shared = [item for item in (*given.items, *results) if isinstance(item, torch.Tensor)]
+        found["what shares memory"] = _sharing(shared)
+        if flows and given.leaves:
+            found |= _gradients(flows, {sources[place]: leaf for place, leaf in given.leaves.items()})
+    return found
+
+
+def _gradients(flows: Sequence[torch.Tensor], leaves: Mapping[str, torch.Tensor]) -> dict[str, object]:
+    tangents = [
+        torch.arange(item.numel(), dtype=torch.float64, device=item.device)
+        .cos()
+        .view(item.size())
+        .to(item.dtype)
+        for item in flows
+    ]
+    try:
+        grads = torch.autograd.grad(flows, list(leaves.values()), tangents, allow_unused=True)
+    except RuntimeError as error:
+        return {"the gradients": type(error)}
+    return {f"the gradient of {name}": grad for name, grad in zip(leaves, grads, strict=True)}
+
+
+@contextmanager
+def modes_kept() -> Generator[None]:
+    """Put back what a part of a graph does to modes; meanwhile fresh memory holds NaN, and nothing warns."""
+    is_on, dtype = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+    before = (
+        torch.are_deterministic_algorithms_enabled(),
+        torch.is_deterministic_algorithms_warn_only_enabled(),
+    )
+    with (
+        torch.set_grad_enabled(torch.is_grad_enabled()),
+        torch.autocast("cpu", enabled=is_on, dtype=dtype),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        set_deterministic(True, warn_only=True)
+        try:
+            yield
+        finally:
+            set_deterministic(before[0], warn_only=before[1])
+
+
+def _sharing(tensors: Sequence[torch.Tensor]) -> tuple[tuple[object, ...], ...]:
+    """Return for each tensor the first one with the same memory, and where in it the tensor begins."""
+    homes = [item.untyped_storage().data_ptr() or -place for place, item in enumerate(tensors, 1)]
+    return tuple(
+        (homes.index(home), item.storage_offset()) for home, item in zip(homes, tensors, strict=True)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says whether two values are the same.
+
+    Attributes:
+        exact: noise -> what the graph leaves in float64; empty when it cannot run so.
+        noise: the rounding of the coarsest type in the graph.
+    """
+
+    exact: Callable[[float], Outcome]
+    noise: float
+
+    def difference(self, name: str, eager: object, compiled: object) -> Difference | None:
+        """Return how a value differs from eager's, None where it does not."""
+        if not isinstance(eager, torch.Tensor) or not isinstance(compiled, torch.Tensor):
+            same = type(eager) is type(compiled) and (eager == compiled or eager != eager)  # NaN
+            return None if same else Difference(name, f"It is {_said(compiled)}, by eager {_said(eager)}.")
+        for what, of in LAYOUT.items():
+            if of(eager) != of(compiled):
+                return Difference(name, f"Its {what} is {of(compiled)}, by eager {of(eager)}.")
+        text = self._numbers(name, eager.detach(), compiled.detach()) if eager.numel() else ""
+        return Difference(name, text) if text else None
+
+    def _numbers(self, name: str, eager: torch.Tensor, compiled: torch.Tensor) -> str:
+        if torch.equal(eager, compiled):
+            return ""
+        if not (eager.dtype.is_floating_point or eager.dtype.is_complex):
+            return _told(eager, compiled, eager != compiled)
+        e, c = _doubles(eager), _doubles(compiled)
+        odd = torch.where(e.isfinite(), ~c.isfinite(), (e != c) & ~(e.isnan() & c.isnan()))
+        if odd.any():
+            return _told(e, c, odd)
+        exact = self._doubled(name, 0.0, e)
+        step = torch.finfo(eager.dtype).eps
+        scale = _largest(exact)
+        least = STEPS * (step * scale + torch.finfo(eager.dtype).tiny)
+        by_eager, by_compiled = _largest(e - exact), _largest(c - exact)
+        if by_compiled <= by_eager + least and by_eager <= step**0.5 * scale:
+            return ""
+        by_rounding = _largest(self._doubled(name, self.noise, exact) - exact)
+        allowed = MULTIPLE * max(by_eager, by_rounding) + least
+        if by_eager > 64 * by_rounding + least:
+            # In float64 the program computes something else: types are part of what it asks.
+            exact, allowed = e, step**0.5 * _largest(e)
+        far = (c - exact).abs() > allowed
+        return f"{_told(e, c, far)} At most {allowed:.3g} is rounding." if far.any() else ""
+
+    def _doubled(self, name: str, noise: float, default: torch.Tensor) -> torch.Tensor:
+        """Return a value as a run in float64 gives it."""
+        found = self.exact(noise).get(name)
+        is_alike = isinstance(found, torch.Tensor) and _doubles(found).size() == default.size()
+        return _doubles(found.detach()) if isinstance(found, torch.Tensor) and is_alike else default
+
+
+LAYOUT: Final[Mapping[str, Callable[[torch.Tensor], object]]] = {
+    "requires_grad": lambda tensor: tensor.requires_grad,
+    "type": lambda tensor: tensor.dtype,
+    "size": lambda tensor: tuple(tensor.size()),
+    "layout": lambda tensor: [
+        (dim, stride)
+        for dim, (size, stride) in enumerate(zip(tensor.size(), tensor.stride(), strict=True))
+        if size > 1 and tensor.numel()
+    ],
+}
+"""What of a tensor must be eager's besides its numbers; strides of dimensions of size 1 need not."""
+
+
+def _doubles(tensor: torch.Tensor) -> torch.Tensor:
+    real = torch.view_as_real(tensor.resolve_conj()) if tensor.dtype.is_complex else tensor
+    return real.to(torch.float64)
+
+
+def _largest(tensor: torch.Tensor) -> float:
+    finite = tensor[tensor.isfinite()]
+    return finite.abs().max().item() if finite.numel() else 0.0
+
+
+def _told(eager: torch.Tensor, compiled: torch.Tensor, wrong: torch.Tensor) -> str:
+    """Return where values are wrong, and the worst of them."""
+    apart = (compiled.to(torch.float64) - eager.to(torch.float64)).abs().nan_to_num(torch.inf, torch.inf)
+    worst = int(apart.where(wrong, -1).argmax())
+    place = tuple(int(index) for index in torch.unravel_index(torch.tensor(worst), eager.shape))
+    values = f"is {compiled.flatten()[worst].item()}, by eager {eager.flatten()[worst].item()}"
+    return f"{int(wrong.sum())} of {eager.numel()} elements are wrong; the worst, {place}, {values}."
+
+
+def _said(value: object) -> str:
+    return f"a tensor of {tuple(value.size())}" if isinstance(value, torch.Tensor) else repr(value)
