@@ -9,7 +9,7 @@ import torch
 
 from supple.base.errors import Where
 from supple.expr import Expr
-from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg, meta_of
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, map_arg, meta_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, op_named
 from supple.shapes.decide import ONE
@@ -78,9 +78,10 @@ class Builder:
         named = cast("dict[str, object]", map_arg(self.meta_arg, dict(kwargs)))
         return infer(op, described, named)
 
-    def meta_arg(self, var: Var) -> Meta:
-        """Return the metadata of a Var."""
-        return meta_of(var, self.metas)
+    def meta_arg(self, var: Var) -> Meta | None:
+        """Return the metadata of a Var; what is no tensor or number, as a generator, is None."""
+        meta = meta_of(var, self.metas)
+        return None if isinstance(meta, Constant) else meta
 
     def tensor_meta(self, var: Var) -> TensorMeta:
         """Return the metadata of a Var that is a tensor."""

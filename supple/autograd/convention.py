@@ -77,7 +77,7 @@ class Convention:
 
     Attributes:
         inputs: number of inputs of the captured graph; the functional graph has the same ones first.
-        constants: tensors to pass after them.
+        constants: tensors and generators to pass after them.
         outputs: one for each output of the captured graph.
         mutations: writes to inputs, done before outputs are made, in this order. They hold only for inputs
         that share memory with no other input: `shares_memory` tells.
@@ -85,7 +85,7 @@ class Convention:
     """
 
     inputs: int
-    constants: tuple[torch.Tensor, ...]
+    constants: tuple[object, ...]
     outputs: tuple[Output, ...]
     mutations: tuple[Mutation, ...] = ()
     sizes: Mapping[Expr, int] = field(default_factory=dict[Expr, int])

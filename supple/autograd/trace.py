@@ -28,7 +28,7 @@ from supple.autograd.numbers import Numbers
 from supple.autograd.storage import Cell, Storage, Value, ViewStep, are_apart, overlaps
 from supple.expr import Expr, not_equal
 from supple.expr.real import Real
-from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, map_arg
 from supple.ir.graph.numbers import callable_of
 from supple.ir.graph.symbols import CHECK
 from supple.ir.meta import TensorMeta
@@ -72,7 +72,7 @@ class Recorder(Faking):
         super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
         self.numbers = Numbers(graph)
         self.builder = Builder(map(_current_input, graph.inputs))
-        self.constants: list[torch.Tensor] = []
+        self.constants: list[object] = []
         self.copies: list[Copy] = []
         self._cells: dict[int, tuple[torch.Tensor, Cell]] = {}
 
@@ -109,10 +109,7 @@ class Recorder(Faking):
         if isinstance(tensor, FakeTensor):
             raise NotFunctional("a tensor that the trace did not make")
         meta = meta_of(tensor)
-        name = self.builder.fresh_name("constant")
-        self.constants.append(tensor)
-        var = self.builder.add_input(Input(name, meta, f"constant {len(self.constants) - 1}"))
-        cell = self._adopt(tensor, var, meta)
+        cell = self._adopt(tensor, self._constant(tensor, meta), meta)
         cell.storage.input = len(self.builder.inputs) - 1
         return cell
 
@@ -206,7 +203,15 @@ class Recorder(Faking):
             return read(self.builder, self.cell(arg)).var
         if isinstance(arg, list | tuple):
             return [self._arg(item) for item in cast("Sequence[object]", arg)]
+        if isinstance(arg, torch.Generator):
+            return self._constant(arg, Constant(torch.Generator))
         return self.numbers.recorded(arg)
+
+    def _constant(self, value: object, meta: Meta) -> Var:
+        """Add an object that the program holds to the inputs."""
+        self.constants.append(value)
+        name = self.builder.fresh_name("constant")
+        return self.builder.add_input(Input(name, meta, f"constant {len(self.constants) - 1}"))
 
     def _args(self, args: Sequence[object]) -> tuple[Arg, ...]:
         return tuple(self._arg(arg) for arg in args)

@@ -1,6 +1,7 @@
 """A pair of compiled graphs as one differentiable function: the `torch.autograd.Function` around them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -53,7 +54,7 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pair: Pair, *inputs: object) -> tuple[object, ...]:
         """Run forward and keep what backward takes."""
-        ctx.generator = torch.get_rng_state() if pair.is_random else None
+        ctx.draws = _draws(inputs) if pair.is_random else []
         outputs = pair.forward(inputs)
         kept = [_as_it_is(inputs[place]) for place in pair.inputs]
         ctx.save_for_backward(*kept, *(outputs[place] for place in pair.kept))
@@ -118,12 +119,29 @@ def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor]) -> Sequenc
             "since. Do: write to a clone, or compute these gradients outside of compiled code."
         )
         raise RuntimeError(msg)
-    with torch.random.fork_rng(devices=(), enabled=pair.is_random):  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
-        if pair.is_random:
-            torch.set_rng_state(ctx.generator)
+    with _drawn_again(ctx.draws):
         results = pair.again(*inputs)
     sources = [cast("torch.Tensor", inputs[place]) for place in pair.gradients]
     return torch.autograd.grad(list(results), sources, list(tangents), create_graph=True, allow_unused=True)
+
+
+def _draws(inputs: Iterable[object]) -> list[tuple[torch.Generator, torch.Tensor]]:
+    """Return the generators that forward may draw from, with their states."""
+    given = (item for item in inputs if isinstance(item, torch.Generator))
+    return [(generator, generator.get_state()) for generator in (torch.default_generator, *given)]
+
+
+@contextmanager
+def _drawn_again(draws: Sequence[tuple[torch.Generator, torch.Tensor]]) -> Generator[None]:
+    """Let generators draw from these states, then go on as if they had not."""
+    states = [(generator, generator.get_state()) for generator, _ in draws]
+    for generator, state in draws:
+        generator.set_state(state)
+    try:
+        yield
+    finally:
+        for generator, state in states:
+            generator.set_state(state)
 
 
 def _as_it_is(item: object) -> object:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 import torch
-from torch.utils.checkpoint import checkpoint
+import torch.utils.checkpoint
 
 from supple.capture import breaks
 from supple.capture.library.calls import name_of
@@ -98,7 +98,7 @@ def _side_effects(machine: Machine) -> tuple[object, ...]:
     return len(machine.heap.dirty), len(machine.heap.effects), len(machine.written_globals())
 
 
-@call.on(checkpoint)
+@call.on(vars(torch.utils.checkpoint)["checkpoint"])
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """checkpoint(function, ...): inlined as a region that backward computes again. Left to Python: reentrant
     ones, one that draws other numbers the second time, and one that does what shows if it is done twice."""

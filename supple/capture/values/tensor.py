@@ -6,7 +6,7 @@ from typing import Final, cast
 import torch
 
 from supple.capture import breaks
-from supple.capture.guards.kinds import Kind
+from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, instance_attribute
 from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
@@ -263,6 +263,10 @@ def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Mac
         case SymbolicValue():
             return value.expr if machine is not None else value.number
         case InstanceValue() if value.payload is not None and isinstance(value.obj, str | int | float):
+            return value.obj
+        case InstanceValue() if isinstance(value.obj, torch.Generator):
+            if machine is not None:
+                machine.guard(value.source, Kind.ID, Identity(id(value.obj), "a generator of random numbers"))
             return value.obj
         case _:
             try:
