@@ -1,5 +1,6 @@
 """`torch.optim` steps compiled whole: parameters and state as eager's, one graph once state exists."""
 
+import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,6 +9,7 @@ import torch
 from torch import nn, optim
 
 import supple
+from supple.torch_private import FOREACH
 
 OPTIONS: dict[str, tuple[Callable[..., optim.Optimizer], dict[str, Any]]] = {
     "sgd": (optim.SGD, {}),
@@ -27,13 +29,25 @@ OPTIONS: dict[str, tuple[Callable[..., optim.Optimizer], dict[str, Any]]] = {
     "adadelta": (optim.Adadelta, {}),
 }
 
+PARTS = [torch.full((2, 3), 2.0), torch.full((4,), 3.0)]
+OPERANDS: dict[str, list[Any]] = {
+    "addcmul": [PARTS, PARTS, torch.tensor([0.5, 2.0])],
+    "addcdiv": [PARTS, PARTS, [0.5, 2.0]],
+    "lerp": [PARTS, 0.25],
+    "copy": [PARTS],
+    "add": [torch.tensor(2.0)],
+    "mul": [PARTS],
+    "norm": [1],
+}
+"""What operators on lists take after the first list, where they take more than one number."""
+
 
 class Pair:
     """Equal parameters with an optimizer each: the first steps compiled, the second by eager."""
 
     def __init__(self, make: Callable[..., optim.Optimizer], **options: Any) -> None:
         torch.manual_seed(0)
-        shapes = [(4, 3), (3,), (), (4, 3), (2, 1, 5)]
+        shapes = [(4, 3), (3,), (), (4, 3)]
         values = [torch.randn(shape) for shape in shapes]
         self.parameters = [[nn.Parameter(value.clone()) for value in values] for _ in range(2)]
         options.setdefault("lr", 0.05)
@@ -77,3 +91,98 @@ def test_five_steps_are_as_eager(name: str, foreach: bool | None) -> None:
     assert not stats["refusals"]
     assert not stats["fallbacks"]
     assert stats["graphs"] in (1, 2)
+
+
+def test_what_changes_between_steps_is_seen() -> None:
+    pair = Pair(optim.AdamW, weight_decay=0.1)
+
+    def both(act: Callable[[optim.Optimizer, list[nn.Parameter]], object]) -> None:
+        for optimizer, parameters in zip(pair.optimizers, pair.parameters, strict=True):
+            act(optimizer, parameters)
+        for _ in range(2):
+            pair.step()
+            pair.check()
+
+    def leave(optimizer: optim.Optimizer, parameters: list[nn.Parameter]) -> None:
+        optimizer.state.pop(parameters[3])
+        del optimizer.param_groups[0]["params"][3]
+
+    saved = [copy.deepcopy(optimizer.state_dict()) for optimizer in pair.optimizers]
+    both(lambda optimizer, _: optimizer.param_groups[0].update(lr=0.01, betas=(0.5, 0.9)))
+    state = [copy.deepcopy(optimizer.state_dict()) for optimizer in pair.optimizers]
+    both(lambda optimizer, _: optimizer.param_groups[0].update(weight_decay=0.0, amsgrad=False))
+    both(lambda optimizer, _: optimizer.load_state_dict(state.pop(0)))
+    both(lambda optimizer, _: optimizer.load_state_dict(saved.pop(0)))
+    both(lambda _, parameters: setattr(parameters[1], "data", parameters[1].data * 2))
+    both(lambda optimizer, parameters: optimizer.state[parameters[0]]["exp_avg"].zero_())
+    both(lambda optimizer, parameters: optimizer.state.pop(parameters[2]))
+    both(leave)
+    both(lambda optimizer, parameters: optimizer.add_param_group({"params": [parameters[3]], "lr": 0.2}))
+
+
+def test_parameters_take_part_when_they_have_gradients() -> None:
+    pair = Pair(optim.Adam, lr=0.1)
+    for without in ((), (0,), (1, 2), (), (0, 1, 2, 3), (2,)):
+        pair.step(without)
+        pair.check()
+
+
+def test_frozen_and_shared_parameters_step_as_eager() -> None:
+    pair = Pair(optim.SGD, momentum=0.9)
+    for is_frozen in (False, True, False):
+        for parameters in pair.parameters:
+            parameters[0].requires_grad_(not is_frozen)
+        pair.step()
+        for left, right in pair:
+            torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-6)
+            assert left.requires_grad == right.requires_grad
+    for parameters in pair.parameters:
+        flat = torch.zeros(100)
+        for place, parameter in enumerate(parameters):
+            part = flat[20 * place : 20 * place + parameter.numel()].view(parameter.shape)
+            parameter.data = part.copy_(parameter.data)
+    for _ in range(2):
+        pair.step()
+        pair.check()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_other_types_step_as_eager(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    value = torch.randn(3, 4, dtype=dtype)
+    results: list[torch.Tensor] = []
+    for is_compiled in (True, False):
+        parameter = nn.Parameter(value.clone())
+        optimizer = optim.AdamW([parameter], lr=0.05)
+        step = supple.compile(optimizer.step) if is_compiled else optimizer.step
+        for _ in range(3):
+            parameter.grad = value.cos()
+            step()
+        results.append(parameter.detach())
+    tolerance = 1e-12 if dtype is torch.float64 else 1e-2
+    torch.testing.assert_close(*results, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", sorted(FOREACH.keys() - {"mm"}))
+def test_an_operator_on_lists_is_one_on_each_tensor(name: str) -> None:
+    function: Any = FOREACH[name]
+    schema = next(iter(getattr(torch.ops.aten, f"_foreach_{name}").overloads()))
+    others: dict[str, list[Any]] = {
+        "Scalar": [0.5],
+        "List": [[torch.full((2, 3), 2.0), torch.full((4,), 3.0)]],
+        "default": [],
+    }
+    extra = OPERANDS.get(name.rstrip("_"), others[schema])
+
+    def run(left: list[torch.Tensor]) -> Any:
+        result = function(left, *extra)
+        return left if result is None else result
+
+    torch.manual_seed(0)
+    values = [torch.rand(2, 3) + 0.1, torch.rand(4) + 0.1]
+    found, wanted = (
+        one([value.clone() for value in values]) for one in (supple.compile(run, fullgraph=True), run)
+    )
+    assert type(found) is type(wanted)
+    torch.testing.assert_close(found, wanted)
+    assert not supple.stats()["refusals"]
