@@ -5,7 +5,8 @@
 
 import collections
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from supple.capture import breaks
 from supple.capture.library import polyfills
@@ -19,7 +20,7 @@ from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
-from supple.capture.values.sequence import SequenceValue, new_list
+from supple.capture.values.sequence import SequenceValue, index_of, new_list
 
 polyfill.update(
     {
@@ -28,7 +29,6 @@ polyfill.update(
         collections.OrderedDict.pop: polyfills.dict_pop,
         collections.OrderedDict.setdefault: polyfills.dict_setdefault,
         dict.popitem: polyfills.dict_popitem,
-        list.pop: polyfills.list_pop,
         list.remove: polyfills.list_remove,
         list.index: polyfills.sequence_index,
         tuple.index: polyfills.sequence_index,
@@ -60,43 +60,39 @@ def _dict(machine: Machine, value: Value) -> DictValue:
     return found
 
 
-def put(machine: Machine, target: SequenceValue, items: list[Value], *, is_left: bool = False) -> None:
-    """Give a sequence new items; a deque with a bound drops those at the other end."""
-    limit = target.maxlen
-    if limit is not None and len(items) > limit:
-        items = items[:limit] if is_left else items[len(items) - limit :]
-    target.rewrite(machine, items)
+_READ: Final[Mapping[str, Callable[[Machine, Value], object]]] = {
+    "index": index_of,
+    "item": lambda machine, value: value,
+    "items": take_all,
+}
 
 
-def changing(change: Callable[[Machine, list[Value], Args], list[Value]], *, is_left: bool = False) -> Call:
-    """Return the rule of a method that changes a sequence: `change` gives its new items."""
+def moving(kinds: str, *methods: Callable[..., object]) -> None:
+    """Add the rules of methods that only move, add and drop items: they run on a real container of them.
 
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> None:
-        target = sequence(args[0])
-        put(machine, target, change(machine, list(target.items), args[1:]), is_left=is_left)
-
-    return effect(rule)
-
-
-def inserted(_: Machine, items: list[Value], args: Args) -> list[Value]:
-    """Return the items with another one before an index."""
-    index = args[0].as_python()
-    assert isinstance(index, int), args[0].describe()
-    return [*items[:index], args[1], *items[index:]]
+    Args:
+        kinds: what their arguments are: each "index", "item" or "items".
+    """
+    for method in methods:
+        call.on(method)(_moving(method, kinds.split()))
 
 
-_Deque = collections.deque
+def _moving(method: Callable[..., object], kinds: Sequence[str]) -> Call:
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        given = [_READ[kind](machine, value) for kind, value in zip(kinds, args[1:], strict=False)]
+        found = sequence(args[0]).change(machine, method, *given, *args[1 + len(kinds) :])
+        return found if isinstance(found, Value) else NONE
+
+    return rule
+
+
 call.on(list.append)(effect(lambda machine, args, _: sequence(args[0]).extend(machine, [args[1]])))
 call.on(list.extend)(
     effect(lambda machine, args, _: sequence(args[0]).extend(machine, take_all(machine, args[1])))
 )
-call.on(_Deque.append)(changing(lambda _m, items, args: [*items, args[0]]))
-call.on(_Deque.extend, _Deque.__iadd__)(
-    changing(lambda machine, items, args: [*items, *take_all(machine, args[0])])
-)
-call.on(list.insert)(changing(inserted))
-call.on(list.clear, _Deque.clear)(changing(lambda _m, _i, _a: []))
-call.on(list.reverse)(changing(lambda _m, items, _a: items[::-1]))
+moving("index item", list.insert)
+moving("index", list.pop)
+moving("", list.clear, list.reverse)
 
 
 call.on(list.copy)(lambda machine, args, _: new_list(sequence(args[0]).all(machine)))

@@ -7,7 +7,7 @@ import collections
 import copy
 
 from supple.capture.library import polyfills
-from supple.capture.library.containers import changing, contents, inserted, put, sequence
+from supple.capture.library.containers import contents, moving
 from supple.capture.library.table import NONE, Args, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
@@ -15,6 +15,7 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 
+_Deque = collections.deque
 polyfill.update(
     {
         collections._count_elements: polyfills.count_elements,  # pyright: ignore  # Counter's C helper
@@ -34,52 +35,18 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     assert limit is None or isinstance(limit, int), limit
     made.maxlen = limit
     if args:
-        put(machine, made, take_all(machine, args[0]))
+        made.change(machine, _Deque.extend, take_all(machine, args[0]))
     return made
 
 
-_Deque = collections.deque
-call.on(_Deque.appendleft)(changing(lambda _m, items, args: [args[0], *items], is_left=True))
-call.on(_Deque.reverse)(changing(lambda _m, items, _a: items[::-1]))
+moving("", _Deque.pop, _Deque.popleft, _Deque.clear, _Deque.reverse)
+moving("item", _Deque.append, _Deque.appendleft)
+moving("items", _Deque.extend, _Deque.extendleft, _Deque.__iadd__)
+moving("index item", _Deque.insert)
+moving("index", _Deque.rotate)
 call.on(_Deque.copy, collections.defaultdict.copy)(
     lambda machine, args, _: machine.call(machine.wrap(copy.copy, None), args)
 )
-# The last item given comes first.
-call.on(_Deque.extendleft)(
-    changing(lambda machine, items, args: [*take_all(machine, args[0])[::-1], *items], is_left=True)
-)
-call.on(_Deque.pop)(lambda machine, args, _: _take(machine, sequence(args[0]), -1))
-call.on(_Deque.popleft)(lambda machine, args, _: _take(machine, sequence(args[0]), 0))
-
-
-def _take(machine: Machine, target: SequenceValue, index: int) -> Value:
-    if not target.items:
-        machine.throw(IndexError, "pop from an empty deque")
-    found = target.at(machine, index)
-    items = list(target.items)
-    del items[index]
-    target.rewrite(machine, items)
-    return found
-
-
-@call.on(_Deque.insert)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """deque.insert(index, item)."""
-    target = sequence(args[0])
-    if len(target.items) == target.maxlen:
-        machine.throw(IndexError, "deque already at its maximum size")
-    target.rewrite(machine, inserted(machine, list(target.items), args[1:]))
-    return NONE
-
-
-@call.on(_Deque.rotate)
-@changing
-def _(machine: Machine, items: list[Value], args: Args) -> list[Value]:
-    """deque.rotate(steps=1)."""
-    steps = args[0].as_python() if args else 1
-    assert isinstance(steps, int), steps
-    cut = -steps % max(len(items), 1)
-    return [*items[cut:], *items[:cut]]
 
 
 @call.on(collections.OrderedDict.move_to_end)
@@ -92,9 +59,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     key = args[1].key(machine)
     if key not in target.items:
         machine.throw(KeyError, args[1].as_python())
-    rest = {one: pair for one, pair in target.items.items() if one != key}
-    moved = {key: target.items[key]}
-    target.rewrite(machine, {**rest, **moved} if last.truth(machine) else {**moved, **rest})
+    moved = collections.OrderedDict(target.items)
+    moved.move_to_end(key, last.truth(machine))
+    target.rewrite(machine, dict(moved))
     return NONE
 
 

@@ -240,17 +240,6 @@ def dict_fromkeys(keys: Iterable[object], value: object = None) -> dict[object, 
     return made
 
 
-def list_pop(items: list[object], index: int = -1) -> object:
-    """list.pop."""
-    if not items:
-        raise IndexError("pop from empty list")
-    if not -len(items) <= index < len(items):
-        raise IndexError("pop index out of range")
-    found = items[index]
-    del items[index]
-    return found
-
-
 def list_remove(items: MutableSequence[object], wanted: object) -> None:
     """list.remove, and deque.remove."""
     for index, item in enumerate(items):

@@ -5,6 +5,7 @@ anything but `append` looks at it), an item when it is read.
 """
 
 import collections
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
@@ -15,8 +16,8 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Called, Source, attribute, item
 from supple.capture.values.attributes import special, type_attr
-from supple.capture.values.base import LazyValue, NotConstant, Value
-from supple.capture.values.constant import LITERALS, ConstantValue
+from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
+from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
 
 
@@ -101,46 +102,42 @@ class SequenceValue(Value):
         return ConstantValue(len(self.items))
 
     def get_item(self, machine: Machine, key: Value) -> Value:
-        index = index_of(machine, key)
-        if isinstance(index, slice) and self.kind is collections.deque:
-            machine.throw(TypeError, "sequence index must be integer, not 'slice'")
-        if isinstance(index, slice):
-            kind = list if self.is_mutable else (torch.Size if self.kind is torch.Size else tuple)
-            return SequenceValue(kind, [self.at(machine, i) for i in range(len(self.items))[index]])
-        return self.at(machine, self._position(machine, index))
+        index, places = index_of(machine, key), range(len(self.items))
+        try:
+            found = places[cast("int", index)] if self.kind is not collections.deque else None
+        except (IndexError, TypeError):
+            found = None
+        if found is None:
+            found = fold_raw(machine, operator.getitem, self._real(places), index)
+        if isinstance(found, int):
+            return self.at(machine, found)
+        kind = list if self.is_mutable else (torch.Size if self.kind is torch.Size else tuple)
+        return SequenceValue(kind, [self.at(machine, place) for place in cast("Sequence[int]", found)])
 
-    def _position(self, machine: Machine, index: object, what: str = "") -> int:
-        if not hasattr(index, "__index__"):
-            given = type(index).__name__
-            machine.throw(TypeError, f"{self.kind.__name__} indices must be integers or slices, not {given}")
-        position = index.__index__()  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]  # checked above
-        assert isinstance(position, int)
-        if not -len(self.items) <= position < len(self.items):
-            name = self.kind.__name__ if self.is_mutable else "tuple"
-            machine.throw(IndexError, f"{name} {what if self.kind is list else ''}index out of range")
-        return position % len(self.items)
+    def _real(self, items: Iterable[object]) -> object:
+        """Return a Python object like this one with other items."""
+        if issubclass(self.kind, collections.deque):
+            return collections.deque(items, self.maxlen)
+        return list(items) if self.is_mutable else tuple(items)
+
+    def change(self, machine: Machine, method: Callable[..., object], *args: object) -> object:
+        """Return what a method of the builtin class gives that only moves, adds and drops items."""
+        real = self._real(self.items)
+        found = fold_raw(machine, method, real, *args)
+        self.rewrite(machine, list(cast("Iterable[Value]", real)))
+        if found is real:
+            return self
+        return found.force(machine) if isinstance(found, LazyValue) else found
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
         self.require_mutable(machine, "does not support item assignment")
         index = index_of(machine, key)
-        items = list(self.items)
-        if isinstance(index, slice):
-            from_iterable = machine.call(machine.wrap(list, None), [new])
-            assert isinstance(from_iterable, SequenceValue)
-            try:
-                items[index] = from_iterable.items
-            except ValueError as error:
-                machine.throw(ValueError, *error.args)
-        else:
-            items[self._position(machine, index, "assignment ")] = new
-        self.rewrite(machine, items)
+        given = take_all(machine, new) if isinstance(index, slice) else new
+        self.change(machine, operator.setitem, cast("object", index), given)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self.require_mutable(machine, "doesn't support item deletion")
-        items = list(self.items)
-        index = index_of(machine, key)
-        del items[index if isinstance(index, slice) else self._position(machine, index, "assignment ")]
-        self.rewrite(machine, items)
+        self.change(machine, operator.delitem, index_of(machine, key))
 
     def require_mutable(self, machine: Machine, what: str) -> None:
         """Raise TypeError in the program for a tuple."""
