@@ -6,6 +6,7 @@ import functools
 import threading
 import types
 from collections.abc import Callable
+from typing import cast
 
 import torch
 
@@ -309,17 +310,11 @@ def _pairs(machine: Machine, given: Value) -> list[tuple[Value, Value]]:
     with contextlib.suppress(Raised):
         keys = take_all(machine, machine.call(given.get_attr(machine, "keys")))
         return [(key, given.get_item(machine, key)) for key in keys]
-    pairs: list[tuple[Value, Value]] = []
-    for place, pair in enumerate(take_all(machine, given)):
-        if not hasattr(pair.python_type(), "__iter__") and isinstance(pair, ConstantValue):
-            msg = f"cannot convert dictionary update sequence element #{place} to a sequence"
-            machine.throw(TypeError, msg)
-        both = take_all(machine, pair)
-        if len(both) != 2:
-            msg = f"dictionary update sequence element #{place} has length {len(both)}; 2 is required"
-            machine.throw(ValueError, msg)
-        pairs.append((both[0], both[1]))
-    return pairs
+    rows = [
+        take_all(machine, pair) if hasattr(pair.python_type(), "__iter__") else pair
+        for pair in take_all(machine, given)
+    ]
+    return list(cast("dict[Value, Value]", fold_raw(machine, dict, rows)).items())
 
 
 @make.on(slice)

@@ -128,16 +128,12 @@ def _on_sequences(
     if plain == "*":
         if isinstance(right, InstanceValue):
             return None
-        items = left.all(machine) * cast("int", fold_raw(machine, _times, right.as_python()))
+        items = cast("list[Value]", fold_raw(machine, operator.mul, left.all(machine), right.as_python()))
         if is_in_place and left.is_mutable:
             left.rewrite(machine, items)
             return left
         return SequenceValue(_base(left), items)
     return None
-
-
-def _times(count: object) -> int:
-    return len([None] * count)  # pyright: ignore[reportOperatorIssue, reportUnknownArgumentType]  # raises as CPython does
 
 
 def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool) -> Value:

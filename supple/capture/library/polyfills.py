@@ -250,6 +250,13 @@ def list_remove(items: MutableSequence[object], wanted: object) -> None:
     raise ValueError(f"{name}.remove(x): x not in {name}")
 
 
+def set_remove(items: set[object], wanted: object) -> None:
+    """set.remove."""
+    if wanted not in items:
+        raise KeyError(wanted)
+    items.discard(wanted)
+
+
 def sequence_index(items: Sequence[object], wanted: object, start: int = 0, stop: int | None = None) -> int:
     """list.index, tuple.index and deque.index."""
     for index in range(*slice(start, stop).indices(len(items))):

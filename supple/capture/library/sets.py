@@ -7,7 +7,8 @@ import operator
 from collections.abc import Callable, Set
 from typing import Final
 
-from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make
+from supple.capture.library import polyfills
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.constant import ConstantValue
@@ -44,19 +45,17 @@ def _new_set(machine: Machine, kind: type, args: Args) -> Value:
     return made
 
 
+polyfill[set.remove] = polyfills.set_remove
 make.on(set)(lambda machine, args, _: _new_set(machine, set, args))
 make.on(frozenset)(lambda machine, args, _: _new_set(machine, frozenset, args))
 
 
-def _minus(left: Members, right: Members) -> Members:
-    return {key: value for key, value in left.items() if key not in right}
-
-
-COMBINE: Final[dict[str, Callable[[Members, Members], Members]]] = {
-    "and": lambda left, right: {key: value for key, value in left.items() if key in right},
-    "or": lambda left, right: {**right, **left},
-    "sub": _minus,
-    "xor": lambda left, right: {**_minus(left, right), **_minus(right, left)},
+#: Name of an operator -> the method of the same meaning.
+COMBINE: Final = {
+    "and": "intersection",
+    "or": "union",
+    "sub": "difference",
+    "xor": "symmetric_difference",
 }
 
 
@@ -67,7 +66,9 @@ def combined(machine: Machine, name: str, left: Value, rights: Args) -> SetValue
     made.items = members(machine, left)
     made.is_ordered = False
     for right in rights:
-        made.items = COMBINE[name](made.items, members(machine, right))
+        others = members(machine, right)
+        kept = getattr(operator, f"__{name}__")(made.items.keys(), others.keys())
+        made.items = {key: value for key, value in {**others, **made.items}.items() if key in kept}
     return made
 
 
@@ -85,14 +86,11 @@ def _updating(name: str) -> Call:
     return effect(lambda machine, args, _: combine_in_place(machine, name, as_set(args[0]), args[1:]))
 
 
-call.on(set.intersection, frozenset.intersection)(_combining("and"))
-call.on(set.union, frozenset.union)(_combining("or"))
-call.on(set.difference, frozenset.difference)(_combining("sub"))
-call.on(set.symmetric_difference, frozenset.symmetric_difference)(_combining("xor"))
+for _name, _method in COMBINE.items():
+    call.on(getattr(set, _method), getattr(frozenset, _method))(_combining(_name))
+    if _name != "or":
+        call.on(getattr(set, f"{_method}_update"))(_updating(_name))
 call.on(set.copy, frozenset.copy)(_combining("or"))
-call.on(set.intersection_update)(_updating("and"))
-call.on(set.difference_update)(_updating("sub"))
-call.on(set.symmetric_difference_update)(_updating("xor"))
 
 
 @call.on(set.update)
@@ -100,7 +98,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """set.update: members of sequences are added in their order."""
     target = as_set(args[0])
     for group in args[1:]:
-        target.rewrite(machine, {**target.items, **_minus(members(machine, group), target.items)})
+        target.rewrite(machine, {**target.items, **members(machine, group), **target.items})
         if isinstance(container(group), SetValue):
             machine.heap.set_field(target, "is_ordered", False)
     return NONE
@@ -116,25 +114,14 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return NONE
 
 
-def _drop(machine: Machine, target: SetValue, member: Value) -> bool:
-    """Remove a member; tell whether it was there."""
-    key = member.key(machine)
-    if key not in target.items:
-        return False
-    target.rewrite(machine, {k: v for k, v in target.items.items() if k != key})
-    machine.heap.set_field(target, "is_ordered", False)
-    return True
-
-
-call.on(set.discard)(effect(lambda machine, args, _: _drop(machine, as_set(args[0]), args[1])))
-
-
-@call.on(set.remove)
+@call.on(set.discard)
 @effect
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
-    """set.remove."""
-    if not _drop(machine, as_set(args[0]), args[1]):
-        machine.throw(KeyError, args[1].as_python())
+def _discard(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    """set.discard."""
+    target, key = as_set(args[0]), args[1].key(machine)
+    if key in target.items:
+        target.rewrite(machine, {k: v for k, v in target.items.items() if k != key})
+        machine.heap.set_field(target, "is_ordered", False)
 
 
 @call.on(set.pop)
@@ -144,7 +131,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not target.items:
         machine.throw(KeyError, "pop from an empty set")
     first = target.ordered(machine)[0]
-    _drop(machine, target, first)
+    _discard(machine, [target, first], {})
     return first
 
 

@@ -265,19 +265,7 @@ class InstanceValue(Value):
     def generic_set(self, machine: Machine, name: str, new: Value) -> None:
         """What `object.__setattr__(x, name, new)` does."""
         found = lookup(self.cls, name)
-        if isinstance(found, property):
-            if found.fset is None:
-                machine.throw(
-                    AttributeError, f"property {name!r} of {self.cls.__name__!r} object has no setter"
-                )
-            source = guard_lookup(machine, self.cls, name, found)
-            machine.call(machine.wrap(found.fset, attribute(source, "fset") if source else None), [self, new])
-            return
-        if found is not MISSING and isinstance(lookup(type(found), "__set__"), types.FunctionType):
-            descriptor = machine.wrap(found, guard_lookup(machine, self.cls, name, found))
-            setter = special(machine, descriptor, "__set__")
-            assert setter is not None, descriptor.describe()
-            machine.call(setter, [self, new])
+        if self._by_descriptor(machine, name, "__set__", new):
             return
         if name == "__class__":
             machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
@@ -285,6 +273,27 @@ class InstanceValue(Value):
             machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
         guard_not_first(machine, self.cls, name, found)
         self.write(machine, name, new)
+
+    def _by_descriptor(self, machine: Machine, name: str, verb: str, *args: Value) -> bool:
+        """Call `__set__` or `__delete__` of what the class has for an attribute; tell whether it has them."""
+        found = lookup(self.cls, name)
+        if found is MISSING or isinstance(found, SLOT_KINDS) or lookup(type(found), verb) is MISSING:
+            return False
+        source = guard_lookup(machine, self.cls, name, found)
+        if isinstance(found, property):
+            part, what = ("fset", "setter") if verb == "__set__" else ("fdel", "deleter")
+            bound = machine.wrap(getattr(found, part), attribute(source, part) if source else None)
+            if bound.identity() is None:
+                machine.throw(
+                    AttributeError, f"property {name!r} of {self.cls.__name__!r} object has no {what}"
+                )
+            machine.call(bound, [self, *args])
+            return True
+        bound = special(machine, machine.wrap(found, source), verb)
+        if bound is None:
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        machine.call(bound, [self, *args])
+        return True
 
     def delete_attr(self, machine: Machine, name: str) -> None:
         deleter = lookup(self.cls, "__delattr__")
@@ -295,19 +304,9 @@ class InstanceValue(Value):
 
     def generic_delete(self, machine: Machine, name: str) -> None:
         """What `object.__delattr__(x, name)` does."""
+        if self._by_descriptor(machine, name, "__delete__"):
+            return
         found = lookup(self.cls, name)
-        if isinstance(found, property) and found.fdel is not None:
-            source = guard_lookup(machine, self.cls, name, found)
-            machine.call(machine.wrap(found.fdel, attribute(source, "fdel") if source else None), [self])
-            return
-        has_deleter = found is not MISSING and lookup(type(found), "__delete__") is not MISSING
-        if has_deleter and not isinstance(found, SLOT_KINDS):
-            descriptor = machine.wrap(found, guard_lookup(machine, self.cls, name, found))
-            deleter = special(machine, descriptor, "__delete__")
-            if deleter is None:
-                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
-            machine.call(deleter, [self])
-            return
         if isinstance(found, SLOT_KINDS):
             self._slot(machine, name)
         elif self.own(machine, name) is None:
