@@ -64,13 +64,6 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
     """Return the function of a forward and a backward graph, as autograd runs them."""
     assert split.backward is not None, "a result requires gradients"
     parts, flows = split.backward.parts, split.backward.flows
-    wanted = [split.convention.outputs.index(autograd.Result(index)) for index in flows.differentiable]
-    eager = compile_python(split.source)
-
-    def again(*inputs: object) -> list[torch.Tensor]:
-        results = eager(*inputs[: split.convention.inputs])
-        return [cast("torch.Tensor", results[place]) for place in wanted]
-
     is_random = any(
         torch.Tag.nondeterministic_seeded in getattr(node.op.call, "tags", ()) for node in split.forward.nodes
     )
@@ -83,13 +76,15 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
         parts.inputs,
         parts.kept,
         flows.inputs,
-        again,
+        autograd.rerun(split.convention, compile_python(split.source)),
         is_random,
         tuple(
             place
             for place, item in enumerate(split.forward.inputs)
             if isinstance(item.meta, TensorMeta) and item.meta.requires_grad and place not in flows.inputs
         ),
+        tuple(mutation.input for mutation in split.convention.mutations if not mutation.is_read),
+        autograd.reached(parts.backward, flows.tangents),
     )
 
 

@@ -1,7 +1,8 @@
 """Stage 2: a captured graph becomes functional ATen graphs, decomposed to the core operators."""
 
-from supple.autograd.convention import Result, Split, bind
+from supple.autograd.convention import Split, bind, rerun
 from supple.autograd.errors import NeedsGrad, NotFunctional, Refused
+from supple.autograd.joint import reached
 from supple.autograd.split import split
 
-__all__ = ["NeedsGrad", "NotFunctional", "Refused", "Result", "Split", "bind", "split"]
+__all__ = ["NeedsGrad", "NotFunctional", "Refused", "Split", "bind", "reached", "rerun", "split"]

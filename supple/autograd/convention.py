@@ -1,17 +1,23 @@
 """How the results of a functional graph become what the captured graph returns: writes, aliases,
 constants."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import assert_never, cast
 
 import torch
+from torch.autograd.graph import increment_version
 
 from supple.autograd.joint import Gradients
 from supple.autograd.partition import Parts
 from supple.expr import Expr
-from supple.ir.graph.nodes import Graph
-from supple.ir.meta import TensorMeta
+from supple.expr.real import Real
+from supple.ir.arguments import leaves
+from supple.ir.graph.nodes import Arg, Graph, Number, Var, map_arg
+from supple.ir.ops import Op
+from supple.torch_private import OpOverload
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +35,29 @@ class InputItself:
 
 
 @dataclass(frozen=True, slots=True)
-class ViewOfInput:
-    """A view of the input at place `index`: sizes and strides of `meta`, whose offset counts from the
-    input's."""
+class ViewItem:
+    """What call `call` of the convention's views gives: item `item`, or all."""
 
-    index: int
-    meta: TensorMeta
+    call: int
+    item: int | None
+
+
+Made = Result | InputItself | ViewItem
 
 
 @dataclass(frozen=True, slots=True)
-class ViewOfResult:
-    """A view of output `index` of the functional graph; the offset of `meta` counts from its first
-    element."""
+class ViewCall:
+    """A call of a view operator, as eager makes it; its numbers may be symbolic.
 
-    index: int
-    meta: TensorMeta
+    Attributes:
+        has_grad: whether gradients are recorded.
+    """
+
+    base: Made
+    op: Op
+    args: tuple[Arg, ...]
+    kwargs: Mapping[str, Arg]
+    has_grad: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +74,33 @@ class Plain:
     value: object
 
 
-Output = Result | InputItself | ViewOfInput | ViewOfResult | SameAs | Plain
+Output = Made | SameAs | Plain
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """After the run, output `index` of the functional graph is copied into the input at place `input`."""
+    """After the run, output `index` of the functional graph is copied into the input at place `input`.
+
+    Attributes:
+        writes: how often eager writes the input.
+        has_grad: whether the copy is recorded for autograd.
+        is_read: whether gradients depend on what the input was before.
+    """
 
     input: int
     index: int
+    writes: int
+    has_grad: bool
+    is_read: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a run by eager has a tensor: an input, an output, or the tensor that an output is a view of."""
+
+    input: int | None = None
+    output: int = 0
+    is_base: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +112,19 @@ class Convention:
         constants: tensors and generators to pass after them.
         outputs: one for each output of the captured graph.
         mutations: writes to inputs, done before outputs are made, in this order. They hold only for inputs
-        that share memory with no other input: `shares_memory` tells.
-        sizes: which outputs of the functional graph are the symbolic sizes, strides and offsets of views.
+        that share memory with no other input: `must_run_eagerly` tells.
+        views: what outputs are made of, in this order.
+        sizes: which outputs of the functional graph are the symbolic numbers of views.
+        sources: what the tangents belong to, in their order.
     """
 
     inputs: int
     constants: tuple[object, ...]
     outputs: tuple[Output, ...]
     mutations: tuple[Mutation, ...] = ()
-    sizes: Mapping[Expr, int] = field(default_factory=dict[Expr, int])
+    views: tuple[ViewCall, ...] = ()
+    sizes: Mapping[Number, int] = field(default_factory=dict[Number, int])
+    sources: tuple[Origin, ...] = ()
 
     @property
     def is_plain(self) -> bool:
@@ -122,7 +158,7 @@ class Backward:
 
 
 Runner = Callable[..., Sequence[object]]
-#: (inputs and constants, results of the functional graph, outputs made so far) -> an output.
+#: (inputs and constants, results of the functional graph, views made so far) -> a tensor or value.
 Maker = Callable[[Sequence[object], Sequence[object], Sequence[object]], object]
 
 
@@ -135,67 +171,117 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
     """
     if convention.is_plain:
         return run
-    makers = [_maker(output, convention.sizes) for output in convention.outputs]
+    views = [(call.has_grad, _viewer(call, convention.sizes)) for call in convention.views]
+    outputs = convention.outputs
+    makers = [_maker(cast("Made", outputs[one.index]) if isinstance(one, SameAs) else one) for one in outputs]
+    cloned = [mutation.input for mutation in convention.mutations if mutation.is_read]
 
     def call(*inputs: object) -> Sequence[object]:
-        if convention.mutations and shares_memory(convention, inputs):
+        if convention.mutations and must_run_eagerly(convention, inputs):
             return eager(*inputs)
         inputs = (*inputs, *convention.constants)
-        results = run(*inputs)
+        taken = list(inputs)
+        for place in cloned:
+            taken[place] = cast("torch.Tensor", inputs[place]).clone()
+        results = run(*taken)
+        for mutation in convention.mutations:
+            target, new = inputs[mutation.input], results[mutation.index]
+            _write(mutation, cast("torch.Tensor", target), cast("torch.Tensor", new))
         made: list[object] = []
-        with torch.no_grad():
-            for mutation in convention.mutations:
-                target = cast("torch.Tensor", inputs[mutation.input])
-                target.copy_(cast("torch.Tensor", results[mutation.index]))
-            for maker in makers:
-                made.append(maker(inputs, results, made))
-        return tuple(made)
+        for has_grad, view in views:
+            with nullcontext() if torch.is_grad_enabled() is has_grad else torch.set_grad_enabled(has_grad):
+                made.append(view(inputs, results, made))
+        return tuple([maker(inputs, results, made) for maker in makers])
 
     return call
 
 
-def _maker(output: Output, sizes: Mapping[Expr, int]) -> Maker:
+def _write(mutation: Mutation, target: torch.Tensor, new: torch.Tensor) -> None:
+    """Copy a result into an input, which then counts as many writes as eager does."""
+    writes = mutation.writes
+    if new is target:
+        writes = 0 if target.is_inference() else writes
+    elif mutation.has_grad or writes == 1 or target.is_inference():
+        with torch.set_grad_enabled(mutation.has_grad):
+            target.copy_(new)
+        writes = 0 if target.is_inference() else writes - 1
+    else:
+        target.data.copy_(new)
+    for _ in range(writes):
+        increment_version(target)
+
+
+def rerun(convention: Convention, eager: Runner) -> Callable[[Sequence[object]], list[torch.Tensor]]:
+    """Return a function (inputs) -> what the tangents belong to, by eager; the inputs stay as they are."""
+
+    def again(inputs: Sequence[object]) -> list[torch.Tensor]:
+        given = list(inputs[: convention.inputs])
+        for mutation in convention.mutations:
+            given[mutation.input] = cast("torch.Tensor", given[mutation.input]).clone()
+        outputs = eager(*given)
+        found: list[torch.Tensor] = []
+        for origin in convention.sources:
+            item = outputs[origin.output] if origin.input is None else given[origin.input]
+            assert isinstance(item, torch.Tensor), origin
+            item = item._base if origin.is_base else item
+            assert item is not None, origin
+            found.append(item)
+        return found
+
+    return again
+
+
+def _maker(output: Made | Plain) -> Maker:
     """Return what makes an output of the captured graph in each call."""
     match output:
         case Result(index):
             return lambda _inputs, results, _made: results[index]
         case InputItself(index):
             return lambda inputs, _results, _made: inputs[index]
-        case ViewOfInput(index, meta):
-            view = _viewer(meta, sizes)
-            return lambda inputs, results, _made: view(inputs[index], results)
-        case ViewOfResult(index, meta):
-            view = _viewer(meta, sizes)
-            return lambda _inputs, results, _made: view(results[index], results)
-        case SameAs(index):
-            return lambda _inputs, _results, made: made[index]
+        case ViewItem(index, item):
+            if item is None:
+                return lambda _inputs, _results, made: made[index]
+            return lambda _inputs, _results, made: cast("Sequence[object]", made[index])[item]
         case Plain(value):
             return lambda _inputs, _results, _made: value
         case _:
             assert_never(output)
 
 
-def _viewer(
-    meta: TensorMeta, places: Mapping[Expr, int]
-) -> Callable[[object, Sequence[object]], torch.Tensor]:
-    """Return a function (base, results) -> the view of the base."""
-    numbers = (*meta.sizes, *meta.strides, meta.offset)
-    fixed = [number.value if number.is_const else 0 for number in numbers]
-    computed = [(at, places[number]) for at, number in enumerate(numbers) if not number.is_const]
-    rank = meta.rank
+def _no_value(var: Var) -> Arg:
+    raise AssertionError(var)
 
-    def view(base: object, results: Sequence[object]) -> torch.Tensor:
-        assert isinstance(base, torch.Tensor), f"a view of {base}"
-        now = fixed.copy() if computed else fixed
-        for at, place in computed:
-            now[at] = cast("int", results[place])
-        # A view made in no_grad mode of a tensor that requires gradients says that it does too.
-        return base.detach().as_strided(now[:rank], now[rank:-1], base.storage_offset() + now[-1])
+
+def _viewer(call: ViewCall, places: Mapping[Number, int]) -> Maker:
+    """Return what makes a view in each call."""
+    base, function = _maker(call.base), cast("OpOverload", call.op.call)
+    args, kwargs = call.args, dict(call.kwargs)
+    if not any(isinstance(leaf, Expr | Real) for leaf in leaves((args, kwargs))):
+        return lambda inputs, results, made: function(base(inputs, results, made), *args, **kwargs)
+
+    def view(inputs: Sequence[object], results: Sequence[object], made: Sequence[object]) -> object:
+        def number(e: Number) -> object:
+            return results[places[e]]
+
+        given = cast("tuple[object, ...]", map_arg(_no_value, args, number))
+        named = cast("dict[str, object]", map_arg(_no_value, kwargs, number))
+        return function(base(inputs, results, made), *given, **named)
 
     return view
 
 
-def shares_memory(convention: Convention, inputs: Sequence[object]) -> bool:
-    """Tell whether a written input shares its storage with another input."""
+def must_run_eagerly(convention: Convention, inputs: Sequence[object]) -> bool:
+    """Tell whether a written input shares its storage with another input, or cannot be written as it is.
+
+    What eager says of a leaf, of a view, and of a tensor made in inference mode, eager must say.
+    """
     homes = [item.untyped_storage().data_ptr() if isinstance(item, torch.Tensor) else 0 for item in inputs]
-    return any(homes.count(homes[mutation.input]) > 1 for mutation in convention.mutations)
+    counts = Counter(homes)
+    for mutation in convention.mutations:
+        target = cast("torch.Tensor", inputs[mutation.input])
+        is_fixed = target._is_view() or (target.is_leaf and target.requires_grad)
+        if counts[homes[mutation.input]] > 1 or (mutation.has_grad and is_fixed):
+            return True
+        if target.is_inference() and not torch.is_inference_mode_enabled():
+            return True
+    return False

@@ -11,9 +11,8 @@ import torch
 
 from supple.autograd.errors import NeedsGrad
 from supple.autograd.storage import Cell
-from supple.ir.graph.nodes import Input
+from supple.ir.graph.nodes import Graph, Input, uses_of, vars_of
 from supple.shapes.fake import meta_of
-from supple.shapes.layout import is_dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +32,23 @@ class Gradients:
     inputs: tuple[int, ...]
 
 
-def differentiable(cell: Callable[[torch.Tensor], Cell], outputs: Sequence[object]) -> list[torch.Tensor]:
-    """Return the outputs, each once, through which gradients flow into the graph: no inputs, nor their views.
+def sources_of(
+    cell: Callable[[torch.Tensor], Cell], outputs: Sequence[object], written: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
+    """Return the tensors through which gradients flow into the graph: those whose memory outputs show, and
+    inputs to which differentiable values were written.
 
     Raises:
-        NeedsGrad: such an output shares memory with another, or its own memory has gaps; or it is a leaf,
-            into which gradients flow from other outputs.
+        NeedsGrad: such an output is a view that autograd does not know as one.
     """
-    tensors = list({id(item): item for item in outputs if isinstance(item, torch.Tensor)}.values())
-    owners = [id(cell(item).storage) for item in tensors]
-    found = [item for item in tensors if item.requires_grad and cell(item).storage.input is None]
-    if any(item.is_leaf for item in found):
-        raise NeedsGrad("a leaf that the graph makes")
-    for place, item in enumerate(tensors):
-        if item.requires_grad and cell(item).storage.input is None:
-            meta = meta_of(item)
-            if owners.count(owners[place]) > 1 or not is_dense(meta.sizes, meta.strides):
-                raise NeedsGrad(f"output {place}, a view that shares memory with another or has gaps,")
-    return found
+    found = {id(item): item for item in written}
+    for place, item in enumerate(outputs):
+        if isinstance(item, torch.Tensor) and item.requires_grad and cell(item).storage.input is None:
+            base = cell(item).storage.base
+            if not base.requires_grad or (item is not base and item._base is not base):
+                raise NeedsGrad(f"output {place}, whose memory has no gradient,")
+            found[id(base)] = base
+    return list(found.values())
 
 
 def gradients(
@@ -62,7 +60,7 @@ def gradients(
     """Record the gradients of inputs, while the trace records; return the names of the tangents, and them.
 
     Raises:
-        NeedsGrad: what is differentiated was made in the graph.
+        NeedsGrad: what is differentiated was made in the graph, or backward will raise.
 
     Args:
         tangent: adds an input to the graph and returns its fake.
@@ -77,5 +75,17 @@ def gradients(
     tangents = [tangent(item) for item in added]
     # Backward runs as a user calls it: outside of blocks with autocast.
     with torch.autocast("cpu", enabled=False):
-        found = torch.autograd.grad(list(outputs), list(inputs), tangents, allow_unused=True)
+        try:
+            found = torch.autograd.grad(list(outputs), list(inputs), tangents, allow_unused=True)
+        except RuntimeError as error:
+            raise NeedsGrad(f"a result whose backward raises ({str(error).split(':')[0]})") from error
     return tuple(item.name for item in added), list(found)
+
+
+def reached(backward: Graph, tangents: Sequence[str]) -> tuple[frozenset[int], ...]:
+    """Return for each gradient which of the tangents flow into it; the others may be undefined."""
+    flows: dict[str, frozenset[int]] = {name: frozenset((place,)) for place, name in enumerate(tangents)}
+    none: frozenset[int] = frozenset()
+    for node in backward.nodes:
+        flows[node.name] = none.union(*(flows.get(var.name, none) for var in uses_of(node)))
+    return tuple(none.union(*(flows.get(var.name, none) for var in vars_of(out))) for out in backward.outputs)

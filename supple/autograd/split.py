@@ -1,13 +1,16 @@
 """The front door of the stage: a captured graph in, functional graphs and their convention out."""
 
-from supple.autograd.convention import Backward, Split
+from dataclasses import replace
+
+from supple.autograd.convention import Backward, Convention, Split
 from supple.autograd.decompose import decompose, separated
 from supple.autograd.errors import NotFunctional
+from supple.autograd.joint import Gradients
 from supple.autograd.partition import partition
 from supple.autograd.trace import trace
 from supple.base import events
 from supple.base.options import Options
-from supple.ir.graph.nodes import Graph
+from supple.ir.graph.nodes import Graph, uses_of, vars_of
 from supple.ir.graph.rewrite import without_dead
 from supple.ir.graph.text import text
 from supple.torch_private import default_device
@@ -29,11 +32,24 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     joint = decompose(traced.graph) if decomposed else separated(without_dead(traced.graph), traced.graph)
     if traced.gradients is None:
         _tell(None, joint, None)
-        return Split(graph, joint, None, traced.convention)
-    written = [graph.inputs[mutation.input].name for mutation in traced.convention.mutations]
-    parts = partition(joint, traced.gradients, written, options.config.activation_memory_budget)
+        mutations = tuple(replace(mutation, is_read=False) for mutation in traced.convention.mutations)
+        return Split(graph, joint, None, replace(traced.convention, mutations=mutations))
+    convention = _with_reads(traced.convention, joint, traced.gradients)
+    parts = partition(joint, traced.gradients, budget=options.config.activation_memory_budget)
     _tell(joint, parts.forward, parts.backward)
-    return Split(graph, parts.forward, Backward(parts, traced.gradients), traced.convention)
+    return Split(graph, parts.forward, Backward(parts, traced.gradients), convention)
+
+
+def _with_reads(convention: Convention, joint: Graph, flows: Gradients) -> Convention:
+    """Return the convention that knows which written inputs gradients depend on, as they were before."""
+    wanted = [joint.outputs[place] for place in flows.differentiable] + list(joint.outputs[flows.results :])
+    live = without_dead(Graph(joint.inputs, joint.nodes, tuple(wanted)))
+    read = {var.name for node in live.nodes for var in uses_of(node)} | {var.name for var in vars_of(wanted)}
+    mutations = (
+        replace(mutation, is_read=mutation.has_grad or joint.inputs[mutation.input].name in read)
+        for mutation in convention.mutations
+    )
+    return replace(convention, mutations=tuple(mutations))
 
 
 def _tell(joint: Graph | None, forward: Graph, backward: Graph | None) -> None:

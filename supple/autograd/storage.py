@@ -90,6 +90,24 @@ def _are_disjoint(left: tuple[Expr, ...], right: tuple[Expr, ...]) -> bool:
     return is_between or is_known(less_equal(stop, right[1])) or is_known(less_equal(right[2], start))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Viewing:
+    """A call of a view operator as eager makes it, for one view or several.
+
+    Attributes:
+        of: the tensor that is viewed.
+        requires_grad: whether that required gradients.
+        has_grad: whether gradients were recorded.
+    """
+
+    of: torch.Tensor
+    op: Op
+    args: tuple[Arg, ...]
+    kwargs: dict[str, Arg]
+    requires_grad: bool
+    has_grad: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A graph value and its metadata in the graph being made."""
@@ -105,21 +123,29 @@ class Storage:
     Attributes:
         value: its contents now.
         meta: the layout of its base tensor, as eager has it.
+        base: the tensor that it was made for.
         version: number of writes so far.
+        unseen: how many of them eager does not count.
         input: the place of the graph input whose memory it is.
     """
 
     value: Value
     meta: TensorMeta
+    base: torch.Tensor
     version: int = 0
+    unseen: int = 0
     input: int | None = None
 
 
 @dataclass(slots=True)
 class Cell:
-    """One tensor: a view (or all) of a storage, and its value as of `version` of the storage."""
+    """One tensor: a view (or all) of a storage, and its value as of `version` of the storage.
+
+    `made` is the call that gave the view, and which of its results the view is.
+    """
 
     storage: Storage
     chain: tuple[ViewStep, ...]
     value: Value
     version: int
+    made: tuple[Viewing, int | None] | None = None

@@ -13,7 +13,7 @@ from supple.expr.real import Real
 from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
-from supple.shapes.fake import fake_from, meta_of
+from supple.shapes.fake import fake_from, meta_of, non_leaf
 from supple.shapes.symnode import plain
 
 
@@ -40,8 +40,10 @@ class Recorder:
         """Return the fake of a tensor that exists, made an input of the graph."""
         is_parameter = isinstance(real, torch.nn.Parameter)
         fake = fake_from(meta, is_parameter=is_parameter)
+        is_leaf = real.is_leaf
+        fake = fake if is_leaf else non_leaf(fake)
         name = self._fresh(_identifier(source.name))
-        self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter))
+        self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter, is_leaf))
         self.lifted.append(Lifted(source, name, real))
         self._vars[id(fake)] = (Var(name), fake)
         return fake

@@ -23,9 +23,11 @@ class Pair:
         inputs: places of the inputs that are kept.
         kept: which outputs of `forward` are kept, after them.
         gradients: places of the inputs that the gradients belong to.
-        again: (*inputs) -> the differentiable results, by eager torch: for gradients of gradients.
+        again: (inputs) -> the differentiable results, by eager torch: for gradients of gradients.
         is_random: forward draws random numbers.
         cut: places of the inputs that require gradients and get none, not even an undefined one.
+        scratch: places of the inputs that are written after forward and do not matter to gradients.
+        reached: for each gradient, which of the tangents flow into it.
     """
 
     forward: Run
@@ -36,16 +38,19 @@ class Pair:
     inputs: tuple[int, ...]
     kept: tuple[int, ...]
     gradients: tuple[int, ...]
-    again: Callable[..., Sequence[torch.Tensor]]
+    again: Callable[[Sequence[object]], Sequence[torch.Tensor]]
     is_random: bool
     cut: tuple[int, ...]
+    scratch: tuple[int, ...]
+    reached: tuple[frozenset[int], ...]
 
     def __call__(self, inputs: Iterable[object]) -> tuple[object, ...]:
         """Return the results for these inputs, as part of the graph that autograd keeps."""
         given = list(inputs)
         for place in self.cut:
             given[place] = cast("torch.Tensor", given[place]).detach()
-        return cast("tuple[object, ...]", _Compiled.apply(self, *given))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+        with torch.enable_grad():
+            return cast("tuple[object, ...]", _Compiled.apply(self, *given))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
 
 
 class _Compiled(torch.autograd.Function):
@@ -59,12 +64,13 @@ class _Compiled(torch.autograd.Function):
         kept = [_as_it_is(inputs[place]) for place in pair.inputs]
         ctx.save_for_backward(*kept, *(outputs[place] for place in pair.kept))
         ctx.set_materialize_grads(False)
-        results = tuple(outputs[: pair.results])
+        # A view that a function of its own returns could not be written by the program.
+        results = tuple(map(_alone, outputs[: pair.results]))
         flows = [cast("torch.Tensor", results[place]) for place in pair.differentiable]
         others = [item for place, item in enumerate(results) if place not in pair.differentiable]
         ctx.mark_non_differentiable(*(item for item in others if isinstance(item, torch.Tensor)))
         ctx.pair, ctx.given = pair, inputs
-        ctx.states = [_state(item) for item in inputs]
+        ctx.states = _states(pair, inputs)
         ctx.layouts = [(flow.shape, flow.stride(), flow.dtype, flow.device) for flow in flows]
         return results
 
@@ -72,13 +78,12 @@ class _Compiled(torch.autograd.Function):
     def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[object, ...]:
         """Run backward on what was kept; for gradients that have gradients, run forward again by eager."""
         pair: Pair = ctx.pair
-        tangents = [
-            _laid_out(grads[place], *layout)
-            for place, layout in zip(pair.differentiable, ctx.layouts, strict=True)
-        ]
+        flowing = [grads[place] for place in pair.differentiable]
+        missing = {place for place, grad in enumerate(flowing) if grad is None}
         if torch.is_grad_enabled():
-            found = _by_eager(ctx, pair, tangents)
+            found = _by_eager(ctx, pair, flowing)
         else:
+            tangents = [_laid_out(grad, *layout) for grad, layout in zip(flowing, ctx.layouts, strict=True)]
             numbers = [ctx.given[place] for place in pair.numbers]
             taken = iter((*numbers, *ctx.saved_tensors, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
@@ -86,8 +91,8 @@ class _Compiled(torch.autograd.Function):
             del tangents
             found = pair.backward(taken)
         made: list[object] = [None] * (1 + len(ctx.given))
-        for place, grad in zip(pair.gradients, found, strict=True):
-            made[1 + place] = grad
+        for place, grad, reached in zip(pair.gradients, found, pair.reached, strict=True):
+            made[1 + place] = None if reached <= missing else grad
         return tuple(made)
 
 
@@ -101,28 +106,39 @@ def _laid_out(
     """Return what flows into a result in the result's own layout; zeros where nothing does."""
     if grad is None:
         return torch.empty_strided(sizes, strides, dtype=dtype, device=device).zero_()
-    if grad.stride() == strides or torch.is_grad_enabled():
+    if grad.stride() == strides:
         return grad
     return torch.empty_strided(sizes, strides, dtype=dtype, device=device).copy_(grad)
 
 
-def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor]) -> Sequence[torch.Tensor | None]:
+def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None]) -> Sequence[torch.Tensor | None]:
     """Return the gradients with their own graph.
 
     Raises:
         RuntimeError: an input was written since forward ran.
     """
-    inputs: Sequence[object] = ctx.given
-    if [_state(item) for item in inputs] != ctx.states:
+    if _states(pair, ctx.given) != ctx.states:
         msg = (
             "A gradient of a gradient needs the inputs of the compiled forward, and one of them was written "
             "since. Do: write to a clone, or compute these gradients outside of compiled code."
         )
         raise RuntimeError(msg)
     with _drawn_again(ctx.draws):
-        results = pair.again(*inputs)
+        inputs: list[object] = list(ctx.given)
+        # One tensor at two places has a gradient for each.
+        for place in pair.gradients:
+            given = cast("torch.Tensor", inputs[place])
+            inputs[place] = given.view_as(given)
+        results = pair.again(inputs)
     sources = [cast("torch.Tensor", inputs[place]) for place in pair.gradients]
-    return torch.autograd.grad(list(results), sources, list(tangents), create_graph=True, allow_unused=True)
+    defined = [both for both in zip(results, tangents, strict=True) if both[1] is not None]
+    outputs, grads = [result for result, _ in defined], [grad for _, grad in defined]
+    return torch.autograd.grad(outputs, sources, grads, create_graph=True, allow_unused=True)
+
+
+def _alone(item: object) -> object:
+    """Return a result that is no view."""
+    return item.detach() if isinstance(item, torch.Tensor) and item._is_view() else item
 
 
 def _draws(inputs: Iterable[object]) -> list[tuple[torch.Generator, torch.Tensor]]:
@@ -149,8 +165,12 @@ def _as_it_is(item: object) -> object:
     return item.detach() if isinstance(item, torch.Tensor) else item
 
 
+def _states(pair: Pair, inputs: Sequence[object]) -> list[tuple[int, int]]:
+    """Return what differs after an input that gradients depend on was written or given another memory."""
+    return [(0, 0) if place in pair.scratch else _state(item) for place, item in enumerate(inputs)]
+
+
 def _state(item: object) -> tuple[int, int]:
-    """Return what differs after an input was written or given another memory."""
     if not isinstance(item, torch.Tensor):
         return 0, 0
     return 0 if item.is_inference() else item._version, item.data_ptr()

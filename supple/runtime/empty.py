@@ -45,9 +45,18 @@ def batch_norm(image: torch.Tensor, *options: object, **named: object) -> Tensor
     return image.clone(), image.new_empty(image.shape[1]), image.new_empty(image.shape[1])
 
 
+def batch_norm_with_statistics(image: torch.Tensor, *options: object) -> Tensors:
+    """Return what `batch_norm` does, and the statistics that it would write."""
+    if image.numel():
+        return torch.ops.aten._native_batch_norm_legit_functional.default(image, *options)
+    statistics = (one.clone() for one in options[2:4] if isinstance(one, torch.Tensor))
+    return image.clone(), image.new_empty(image.shape[1]), image.new_empty(image.shape[1]), *statistics
+
+
 SAFE: Final[Mapping[str, Callable[..., Tensors]]] = {
     "aten._scaled_dot_product_flash_attention_for_cpu.default": flash_attention,
     "aten._scaled_dot_product_flash_attention_for_cpu_backward.default": flash_attention_backward,
     "aten.native_batch_norm.default": batch_norm,
+    "aten._native_batch_norm_legit_functional.default": batch_norm_with_statistics,
 }
 """By the name of the ATen op."""

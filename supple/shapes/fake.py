@@ -11,7 +11,7 @@ and torch's own dispatch of tensor subclasses stays out (it loads torch.distribu
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 import torch
 
@@ -112,6 +112,28 @@ def fake_from(meta: TensorMeta, *, is_parameter: bool = False) -> FakeTensor:
     if is_parameter:
         fake.mark_parameter()
     return fake
+
+
+class _Given(torch.autograd.Function):
+    """The identity, whose result is not a view."""
+
+    @staticmethod
+    def forward(ctx: object, leaf: torch.Tensor) -> torch.Tensor:
+        """Return a fake with the metadata of another."""
+        return _wrapped(replace(meta_of(leaf), requires_grad=False))
+
+    @staticmethod
+    def backward(ctx: object, *grads: torch.Tensor) -> torch.Tensor:
+        """Return the gradient as it is."""
+        return grads[0]
+
+
+def non_leaf(leaf: FakeTensor) -> FakeTensor:
+    """Return a fake that depends on another with the same metadata; in inference mode that itself."""
+    if torch.is_inference_mode_enabled():
+        return leaf
+    with torch.enable_grad():
+        return cast("FakeTensor", _Given.apply(leaf))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
 
 
 def fake_like(tensor: torch.Tensor) -> FakeTensor:

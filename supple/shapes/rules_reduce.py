@@ -291,10 +291,21 @@ def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
     return channels_last_strides(tensor.sizes)
 
 
+@shape_rules.on(*aten("_native_batch_norm_legit_functional"))
+def _(*args: TensorMeta) -> tuple[TensorMeta, ...]:
+    """As batch norm, and the new statistics."""
+    return *_batch_norm(*args), *(fresh(one.sizes, one.dtype, one) for one in args[3:5])
+
+
 @shape_rules.on(*aten("native_batch_norm", "_native_batch_norm_legit_no_training"))
-def _(
+def _(*args: TensorMeta) -> tuple[TensorMeta, ...]:
+    """See `_batch_norm`."""
+    return _batch_norm(*args)
+
+
+def _batch_norm(
     input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *rest: object
-) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
+) -> tuple[TensorMeta, ...]:
     """The normalised tensor; the batch's mean and reciprocal deviation in training, else empty tensors.
 
     These have the type of the parameters, which may be wider than the input's.

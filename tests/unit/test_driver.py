@@ -64,13 +64,16 @@ def test_a_graph_that_needs_gradients_has_a_backward() -> None:
 
 def test_a_graph_whose_gradients_have_no_pure_form_runs_as_captured() -> None:
     w = torch.ones(2, 4, requires_grad=True)
-    first, second = supple.compile(lambda x, w: (x * w).unbind(0), fullgraph=True)(X, w)
-    (first + second * 2).sum().backward()
+
+    def function(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return x * w * torch.ones(4, requires_grad=True)
+
+    supple.compile(function, fullgraph=True)(X, w).sum().backward()
     assert w.grad is not None
-    assert torch.equal(w.grad, torch.stack((X, X * 2)))
+    assert torch.equal(w.grad, torch.stack((X, X)))
     assert supple.stats()["kernels"] == 0
     [why] = cast("list[str]", supple.stats()["refusals"])
-    assert "shares memory" in why
+    assert "leaf" in why
 
 
 def test_code_made_at_size_0_serves_others() -> None:
@@ -161,6 +164,6 @@ def test_a_graph_that_breaks_its_rules_is_refused_under_check() -> None:
 def test_backends_of_torch_are_found_by_name() -> None:
     compiled = supple.compile(softmax_twice, backend="eager_noexcept", fullgraph=True)
     torch.testing.assert_close(compiled(X), softmax_twice(X))
-    known = "unknown backend 'nativ'; known backends are aot_eager, aot_eager_decomp, eager, native"
+    known = "unknown backend 'nativ'; known backends are aot_eager, aot_eager_decomp"
     with pytest.raises(supple.errors.InvalidBackendError, match=known):
         supple.compile(softmax_twice, backend="nativ")

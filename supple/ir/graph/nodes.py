@@ -49,12 +49,14 @@ class Input:
         meta: of the tensor, or the symbol of an integer, or the Real of a float.
         source: how the user's program names it: "L['x']", "L['self'].weight".
         is_parameter: an nn.Parameter (static by policy; may be packed).
+        is_leaf: nothing was differentiated to get it.
     """
 
     name: str
     meta: Meta
     source: str = ""
     is_parameter: bool = False
+    is_leaf: bool = True
 
 
 @dataclass(frozen=True, slots=True)

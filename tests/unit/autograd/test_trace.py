@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from supple.autograd import NeedsGrad, NotFunctional, Split, bind, split
-from supple.autograd.convention import InputItself, Plain, Result, SameAs, ViewOfInput, ViewOfResult
+from supple.autograd.convention import InputItself, Origin, Plain, Result, SameAs, ViewItem
 from supple.autograd.functionalize import undo_view
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python, run
@@ -138,7 +138,8 @@ def test_an_input_returned_is_the_same_object() -> None:
 
 def test_views_of_inputs_share_their_memory() -> None:
     found = check(lambda x: (x[1:], x.t(), x.detach(), x.view(-1)[2:5]), X)
-    assert all(isinstance(output, ViewOfInput) for output in found.convention.outputs)
+    assert all(isinstance(output, ViewItem) for output in found.convention.outputs)
+    assert [view.base for view in found.convention.views] == [*[InputItself(0)] * 4, ViewItem(3, None)]
 
 
 def test_a_view_of_an_input_with_an_offset_lies_where_eager_puts_it() -> None:
@@ -157,7 +158,7 @@ def test_results_that_share_memory_share_it() -> None:
 
     found = check(program, X)
     kinds = [type(output) for output in found.convention.outputs]
-    assert kinds == [Result, ViewOfResult, ViewOfResult, Result]
+    assert kinds == [Result, ViewItem, ViewItem, Result]
 
 
 def test_equal_results_are_different_tensors() -> None:
@@ -208,6 +209,8 @@ def test_operators_that_reshape_in_place_are_views() -> None:
         return (y.unsqueeze_(0), y)
 
     check(program, X)
+    with pytest.raises(NotFunctional, match="reshaped in place"):
+        split(captured(lambda x: ((x * 2).t_()[0], x.sin().t_()), (X,), 2), Options())
 
 
 def test_random_numbers_are_those_of_eager() -> None:
@@ -257,15 +260,24 @@ def test_an_output_that_requires_gradients_has_a_backward() -> None:
     assert torch.equal(grad, 2 * X.cos())
 
 
-def test_outputs_that_share_memory_and_require_gradients_are_refused() -> None:
+def test_outputs_that_share_memory_and_require_gradients_are_made_of_one_result() -> None:
     weight = X.clone().requires_grad_()
 
     def halves(w: Tensor) -> tuple[Tensor, Tensor]:
         y = w * 2
         return y[0], y[1]
 
-    with pytest.raises(NeedsGrad):
-        split(captured(halves, (weight,), 2), Options())
+    found = split(captured(halves, (weight,), 2), Options())
+    assert found.backward is not None
+    assert found.backward.flows.results == 1
+    assert found.convention.outputs == (ViewItem(0, None), ViewItem(1, None))
+    assert found.convention.sources == (Origin(output=0, is_base=True),)
+
+
+def test_a_leaf_made_in_the_graph_is_refused() -> None:
+    weight = X.clone().requires_grad_()
+    with pytest.raises(NeedsGrad, match="leaf"):
+        split(captured(lambda w: (w * torch.ones(4, requires_grad=True),), (weight,), 1), Options())
 
 
 def test_without_grad_mode_weights_need_no_backward() -> None:
