@@ -1,4 +1,4 @@
-"""itertools as plain Python, inlined during capture like user code."""
+"""itertools as plain Python, inlined during capture: `starmap_` stands for `itertools.starmap`, and so on."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
@@ -108,30 +108,6 @@ def groupby_(
             advance()
 
 
-def combinations_(items: Iterable[object], length: int) -> Iterator[tuple[object, ...]]:
-    """itertools.combinations."""
-    pool = list(items)
-    for indices in _combinations(len(pool), length):
-        yield tuple([pool[index] for index in indices])
-
-
-def _combinations(size: int, length: int, step: int = 1) -> list[tuple[int, ...]]:
-    rows: list[tuple[int, ...]] = [()]
-    for _ in range(length):
-        rows = [(*row, index) for row in rows for index in range(row[-1] + step if row else 0, size)]
-    return rows
-
-
-def permutations_(items: Iterable[object], length: int | None = None) -> Iterator[tuple[object, ...]]:
-    """itertools.permutations."""
-    pool = list(items)
-    rows: list[tuple[int, ...]] = [()]
-    for _ in range(len(pool) if length is None else length):
-        rows = [(*row, index) for row in rows for index in range(len(pool)) if index not in row]
-    for row in rows:
-        yield tuple([pool[index] for index in row])
-
-
 def chain_(*iterables: Iterable[object]) -> Iterator[object]:
     """itertools.chain."""
     for iterable in iterables:
@@ -192,15 +168,6 @@ def accumulate_(
         yield total
 
 
-def product_(*iterables: Iterable[object], repeat: int = 1) -> Iterator[tuple[object, ...]]:
-    """itertools.product."""
-    rows: list[tuple[object, ...]] = [()]
-    pools = [list(iterable) for iterable in iterables]
-    for items in pools * repeat:
-        rows = [(*row, item) for row in rows for item in items]
-    yield from rows
-
-
 def tee_(items: Iterable[object], count: int = 2) -> tuple[Iterator[object], ...]:
     """itertools.tee."""
     iterator = iter(items)
@@ -224,10 +191,3 @@ def compress_(items: Iterable[object], selectors: Iterable[object]) -> Iterator[
     for item, is_selected in zip(items, selectors, strict=False):
         if is_selected:
             yield item
-
-
-def with_replacement(items: Iterable[object], length: int) -> Iterator[tuple[object, ...]]:
-    """itertools.combinations_with_replacement."""
-    pool = list(items)
-    for indices in _combinations(len(pool), length, 0):
-        yield tuple([pool[index] for index in indices])

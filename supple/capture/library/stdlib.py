@@ -10,7 +10,7 @@ import itertools
 import operator
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
 from supple.capture.library import iteration, operators, polyfills
@@ -20,35 +20,17 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue, fold_raw
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import new_list, new_tuple
 
 polyfill.update(
     {
         functools.reduce: polyfills.reduce_,
-        itertools.chain: iteration.chain_,
-        itertools.repeat: iteration.repeat_,
-        itertools.islice: iteration.islice_,
-        itertools.accumulate: iteration.accumulate_,
-        itertools.product: iteration.product_,
         itertools.chain.from_iterable: iteration.chain_from,
-        itertools.starmap: iteration.starmap_,
-        itertools.count: iteration.count_,
-        itertools.cycle: iteration.cycle_,
-        itertools.takewhile: iteration.takewhile_,
-        itertools.dropwhile: iteration.dropwhile_,
-        itertools.filterfalse: iteration.filterfalse_,
-        itertools.zip_longest: iteration.zip_longest_,
-        itertools.pairwise: iteration.pairwise_,
-        itertools.groupby: iteration.groupby_,
-        itertools.combinations: iteration.combinations_,
-        itertools.permutations: iteration.permutations_,
         operator.itemgetter: polyfills.itemgetter_,
         operator.attrgetter: polyfills.attrgetter_,
         operator.methodcaller: polyfills.methodcaller_,
-        itertools.tee: iteration.tee_,
-        itertools.compress: iteration.compress_,
-        itertools.combinations_with_replacement: iteration.with_replacement,
         functools.update_wrapper: polyfills.update_wrapper_,
         functools.cmp_to_key: polyfills.cmp_to_key_,
         heapq.nlargest: polyfills.nlargest_,
@@ -57,6 +39,36 @@ polyfill.update(
         functools.cached_property.__get__: polyfills.cached_property_get,
     }
 )
+_ITERTOOLS = vars(itertools)
+polyfill.update({_ITERTOOLS[n[:-1]]: made for n, made in vars(iteration).items() if n[:-1] in _ITERTOOLS})
+
+
+def _arranging(function: Callable[..., Iterable[Sequence[Value]]]) -> Call:
+    """Return the rule of an iterator that takes all items before it gives any: the real one arranges them."""
+
+    def taken(machine: Machine, value: Value) -> object:
+        is_number = isinstance(value, ConstantValue) and isinstance(value.value, int | None)
+        return value.as_python() if is_number else take_all(machine, value)
+
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        given = [taken(machine, value) for value in args]
+        rows = fold_raw(
+            machine, function, *given, **{n: taken(machine, value) for n, value in kwargs.items()}
+        )
+        arranged = new_list([new_tuple(row) for row in cast("Iterable[Sequence[Value]]", rows)])
+        found = machine.call_python(iteration.chain_, arranged)
+        assert isinstance(found, GeneratorValue), found.describe()
+        found.kind = cast("type", function)
+        return found
+
+    return rule
+
+
+for _arrange in (
+    *(itertools.product, itertools.combinations, itertools.permutations),
+    itertools.combinations_with_replacement,
+):
+    call.on(_arrange)(_arranging(_arrange))
 
 
 def _applying(apply: Callable[..., Value], symbol: str) -> Call:
