@@ -63,6 +63,20 @@ def attribute_that_a_new_module_lacks():
         return str(error)
 
 
+class Coded(ValueError):
+    def __init__(self, code):
+        super().__init__(code, "coded")
+        self.code = code
+
+
+@case()
+def exception_with_an_init_of_its_own():
+    error = Coded(3)
+    seen = error.args
+    error.args = [1, "changed"]
+    return error, str(error), seen, error.args
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_as_eager_wherever_it_breaks(one: Case) -> None:
     position, is_forced = 0, True

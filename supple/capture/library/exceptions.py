@@ -29,7 +29,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if kwargs:
         machine.throw(TypeError, f"{args[0].python_type().__name__}() takes no keyword arguments")
     assert isinstance(args[0], InstanceValue), args[0].describe()
-    machine.heap.set_field(args[0], "payload", new_tuple(args[1:]))
+    args[0].write(machine, "args", new_tuple(args[1:]))
     return NONE
 
 

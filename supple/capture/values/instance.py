@@ -315,6 +315,13 @@ class InstanceValue(Value):
 
     def write(self, machine: Machine, name: str, new: Value) -> None:
         """Write an own attribute past any descriptor; DELETED deletes it."""
+        if name == "args" and issubclass(self.cls, BaseException):
+            if new is DELETED:
+                machine.throw(TypeError, "args may not be deleted")
+            new = SequenceValue(tuple, take_all(machine, new))
+            machine.heap.set_field(self, "payload", new)
+            if self.obj is None:
+                return
         machine.heap.put(self.attrs, name, new)
         machine.heap.put(self.written, name, True)
         if self.obj is not None:
