@@ -87,7 +87,7 @@ class Part:
         """Return how the part differs from eager; None where it does not, or cannot be compared."""
         try:
             compiled = setting.compiled(self.graph, self.inputs)
-            found = differences(self.graph, compiled, self.inputs).differences
+            found, _ = differences(self.graph, compiled, self.inputs)
         except Exception:  # a part that does not compile by itself explains nothing
             return None
         return found[0] if found else None

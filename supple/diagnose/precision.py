@@ -18,8 +18,8 @@ WIDE: Final = {
 }
 
 
-class NotCopied(SuppleError):
-    """A tensor is of a kind that cannot be copied with its memory."""
+class NotCompared(SuppleError):
+    """A graph cannot be compared with eager, in no call: because of its inputs, or of random numbers."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ def copied(inputs: Sequence[object], *, is_wide: bool = False) -> Copies:
     """Return copies of inputs, with strides and offsets; `is_wide` makes their floats float64.
 
     Raises:
-        NotCopied: a tensor of a subclass, without strides, or that shows other numbers than its memory.
+        NotCompared: a tensor of a subclass, without strides, or that shows other numbers than its memory.
     """
     made = Copies()
     memory: dict[tuple[int, torch.dtype], torch.UntypedStorage] = {}
@@ -49,7 +49,7 @@ def copied(inputs: Sequence[object], *, is_wide: bool = False) -> Copies:
             continue
         is_plain = type(item) in (torch.Tensor, torch.nn.Parameter) and item.layout is torch.strided
         if not is_plain or item.is_conj() or item.is_neg() or item.device.type == "meta":
-            raise NotCopied(f"input {place} is a {type(item).__name__} ({item.layout}, {item.device})")
+            raise NotCompared(f"input {place} is a {type(item).__name__} ({item.layout}, {item.device})")
         copy = _copy(item, memory, is_wide=is_wide)
         if item.requires_grad:
             copy, made.leaves[place] = _following(item, copy)

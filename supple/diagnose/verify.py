@@ -13,7 +13,7 @@ from supple.base import events
 from supple.base.errors import one_line
 from supple.diagnose.compare import Raised, Run, differences
 from supple.diagnose.guilty import Setting, explained
-from supple.diagnose.precision import NotCopied
+from supple.diagnose.precision import NotCompared
 from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
 from supple.shapes.env import active
@@ -50,20 +50,21 @@ class Verified:
 
     def _verify(self, inputs: Sequence[object]) -> None:
         try:
-            found = differences(self.graph, self._run, inputs)
-        except (NotCopied, Raised) as error:
-            # What compiled code raises, it raises again.
-            events.emit(events.GraphVerified(f"not compared: {error}"))
+            found, text = differences(self.graph, self._run, inputs)
+        except NotCompared as error:
+            found, text = (), f"not compared: {error}"
+            self._share = 0.0
+        except Raised as error:
+            # It raises that again when it runs outside of verification.
+            found, text = (), f"not compared: {error}"
+        events.emit(events.GraphVerified(text))
+        if not found:
             return
-        for text in found.notes:
-            events.emit(events.GraphVerified(text))
-        if not found.differences:
-            return
-        error = explained(self.graph, self._setting, inputs, found.differences[0])
+        error = explained(self.graph, self._setting, inputs, found[0])
         if self._setting.options.verify_action == "raise":
             raise error
         _log.warning("%s", one_line("A graph", error, "runs eager from now on"))
-        self._run, self._share, self._calls = compile_python(self.graph), 0.0, 1
+        self._run, self._share = compile_python(self.graph), 0.0
 
 
 def verified(graph: Graph, run: Run, setting: Setting) -> Run:
