@@ -9,7 +9,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import torch
 
@@ -20,7 +20,7 @@ from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.source import Called, Source, attribute, instance_attribute, item, type_of
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value
-from supple.capture.values.callables import wrap_memoized
+from supple.capture.values.callables import MemoizedValue
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import (
     BoundMethodValue,
@@ -50,6 +50,12 @@ PLAIN_TENSORS: Final = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 Wrap = Callable[["Engine", object, Source | None], Value]
 wrap_rules: Final[Rules[Wrap]] = Rules("wrap")
+T = TypeVar("T")
+
+
+def _wraps(*classes: type[T]) -> "Callable[[Callable[[Engine, T, Source | None], Value]], object]":
+    """Return a decorator that makes a function the rule for objects of these classes."""
+    return cast("Callable[[Callable[[Engine, T, Source | None], Value]], object]", wrap_rules.on(*classes))
 
 
 def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
@@ -101,10 +107,9 @@ def _rule(kind: type) -> Wrap:
     raise AssertionError(kind)
 
 
-@wrap_rules.on(torch.Tensor)
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+@_wraps(torch.Tensor)
+def _(engine: "Engine", obj: torch.Tensor, source: Source | None) -> Value:
     """A tensor becomes a graph input; plain tensors and parameters only."""
-    assert isinstance(obj, torch.Tensor), obj
     if type(obj) not in PLAIN_TENSORS and not engine.recorder.knows(obj):
         engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="it is a subclass of torch.Tensor")
     if engine.recorder.knows(obj):
@@ -236,10 +241,9 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return SliceValue((parts[0], parts[1], parts[2]))
 
 
-@wrap_rules.on(types.FunctionType)
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+@_wraps(types.FunctionType)
+def _(engine: "Engine", obj: types.FunctionType, source: Source | None) -> Value:
     """A Python function; its code is guarded. Of a compiled function, the original is captured."""
-    assert isinstance(obj, types.FunctionType), obj
     if ORIGINAL in obj.__dict__:
         engine.guard(source, Kind.CODE, obj.__code__)
         return wrap(engine, obj.__dict__[ORIGINAL], instance_attribute(source, ORIGINAL) if source else None)
@@ -248,25 +252,22 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return value
 
 
-@wrap_rules.on(CompiledModule)
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+@_wraps(CompiledModule)
+def _(engine: "Engine", obj: CompiledModule, source: Source | None) -> Value:
     """A compiled module stands for its original."""
-    assert isinstance(obj, CompiledModule), obj
     engine.guard(source, Kind.TYPE, CompiledModule)
     return wrap(engine, obj.orig, attribute(source, "orig") if source else None)
 
 
-@wrap_rules.on(types.CellType)
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+@_wraps(types.CellType)
+def _(engine: "Engine", obj: types.CellType, source: Source | None) -> Value:
     """A closure cell."""
-    assert isinstance(obj, types.CellType), obj
     return engine.shared_cell(wrap_cell(obj, attribute(source, "cell_contents") if source else None))
 
 
-@wrap_rules.on(types.MethodType)
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+@_wraps(types.MethodType)
+def _(engine: "Engine", obj: types.MethodType, source: Source | None) -> Value:
     """A bound method: its function and its owner."""
-    assert isinstance(obj, types.MethodType), obj
     engine.guard(source, Kind.TYPE, types.MethodType)
     function = wrap(engine, obj.__func__, attribute(source, "__func__") if source else None)
     owner = wrap(engine, obj.__self__, attribute(source, "__self__") if source else None)
@@ -301,12 +302,6 @@ def _is_free(owner: object) -> bool:
     return owner is None or isinstance(owner, types.ModuleType | type)
 
 
-@wrap_rules.on(functools._lru_cache_wrapper)  # pyright: ignore[reportPrivateUsage]  # it has no public name
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A function behind `functools.lru_cache`."""
-    return wrap_memoized(engine, obj, source)
-
-
 @wrap_rules.on(weakref.ReferenceType)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A weak reference; a subclass says itself what a call does."""
@@ -316,12 +311,20 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return WeakReferenceValue(cast("object", obj), source)
 
 
-@wrap_rules.on(type)
+_BY_IDENTITY: Final[dict[type, Callable[[Any, Source | None], Value]]] = {
+    type: ClassValue,
+    types.ModuleType: PythonModuleValue,
+    contextvars.ContextVar: LeafValue,  # its value is read when the program asks
+    functools._lru_cache_wrapper: MemoizedValue,  # pyright: ignore[reportPrivateUsage]  # it has no public name
+}
+"""Classes of objects that are known by identity, with the kinds of their values."""
+
+
+@wrap_rules.on(*_BY_IDENTITY)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A class, known by identity."""
-    assert isinstance(obj, type), obj
+    """An object known by identity."""
     engine.guard(source, Kind.IS, obj)
-    return ClassValue(obj, source)
+    return next(made for cls, made in _BY_IDENTITY.items() if isinstance(obj, cls))(obj, source)
 
 
 @wrap_rules.on(threading.local)
@@ -330,26 +333,11 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     engine.unsupported(breaks.OBJECT, name="threading.local", detail="each thread sees other attributes")
 
 
-@wrap_rules.on(contextvars.ContextVar)
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A context variable, known by identity; its value is read when the program asks."""
-    engine.guard(source, Kind.IS, obj)
-    return LeafValue(obj, source)
-
-
 @wrap_rules.on(types.GenericAlias, types.UnionType, re.Pattern, re.Match)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """`list[int]`, `int | None`, a regular expression: constants."""
     engine.guard(source, Kind.EQUALS, obj)
     return ConstantValue(obj, source)
-
-
-@wrap_rules.on(types.ModuleType)
-def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A Python module, known by identity; its attributes are read through its dict."""
-    assert isinstance(obj, types.ModuleType), obj
-    engine.guard(source, Kind.IS, obj)
-    return PythonModuleValue(obj, source)
 
 
 @wrap_rules.on(*ITERATORS)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, pinned
+from supple.capture.source import attribute, pinned
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.capture.values.function import LeafValue
@@ -86,9 +86,3 @@ def _constant(machine: Machine, value: Value) -> object:
         items = [_constant(machine, item) for item in value.items]
         return items if value.is_mutable else make_tuple(value.kind, items)
     return value.as_python()
-
-
-def wrap_memoized(machine: Machine, obj: object, source: Source | None) -> MemoizedValue:
-    """Return the value of a function behind lru_cache, known by identity."""
-    machine.guard(source, Kind.IS, obj)
-    return MemoizedValue(obj, source)
