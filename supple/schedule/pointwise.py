@@ -14,6 +14,7 @@ from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Constant, Node, Var
 from supple.ir.loops.nodes import Scalar
+from supple.ir.loops.scalar_ops import UNARY
 from supple.ir.meta import TensorMeta
 from supple.schedule.define import Body, broadcast_index, number
 from supple.schedule.lower import Lowering, LowerRule, NotLowered, lowerings
@@ -112,13 +113,9 @@ def _operand(state: Lowering, point: Point, arg: object, policy: Operands) -> ob
     return value
 
 
-_SAME_UNARY: Final = (
-    "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
-    "asinh acosh atanh erf erfc lgamma floor ceil trunc reciprocal sign"
-).split()
 #: ATen op -> scalar op of the same operands.
 _SAME: Final = {
-    **{f"{name}.default": name for name in (*_SAME_UNARY, "atan2", "hypot")},
+    **{f"{name}.default": name for name in (*UNARY, "atan2", "hypot") if name != "round"},
     **{f"bitwise_{name}.Tensor": name for name in ("and", "or", "xor")},
     "minimum.default": "min",
     "maximum.default": "max",

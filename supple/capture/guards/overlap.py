@@ -1,29 +1,21 @@
 """Whether tensors share memory."""
 
-from collections.abc import Sequence
+from itertools import pairwise
 
 import torch
 
 
 def share_memory(*tensors: torch.Tensor) -> bool:
-    """Tell whether two of the tensors are one object or have bytes of storage in common."""
-    spans = sorted(_span(tensor) for tensor in tensors)
-    return len({id(tensor) for tensor in tensors}) != len(tensors) or _overlap(spans)
+    """Tell whether two of the tensors are one object or have bytes of storage in common.
+
+    An empty storage, and one at address 0 (no memory: meta), has nothing in common with any.
+    """
+    spans = sorted(span for span in map(_span, tensors) if 0 < span[0] < span[1])
+    meets = any(later[0] < earlier[1] for earlier, later in pairwise(spans))
+    return meets or len({id(tensor) for tensor in tensors}) != len(tensors)
 
 
 def _span(tensor: torch.Tensor) -> tuple[int, int]:
     storage = tensor.untyped_storage()
     start = storage.data_ptr()
     return (start, start + storage.nbytes())
-
-
-def _overlap(spans: Sequence[tuple[int, int]]) -> bool:
-    """Spans are sorted; an empty one, and one at address 0 (no memory: meta), overlaps nothing."""
-    end = 0
-    for start, stop in spans:
-        if start == 0 or start == stop:
-            continue
-        if start < end:
-            return True
-        end = max(end, stop)
-    return False

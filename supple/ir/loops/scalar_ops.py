@@ -29,7 +29,7 @@ def _table(*ops: ScalarOp) -> dict[str, ScalarOp]:
     return {op.name: op for op in ops}
 
 
-_UNARY: Final = (
+UNARY: Final = (
     "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
     "asinh acosh atanh erf erfc lgamma floor ceil round trunc reciprocal sign"
 ).split()
@@ -39,7 +39,7 @@ _BINARY: Final = (
 ).split()
 
 SCALAR_OPS: Final = _table(
-    *(ScalarOp(name, 1) for name in _UNARY),
+    *(ScalarOp(name, 1) for name in UNARY),
     *(ScalarOp(name, 2) for name in _BINARY),
     ScalarOp("fma", 3),
     *(ScalarOp(name, 2, Operands.COMPARE) for name in ("eq", "ne", "lt", "le", "gt", "ge")),
