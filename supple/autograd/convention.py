@@ -184,9 +184,14 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
         for place in cloned:
             taken[place] = cast("torch.Tensor", inputs[place]).clone()
         results = run(*taken)
+        written: list[torch.Tensor] = []
         for mutation in convention.mutations:
-            target, new = inputs[mutation.input], results[mutation.index]
-            _write(mutation, cast("torch.Tensor", target), cast("torch.Tensor", new))
+            target, new = cast("torch.Tensor", inputs[mutation.input]), results[mutation.index]
+            if new is target:
+                written += (target,) * mutation.writes
+            else:
+                _write(mutation, target, cast("torch.Tensor", new))
+        increment_version(written)
         made: list[object] = []
         for has_grad, view in views:
             with nullcontext() if torch.is_grad_enabled() is has_grad else torch.set_grad_enabled(has_grad):
@@ -199,9 +204,7 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
 def _write(mutation: Mutation, target: torch.Tensor, new: torch.Tensor) -> None:
     """Copy a result into an input, which then counts as many writes as eager does."""
     writes = mutation.writes
-    if new is target:
-        writes = 0 if target.is_inference() else writes
-    elif mutation.has_grad or writes == 1 or target.is_inference():
+    if mutation.has_grad or writes == 1 or target.is_inference():
         with torch.set_grad_enabled(mutation.has_grad):
             target.copy_(new)
         writes = 0 if target.is_inference() else writes - 1
@@ -279,8 +282,9 @@ def must_run_eagerly(convention: Convention, inputs: Sequence[object]) -> bool:
     counts = Counter(homes)
     for mutation in convention.mutations:
         target = cast("torch.Tensor", inputs[mutation.input])
-        is_fixed = target._is_view() or (target.is_leaf and target.requires_grad)
-        if counts[homes[mutation.input]] > 1 or (mutation.has_grad and is_fixed):
+        if counts[homes[mutation.input]] > 1:
+            return True
+        if mutation.has_grad and (target._is_view() or (target.is_leaf and target.requires_grad)):
             return True
         if target.is_inference() and not torch.is_inference_mode_enabled():
             return True

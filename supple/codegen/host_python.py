@@ -77,6 +77,16 @@ class Text:
             self.lines.append(f"{self.numbers[number]} = {expr_text(number, ranges=False)}")
         return self.numbers[number]
 
+    def bits(self, number: Real) -> str:
+        """Return the bits of a float, or a name for them where several launches need it."""
+        text = f"float_bits({self.number(number)})"
+        if self.uses[number] == 1:
+            return text
+        if number not in self.numbers:
+            self.numbers[number] = f"n_{len(self.numbers)}"
+            self.lines.append(f"{self.numbers[number]} = {text}")
+        return self.numbers[number]
+
     def numbers_of(self, values: Sequence[Expr]) -> str:
         """Return numbers as a tuple."""
         return f"({', '.join(map(self.number, values))}{',' if len(values) == 1 else ''})"
@@ -145,10 +155,7 @@ def _(out: Text, step: Alloc) -> None:
 def _(out: Text, step: Launch) -> None:
     """kernel(addresses, sizes)."""
     args = [out.pointer(name) for name in step.buffers]
-    args += [
-        f"float_bits({out.number(size)})" if isinstance(size, Real) else out.number(size)
-        for size in step.sizes
-    ]
+    args += [out.bits(size) if isinstance(size, Real) else out.number(size) for size in step.sizes]
     out.lines.append(f"{step.kernel}({', '.join(args)})")
 
 

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -144,6 +145,22 @@ def test_frozen_and_shared_parameters_step_as_eager() -> None:
     for _ in range(2):
         pair.step()
         pair.check()
+
+
+def test_each_write_counts_as_one() -> None:
+    pair = Pair(optim.AdamW)
+
+    def versions(place: int) -> list[int]:
+        states = [pair.optimizers[place].state[parameter].values() for parameter in pair.parameters[place]]
+        return [item._version for item in (*pair.parameters[place], *chain(*states))]
+
+    pair.step()
+    before = [versions(place) for place in range(2)]
+    for _ in range(2):
+        pair.step()
+    after = [versions(place) for place in range(2)]
+    compiled, eager = ([b - a for a, b in zip(*two, strict=True)] for two in zip(before, after, strict=True))
+    assert compiled == eager
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
