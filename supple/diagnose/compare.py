@@ -224,7 +224,7 @@ class Judge:
             # In float64 the program computes something else: types are part of what it asks.
             exact, allowed = e, step**0.5 * _largest(e)
         far = (c - exact).abs() > allowed
-        return f"{_told(e, c, far)} At most {allowed:.3g} is rounding." if far.any() else ""
+        return f"{_told(e, c, far)} At most {allowed:.1g} is rounding." if far.any() else ""
 
     def _doubled(self, name: str, noise: float, default: torch.Tensor) -> torch.Tensor:
         """Return a value as a run in float64 gives it."""
@@ -261,8 +261,9 @@ def _told(eager: torch.Tensor, compiled: torch.Tensor, wrong: torch.Tensor) -> s
     apart = (compiled.to(torch.float64) - eager.to(torch.float64)).abs().nan_to_num(torch.inf, torch.inf)
     worst = int(apart.where(wrong, -1).argmax())
     place = tuple(int(index) for index in torch.unravel_index(torch.tensor(worst), eager.shape))
-    values = f"is {compiled.flatten()[worst].item()}, by eager {eager.flatten()[worst].item()}"
-    return f"{int(wrong.sum())} of {eager.numel()} elements are wrong; the worst, {place}, {values}."
+    values = f"is {compiled.flatten()[worst].item():.7g}, by eager {eager.flatten()[worst].item():.7g}"
+    count = f"{int(wrong.sum())} of {eager.numel()} elements are wrong"
+    return f"{count}; the worst, {place}, {values}, {apart.flatten()[worst].item():.2g} apart."
 
 
 def _said(value: object) -> str:

@@ -23,7 +23,8 @@ def test_the_architecture_says_what_a_folder_owns(folder: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/graph_breaks.md"]
+    "document",
+    ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/graph_breaks.md", "docs/debugging.md"],
 )
 def test_links_lead_to_files(document: str) -> None:
     path = ROOT / document
