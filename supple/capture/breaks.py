@@ -103,7 +103,7 @@ ESCAPED: Final = _reason(
 GENERATOR: Final = _reason(
     "B114",
     "A {name} is not captured.",
-    "Its body runs on when the caller asks for it, after the compiled call has ended.",
+    "Its body runs on when the caller asks for it: a graph ends at each `yield`, a coroutine has none.",
     "Return a list, or compile the function that consumes it.",
 )
 SIDE_EFFECT: Final = _reason(

@@ -40,14 +40,16 @@ from supple.capture.compilation import (
     place_of,
     write_note,
 )
+from supple.capture.drive import Refused, generate
 from supple.capture.guards.emit import checker
 from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.guards.state import State
 from supple.capture.library import marks as marks_rules
-from supple.capture.resume import CONTINUES, Continuations, Refused
+from supple.capture.resume import CONTINUES, Continuations, can_generate
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
+from supple.runtime.rebuild import make_function
 from supple.shapes.profile import note, seen_for
 from supple.torch_private import GLOBAL_MODULE_HOOKS, module_call
 
@@ -436,6 +438,8 @@ def compile_function(
     Args:
         root: the versions of which it is a continuation.
     """
+    if root is None and can_generate(function.__code__):
+        return _compile_generator(function, compiler)
     if root is None:
         versions = Versions(function, compiler)
     else:
@@ -461,6 +465,22 @@ def compile_function(
             if failed is None:
                 return entry.run(*args, **kwargs)
         return versions.call(args, kwargs)
+
+    return marked(compiled, function)
+
+
+def _compile_generator(function: types.FunctionType, compiler: Compiler) -> types.FunctionType:
+    twin = make_function(function.__code__, function.__globals__, None, None, function.__closure__ or ())
+    twin.__dict__[CONTINUES] = True
+    versions = Versions(twin, compiler)
+
+    @functools.wraps(function)
+    def compiled(*args: object, **kwargs: object) -> object:
+        made = function(*args, **kwargs)  # never begins: arguments that do not fit are found here
+        twin.__defaults__, twin.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+        generator = cast("types.GeneratorType[object, object, object]", generate(versions.call, args, kwargs))
+        generator.__name__, generator.__qualname__ = made.__name__, made.__qualname__
+        return generator
 
     return marked(compiled, function)
 

@@ -13,6 +13,7 @@ from supple.base import events
 from supple.base.errors import Unsupported
 from supple.base.options import Options
 from supple.capture import breaks, effects
+from supple.capture.drive import HandOver
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
@@ -27,7 +28,6 @@ from supple.capture.resume import (
     CONTINUES,
     ENTERS,
     Continuations,
-    HandOver,
     Point,
     Runs,
     can_take,
@@ -160,7 +160,9 @@ def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
     """Return what residual code must make, or why capture gave up."""
     try:
         try:
-            return _plan(engine, frame.run().value)
+            result = frame.run().value
+            is_generator = frame.code.flags & inspect.CO_GENERATOR
+            return _plan(engine, SequenceValue(tuple, [result]) if is_generator else result)
         except Stopped as stopped:
             return _stopped(engine, stopped.frames)
     except Unsupported as error:
@@ -222,9 +224,8 @@ def _refusal(function: types.FunctionType, state: State) -> Unsupported | None:
     if now["function_modes"] != (now["default_device"] is not None) or any(now[name] for name in TRANSFORMS):
         detail = "a mode or transform of torch is active, which sees every call that is made"
         return Unsupported(breaks.OBJECT, (), name="torch mode", detail=detail)
-    if function.__code__.co_flags & (
-        inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-    ):
+    is_generator = function.__code__.co_flags & inspect.CO_GENERATOR and CONTINUES not in function.__dict__
+    if is_generator or function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return Unsupported(breaks.GENERATOR, (), name=f"generator or coroutine ({function.__qualname__})")
     return None
 

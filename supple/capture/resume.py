@@ -17,13 +17,14 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
 from supple.capture.bytecode.analysis import Liveness, liveness, reachable
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
+from supple.capture.drive import Onward
 from supple.runtime.rebuild import make_function, with_traceback
 
 Function = Callable[..., object]
@@ -36,7 +37,7 @@ MADE: Final = "_supple_made"
 CELLS: Final = "_supple_cells"
 REFUSED: Final = frozenset(
     (
-        *("COPY_FREE_VARS", "MAKE_CELL", "LOAD_SUPER_ATTR", "SEND", "YIELD_VALUE", "RETURN_GENERATOR"),
+        *("COPY_FREE_VARS", "MAKE_CELL", "LOAD_SUPER_ATTR", "SEND", "RETURN_GENERATOR"),
         *("PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE"),
     )
 )
@@ -90,12 +91,14 @@ class Point:
         index: of the instruction in the normal form.
         names: fast locals that have values and are still read.
         slots: what each value on the stack is, deepest first.
+        is_suspended: the frame is that of a generator which is at a `yield`, or has not begun.
     """
 
     code: types.CodeType
     index: int
     names: tuple[str, ...]
     slots: tuple[Slot, ...]
+    is_suspended: bool = False
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -156,6 +159,15 @@ def can_step(code: types.CodeType, index: int) -> bool:
     return is_own and _decoded(code).instructions[index].op not in REFUSED
 
 
+def can_generate(code: types.CodeType) -> bool:
+    """Tell whether a function is a generator's that can be compiled from one `yield` to the next.
+
+    What is raised at a `yield from` goes to another generator first.
+    """
+    is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
+    return is_generator and all(instruction.op != "SEND" for instruction in _decoded(code).instructions)
+
+
 def can_continue(code: types.CodeType) -> bool:
     """Tell whether continuations of a function do as it does: it asks for no more than its variables.
 
@@ -214,7 +226,7 @@ def suspended(
     if not is_started:
         ops = [instruction.op for instruction in _decoded(code).instructions]
         pc = ops.index("RETURN_GENERATOR") + 2
-    return point_at(code, pc, names, slots)
+    return replace(point_at(code, pc, names, slots), is_suspended=True)
 
 
 class Continuations:
@@ -246,20 +258,25 @@ class Continuation:
         self._owner = owner
         self._run: Function | None = None
 
-    def later(self, *state: object) -> "Onward":
+    def later(self, *state: object) -> Onward:
         """Return the call that goes on with the frame's cells (if it has any), locals and stack."""
         if self._run is None:
             self._run = self._made()
         return Onward(self._run, state, self)
 
-    def fail(self, error: Exception, state: tuple[object, ...]) -> object:
-        """Raise in the frame, where it would go on: its handlers run."""
+    def pause(self, *state: object) -> Onward:
+        """Return the same, for a generator that first gives the object on top of the stack."""
+        return self.later(*state)._replace(is_yield=True)
+
+    def fail(self, error: BaseException, state: tuple[object, ...], *, at_yield: bool = False) -> object:
+        """Raise in the frame, where it would go on, or at the `yield` before: its handlers run."""
 
         def raises() -> None:
             raise error
 
         cells = cast("Sequence[object]", state[0]) if cell_names(self._point.code) else ()
-        made = step(self._point, self._globals, self._owner, Runs.ERROR)(cells)
+        point = replace(self._point, index=self._point.index - at_yield)
+        made = step(point, self._globals, self._owner, Runs.ERROR)(cells)
         return made(*state[bool(cells) :], raises)
 
     def _made(self) -> Function:
@@ -284,57 +301,6 @@ class Continuation:
         )
         enter.__dict__.update({ENTERS: (code, self._globals), CONTINUES: True})
         return self._owner.compile(enter)
-
-
-class Onward(NamedTuple):
-    """What a step or a continuation returns in place of calling what follows: stacks do not grow in loops."""
-
-    function: Function
-    state: tuple[object, ...]
-    continuation: Continuation | None = None
-
-
-class Refused(Exception):  # never leaves `drive`
-    """A continuation is not compiled, and must not run eager: the user wants the error."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(error)
-        self.error = error
-
-
-def drive(found: object) -> object:
-    """Return the result of a frame, after all that its steps and continuations hand over to."""
-    while type(found) is Onward:
-        error: Exception | None = None
-        try:
-            found = found.function(*found.state)
-        except Refused as refused:
-            error = refused.error
-        if error is not None and type(found) is Onward:
-            assert found.continuation is not None, "a step is not compiled"
-            found = found.continuation.fail(error, found.state)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class HandOver:
-    """Called at the end of residual code with what each frame holds, as (cells, values), the outermost first.
-
-    Attributes:
-        steps: of each frame.
-        is_continuation: the caller drives on.
-    """
-
-    steps: tuple[Callable[[Sequence[object]], Function], ...]
-    is_continuation: bool
-
-    def __call__(self, states: Sequence[tuple[Sequence[object], tuple[object, ...]]]) -> object:
-        """Run the steps, the outermost first, each calling the next."""
-        onward: Onward | None = None
-        for made, (cells, values) in zip(reversed(self.steps), reversed(states), strict=True):
-            state = values if onward is None else (*values, functools.partial(drive, onward))
-            onward = Onward(made(cells), state)
-        return onward if self.is_continuation else drive(onward)
 
 
 CONTINUES: Final = "__supple_continues__"
@@ -374,10 +340,10 @@ def continued(point: Point) -> types.CodeType:
     items: list[Item] = [*_cells(point.code)]
     if is_generator:
         items += [Instruction("RETURN_GENERATOR"), Instruction("POP_TOP")]
-    items += _prologue(point, len(point.slots), in_python=is_generator)
+    items += _prologue(point, len(point.slots), in_python=point.is_suspended)
     before = normal.instructions[point.index - 1]
     regions: list[Protected] = []
-    if is_generator and before.op == "YIELD_VALUE":
+    if point.is_suspended and before.op == "YIELD_VALUE":
         # It is suspended here, under the handlers of the original `yield`.
         start, end, region = Label(), Label(), normal.handler_at(point.index - 1)
         items += [start, Instruction("LOAD_CONST", None), Instruction("YIELD_VALUE", before.arg), end]
@@ -449,7 +415,9 @@ def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruct
             yield from (Instruction("PUSH_EXC_INFO"), Instruction("POP_TOP"))
 
 
-def _relabelled(instruction: Instruction, labels: Sequence[Label]) -> Instruction | Jump:
+def _relabelled(
+    instruction: Instruction, labels: Sequence[Label] | Mapping[int | None, Label]
+) -> Instruction | Jump:
     if instruction.target is None:
         return instruction
     return Jump(instruction.op, labels[instruction.target], instruction.position)
@@ -491,7 +459,9 @@ class _Step:
             pushed = _OBJECT * (1 + region.lasti)
             items += [handler, *self._onward(region.handler, point.slots[: region.depth], pushed)]
             protected.append(Protected(start, end, handler, region.depth, region.lasti))
-        return assemble(_placed(point, items), like=_header(point, items), protected=protected)
+        header = _header(point, items)
+        header = replace(header, flags=header.flags & ~inspect.CO_GENERATOR)
+        return assemble(_placed(point, items), like=header, protected=protected)
 
     def _returned(self) -> Iterator[Instruction]:
         """Yield what goes on after the call in place of the instruction."""
@@ -512,10 +482,11 @@ class _Step:
             pushed = (Slot.NULL, Slot.OBJECT)
         elif instruction.op == "PUSH_NULL":
             instruction, pushed = Instruction("NOP"), (Slot.NULL,)
+        elif instruction.op == "RETURN_VALUE" and _decoded(self.point.code).flags & inspect.CO_GENERATOR:
+            yield Instruction("BUILD_TUPLE", 1)
         jumped = Label()
-        yield (
-            instruction if instruction.target is None else Jump(instruction.op, jumped, instruction.position)
-        )
+        if instruction.op != "YIELD_VALUE":
+            yield _relabelled(instruction, {instruction.target: jumped})
         yield end
         if instruction.op not in ENDS:
             yield from self._onward(index, kept, pushed, instruction)
@@ -540,12 +511,14 @@ class _Step:
             instruction: it may have bound or deleted a variable.
         """
         point, slots = self.point, (*kept, *pushed)
+        is_yield = instruction is not None and instruction.op == "YIELD_VALUE"
         bound = set(point.names)
         if instruction is not None and instruction.op == "STORE_FAST":
             bound.add(str(instruction.arg))
         elif instruction is not None and instruction.op == "DELETE_FAST":
             bound.discard(str(instruction.arg))
-        names = _names(point.code, index, bound)
+        # What a generator is closed or failed with is raised at the `yield`.
+        names = _names(point.code, index - is_yield, bound)
         for place in reversed(range(len(slots))):
             if slots[place] is Slot.HANDLED:
                 # What is handled is still in the parameter.
@@ -553,7 +526,10 @@ class _Step:
             elif slots[place] is Slot.OBJECT or place < len(kept):
                 yield Instruction("STORE_FAST", slot_name(place))
         onward = self.continuations.at(Point(point.code, index, names, slots), self.global_names)
-        yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", onward.later))
+        yield from (
+            Instruction("PUSH_NULL"),
+            Instruction("LOAD_CONST", onward.pause if is_yield else onward.later),
+        )
         cells = cell_names(point.code)
         if cells:
             yield from (Instruction("LOAD_CLOSURE", name) for name in cells)

@@ -82,7 +82,9 @@ def _(frame: Frame, instruction: Instruction) -> None:
 
 @opcode.on("YIELD_VALUE")
 def _(frame: Frame, instruction: Instruction) -> Signal:
-    """Suspend the frame."""
+    """Suspend the frame; that of the call breaks."""
+    if frame is frame.engine.root_frame:
+        frame.engine.unsupported(breaks.GENERATOR, name=f"`yield` ({frame.code.qualname})")
     return Signal(frame.pop(), is_yield=True)
 
 
