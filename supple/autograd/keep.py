@@ -18,35 +18,33 @@ from supple.ir.graph.rewrite import new_symbols, without_dead
 from supple.ir.meta import TensorMeta
 from supple.shapes.env import active
 
-COPY: Final = "_before"
-"""Ends the names of copies of inputs that are written: they are never made again."""
 _AGAIN: Final = frozenset((Kind.POINTWISE, Kind.VIEW, Kind.CREATION))
 """Kinds of operators that are cheap enough to run twice."""
 _INPUT_COST: Final = 1.0
 """Keeping an input, which lives anyway, costs next to nothing."""
 _RATHER_AGAIN: Final = 1e6
-"""How much dearer it is to keep what only a checkpointed region reads."""
+"""How much dearer it is to keep what only a checkpointed region reads, or what may be written."""
 _SOURCE: Final = "forward"
 _SINK: Final = "backward"
 
 
-def kept(joint: Graph, flows: Gradients, written: Collection[str], budget: float) -> list[Var]:
+def kept(joint: Graph, flows: Gradients, lent: Collection[str], budget: float) -> list[Var]:
     """Return what to keep, in the order of the graph: inputs, then results of nodes.
 
     Args:
-        written: names of the inputs that are written after forward, which are not kept.
+        lent: names of the inputs that the program may write to before backward: the last that are kept.
         budget: of the bytes between the least that must be kept (0) and the default (1), how many may be.
             What saves most for its work is computed again first.
     """
     late = late_names(joint, flows)
     inside = _inside(joint, flows, late)
-    most = _Cut(joint, flows, written, inside)
+    most = _Cut(joint, flows, lent, inside)
     if budget >= 1:
         return most.vars
     again = _by_gain(joint, late)
 
     def cut(count: int) -> _Cut:
-        return _Cut(joint, flows, written, inside, frozenset(again[:count]))
+        return _Cut(joint, flows, lent, inside, frozenset(again[:count]))
 
     least = cut(len(again)).cost
     limit = least + budget * (most.cost - least)
@@ -83,7 +81,7 @@ def _by_gain(joint: Graph, late: Collection[str]) -> list[str]:
     metas, new = joint.metas(), new_symbols(joint)
     gains: dict[str, float] = {}
     for node in joint.nodes:
-        if node.op.is_pure and node.name not in late and not node.name.endswith(COPY) and not new[node.name]:
+        if node.op.is_pure and node.name not in late and not new[node.name]:
             read = sorted(_numel(meta_of(var, metas)) for var in uses_of(node))
             made, work = _numel(node.meta), sum(read)
             if kind_of(node.op.name) is Kind.LIBRARY and len(read) > 1:
@@ -109,14 +107,14 @@ class _Cut:
         self,
         joint: Graph,
         flows: Gradients,
-        written: Collection[str],
+        lent: Collection[str],
         inside: Mapping[str, bool],
         again: Collection[str] = (),
     ) -> None:
         self._inside = inside
         self._metas = joint.metas()
         self._makers = {node.name: node for node in joint.nodes}
-        self._written = written
+        self._lent = lent
         self._units: dict[str, Var] = {}
         self._networkx: Any = import_module("networkx")  # only who trains waits for it
         self._network: Any = self._networkx.DiGraph()
@@ -151,8 +149,9 @@ class _Cut:
             self._units[str(var)] = var
             maker = self._makers.get(var.name)
             self._network.add_edge(_SOURCE if maker is None else f"={var.name}", f"<{var}")
-            can_keep = var.name not in self._written if maker is None else not is_view(maker.op)
-            cost = {"capacity": _INPUT_COST if maker is None else self._bytes(var)} if can_keep else {}
+            is_own = maker is None and var.name not in self._lent
+            can_keep = maker is None or not is_view(maker.op)
+            cost = {"capacity": _INPUT_COST if is_own else self._bytes(var)} if can_keep else {}
             self._network.add_edge(f"<{var}", f">{var}", **cost)
         return f">{var}"
 
@@ -161,13 +160,14 @@ class _Cut:
         meta = meta_of(var, self._metas)
         assert isinstance(meta, TensorMeta), var
         is_inside = self._inside.get(var.name, False) and self._makers[var.name].op.is_pure
-        return _numel(meta) * meta.dtype.size * (_RATHER_AGAIN if is_inside else 1.0)
+        is_dear = is_inside or var.name in self._lent
+        return _numel(meta) * meta.dtype.size * (_RATHER_AGAIN if is_dear else 1.0)
 
     def _is_cheap(self, node: Node, again: Collection[str]) -> bool:
         """Tell whether a node may run again."""
         is_kind = kind_of(node.op.name) in _AGAIN or node.name in again
         is_wanted = is_view(node.op) or self._inside.get(node.name, is_kind)
-        return node.op.is_pure and is_wanted and not node.name.endswith(COPY)
+        return node.op.is_pure and is_wanted
 
 
 def _numel(meta: Meta) -> float:

@@ -35,6 +35,14 @@ class Numbers:
         self._version = self.env.version if self.env is not None else 0
         assert self.env is not None or not self.known, f"{self.known} without an active ShapeEnv"
 
+    @property
+    def are_sizes(self) -> bool:
+        """Whether all numbers that vary are sizes and strides of tensors."""
+        if self.env is None:
+            return True
+        origins = [known.origin for known in self.env.symbols.values()]
+        return not self.env.floats and all(")[" in origin[-8:] for origin in origins)
+
     def given(self, number: Expr | Real) -> object:
         """Return a number of the captured graph as torch takes it."""
         if isinstance(number, Expr):

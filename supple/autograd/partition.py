@@ -8,7 +8,7 @@ from typing import Final, cast
 from supple.autograd.decompose import separated
 from supple.autograd.errors import NeedsGrad
 from supple.autograd.joint import Gradients
-from supple.autograd.keep import COPY, kept, late_names
+from supple.autograd.keep import kept, late_names
 from supple.expr.real import names_of
 from supple.ir.graph.nodes import (
     Arg,
@@ -25,7 +25,6 @@ from supple.ir.graph.nodes import (
 )
 from supple.ir.graph.rewrite import without_dead
 from supple.ir.meta import TensorMeta
-from supple.ir.ops import op_named
 
 _WITH_OWN_MEMORY: Final = frozenset(("aten.mkldnn_rnn_layer_backward.default",))
 """Operators that read what a library left for them in forward, which fakes know nothing of."""
@@ -50,11 +49,11 @@ class Parts:
     kept: tuple[int, ...]
 
 
-def partition(joint: Graph, flows: Gradients, written: Collection[str] = (), budget: float = 1.0) -> Parts:
+def partition(joint: Graph, flows: Gradients, lent: Collection[str] = (), budget: float = 1.0) -> Parts:
     """Return the halves of a decomposed joint graph.
 
     Args:
-        written: names of the inputs that are written after forward: backward is given copies.
+        lent: names of the inputs that the program may write to before backward.
         budget: how much is kept, between all that is not cheap to compute again (1) and nothing (0).
 
     Raises:
@@ -63,8 +62,7 @@ def partition(joint: Graph, flows: Gradients, written: Collection[str] = (), bud
     for node in joint.nodes:
         if node.op.name in _WITH_OWN_MEMORY:
             raise NeedsGrad(f"the result of {node.op.name.replace('_backward', '')}")
-    joint = _with_copies(joint, flows, written)
-    keep = kept(joint, flows, written, budget)
+    keep = kept(joint, flows, lent, budget)
     places = {item.name: place for place, item in enumerate(joint.inputs)}
     given = [var for var in keep if var.name in places]
     computed = [var for var in keep if var.name not in places]
@@ -85,19 +83,6 @@ def partition(joint: Graph, flows: Gradients, written: Collection[str] = (), bud
         tuple(places[var.name] for var in given),
         tuple(known[str(var)] for var in computed),
     )
-
-
-def _with_copies(joint: Graph, flows: Gradients, written: Collection[str]) -> Graph:
-    """Return the graph with written inputs copied: backward reads the copies."""
-    late, metas = late_names(joint, flows), joint.metas()
-    copies = [
-        Node(f"{name}{COPY}", op_named("aten.clone.default"), (Var(name),), {}, metas[name])
-        for name in written
-    ]
-    follow = partial(_renamed, {name: Var(f"{name}{COPY}") for name in written})
-    nodes = (_followed(node, follow) if node.name in late else node for node in joint.nodes)
-    grads = cast("tuple[Arg, ...]", map_arg(follow, joint.outputs[flows.results :]))
-    return Graph(joint.inputs, (*copies, *nodes), (*joint.outputs[: flows.results], *grads))
 
 
 def _renamed(names: Mapping[str, Var], var: Var) -> Var:

@@ -16,6 +16,7 @@ from supple.autograd.numbers import Numbers
 from supple.autograd.storage import Cell, Storage, Value, Viewing, ViewStep, are_apart, overlaps
 from supple.expr import Expr
 from supple.expr.real import Real
+from supple.ir.arguments import leaves
 from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, map_arg
 from supple.ir.graph.numbers import callable_of
 from supple.ir.graph.symbols import CHECK
@@ -128,19 +129,32 @@ class Recorder(Faking):
         """
         if node.op.name == CHECK:
             return None
-        owner = getattr(node.op.call, "__self__", None)
-        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
-            # What numbers of the program it reads is known to capture alone, where they may be dynamic.
-            raise NotFunctional(f"{owner.__name__} runs code of the program")
         args = cast("tuple[object, ...]", self.value_of(node.args, values))
         kwargs = cast("dict[str, object]", self.value_of(dict(node.kwargs), values))
         if node.op.name == "Tensor.item" and self.numbers.defines(node.meta):
             assert isinstance(node.meta, Expr | Real), f"{node.name} is {node.meta}"
             self.builder.emit("aten._local_scalar_dense.default", self._args(args), meta=node.meta)
             return self.numbers.given(node.meta)
+        constants = len(self.constants)
         result = callable_of(node.op, args)(*args, **kwargs)
+        owner = getattr(node.op.call, "__self__", None)
+        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+            self._require_own(owner.__name__, result, len(self.constants) > constants)
         self.numbers.match(node.meta, result)
         return result
+
+    def _require_own(self, name: str, result: object, has_constants: bool) -> None:
+        """Check that a function of the program depends on its arguments alone, and gives memory of its own.
+
+        Raises:
+            NotFunctional: it reads tensors, or may read numbers that vary (capture guards what it reads of
+                the others); or autograd does not know its result as the view that it is.
+        """
+        if has_constants or not self.numbers.are_sizes:
+            raise NotFunctional(f"{name} reads tensors or numbers of the program")
+        tensors = (one for one in leaves(result) if isinstance(one, torch.Tensor))
+        if any(self.cell(one).storage.base is not one for one in tensors):
+            raise NotFunctional(f"{name} returns a view")
 
     def value_of(self, arg: Arg, values: Mapping[str, object]) -> object:
         """Return an argument with values in place of Vars and numbers of torch in place of expressions."""

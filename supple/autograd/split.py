@@ -35,7 +35,9 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
         mutations = tuple(replace(mutation, is_read=False) for mutation in traced.convention.mutations)
         return Split(graph, joint, None, replace(traced.convention, mutations=mutations))
     convention = _with_reads(traced.convention, joint, traced.gradients)
-    parts = partition(joint, traced.gradients, budget=options.config.activation_memory_budget)
+    # Eager lets the program write to these before backward.
+    free = [item.name for item in graph.inputs if not item.is_leaf and item.name not in traced.read]
+    parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
     _tell(joint, parts.forward, parts.backward)
     return Split(graph, parts.forward, Backward(parts, traced.gradients), convention)
 

@@ -6,7 +6,7 @@ that is written is a result.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import torch
@@ -24,6 +24,7 @@ from supple.autograd.convention import (
     ViewCall,
     ViewItem,
 )
+from supple.autograd.decompose import root_of
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read
 from supple.autograd.joint import Gradients, gradients, sources_of
@@ -32,7 +33,7 @@ from supple.autograd.storage import Storage
 from supple.expr import Expr, not_equal
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
-from supple.ir.graph.nodes import Arg, Graph, Number
+from supple.ir.graph.nodes import Arg, Graph, Node, Number, uses_of
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, decide
 from supple.shapes.fake import meta_of
@@ -41,11 +42,15 @@ from supple.shapes.layout import generally_all_equal, is_dense
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A functional graph and how to call it; a joint graph where a result requires gradients."""
+    """A functional graph and how to call it; a joint graph where a result requires gradients.
+
+    `read` names the inputs that eager keeps for backward, and whose views it keeps.
+    """
 
     graph: Graph
     convention: Convention
     gradients: Gradients | None
+    read: frozenset[str] = frozenset()
 
 
 def trace(graph: Graph) -> Traced:
@@ -80,10 +85,18 @@ def trace(graph: Graph) -> Traced:
     if not sources:
         return ending.finish()
     leaves = {place: given.leaf for place, given in recorder.given.items() if given.leaf.requires_grad}
+    start = len(recorder.builder.nodes)
     with recorder:
         fresh = recorder.builder.fresh_name
         tangents, found = gradients(sources, list(leaves.values()), recorder.tangent, fresh)
-        return ending.finish(tangents, dict(zip(leaves, found, strict=True)))
+        read = _roots(recorder.builder.nodes, start)
+        return replace(ending.finish(tangents, dict(zip(leaves, found, strict=True))), read=read)
+
+
+def _roots(nodes: Sequence[Node], start: int) -> frozenset[str]:
+    """Return what the nodes from `start` on read, views followed to what they show."""
+    makers = {node.name: node for node in nodes}
+    return frozenset(root_of(var, makers) for node in nodes[start:] for var in uses_of(node))
 
 
 def _is_leaf(tensor: torch.Tensor) -> bool:

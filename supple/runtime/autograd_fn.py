@@ -50,14 +50,35 @@ class Pair:
         for place in self.cut:
             given[place] = cast("torch.Tensor", given[place]).detach()
         with torch.enable_grad():
-            return cast("tuple[object, ...]", _Compiled.apply(self, *given))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+            held = list(given)
+            for place in self.gradients:
+                item = cast("torch.Tensor", given[place])
+                held[place] = item if item.is_leaf else _History.apply(item)  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+            return cast("tuple[object, ...]", _Compiled.apply(self, held, *given))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+
+
+class _History(torch.autograd.Function):
+    """A tensor of the same memory that depends on what another does now, whatever is written to that later.
+
+    Keeping the other would be a cycle where a result is written to it.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, item: torch.Tensor) -> torch.Tensor:
+        """Return the memory."""
+        return item.detach()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+        """Return the gradient as it is."""
+        return grads[0]
 
 
 class _Compiled(torch.autograd.Function):
     """Runs a pair."""
 
     @staticmethod
-    def forward(ctx: Any, pair: Pair, *inputs: object) -> tuple[object, ...]:
+    def forward(ctx: Any, pair: Pair, held: Sequence[object], *inputs: object) -> tuple[object, ...]:
         """Run forward and keep what backward takes."""
         ctx.draws = _draws(inputs) if pair.is_random else []
         outputs = pair.forward(inputs)
@@ -69,7 +90,7 @@ class _Compiled(torch.autograd.Function):
         flows = [cast("torch.Tensor", results[place]) for place in pair.differentiable]
         others = [item for place, item in enumerate(results) if place not in pair.differentiable]
         ctx.mark_non_differentiable(*(item for item in others if isinstance(item, torch.Tensor)))
-        ctx.pair, ctx.given = pair, inputs
+        ctx.pair, ctx.given = pair, held
         ctx.states = _states(pair, inputs)
         ctx.layouts = [(flow.shape, flow.stride(), flow.dtype, flow.device) for flow in flows]
         return results
@@ -90,9 +111,9 @@ class _Compiled(torch.autograd.Function):
             ctx.maybe_clear_saved_tensors()
             del tangents
             found = pair.backward(taken)
-        made: list[object] = [None] * (1 + len(ctx.given))
+        made: list[object] = [None] * (2 + len(ctx.given))
         for place, grad, reached in zip(pair.gradients, found, pair.reached, strict=True):
-            made[1 + place] = None if reached <= missing else grad
+            made[2 + place] = None if reached <= missing else grad
         return tuple(made)
 
 

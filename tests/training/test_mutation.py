@@ -6,6 +6,8 @@ Features: X-AD06, X-AD05, X-GRD02, TRN05, TRN06.
 
 # pyright: reportUnknownMemberType=false, reportArgumentType=false, reportIncompatibleMethodOverride=false
 
+import gc
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import supple
 from tests.training.aliasing import Corpus, attempt, loss_of, weighted
 
 Tensor = torch.Tensor
@@ -954,9 +957,46 @@ class Doubled(torch.autograd.Function):
         return 3 * x * grad
 
 
+class Flattened(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x.view(-1)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return 5 * grad.view(4, 4)
+
+
+class Filled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.mark_dirty(x)
+        return x.fill_(2)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return 7 * grad
+
+
 @program()
 def function_of_the_program(x: Tensor, y: Tensor) -> Tensor:
     return Doubled.apply(x) + y
+
+
+@program()
+def function_that_returns_a_view(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    return Flattened.apply(x), Flattened.apply(y * 2)
+
+
+@program()
+def function_that_writes(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    z = x * y
+    return Filled.apply(z), Filled.apply(y * 1)
+
+
+@program()
+def function_that_writes_an_argument(x: Tensor, y: Tensor) -> Tensor:
+    return Filled.apply(x) + y
 
 
 # -- after the call -----------------------------------------------------------------------------------------
@@ -1074,12 +1114,6 @@ def hooks_on_views(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
     return z[0], z.t(), y[1]
 
 
-@program(after=hooked, modes=("inner",), scenes=("separate",))
-def hooks_on_written(x: Tensor, y: Tensor) -> Tensor:
-    x.mul_(y)
-    return x.sin()
-
-
 def again_and_again(results: Sequence[Tensor], inputs: object, roots: object) -> object:
     """Backward runs thrice, then once too often."""
     loss = loss_of(results)
@@ -1192,10 +1226,150 @@ def second_order_with_a_written_buffer() -> Any:
     return run, [held]
 
 
+def added_to_the_argument(results: Sequence[Tensor], inputs: Sequence[Tensor], roots: object) -> object:
+    """A result is added to the first argument, as residual networks do."""
+    error = attempt(inputs[0].add_, results[0])
+    loss = loss_of(inputs)
+    if loss is not None:
+        loss.backward()
+    return error if not isinstance(error, Tensor) else None
+
+
+@program(after=added_to_the_argument, modes=("plain", "inner", "no_grad", "inference"))
+def residual(x: Tensor, y: Tensor) -> Tensor:
+    return (x.sum(0) + y).exp()
+
+
+@program(after=added_to_the_argument)
+def residual_whose_argument_is_kept(x: Tensor, y: Tensor) -> Tensor:
+    return x.exp() * x
+
+
+@program.made()
+def statistics_read_around_batch_norm() -> Any:
+    mean, var = torch.zeros(4), torch.ones(4)
+
+    def run(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        before = mean * 2
+        z = F.batch_norm(x, mean, var, training=True)
+        return before, z, mean.clone(), var + y
+
+    return run, [mean, var]
+
+
+@program()
+def batch_norm_of_fresh_statistics(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    mean, var = x.detach()[0].clone(), x.detach()[1].abs()
+    z = F.batch_norm(y, mean, var, training=True)
+    return z, mean + var
+
+
+def gradient_penalty(results: Sequence[Tensor], inputs: object, roots: Sequence[Tensor]) -> object:
+    """The norm of the gradient in the loss, as WGAN-GP has it."""
+    sources = [root for root in roots if root.requires_grad]
+    if sources and results[0].requires_grad:
+        grads = torch.autograd.grad(results[0].sum(), sources[:1], create_graph=True)
+        ((grads[0].norm(2, dim=1) - 1).square().mean() + results[0].mean()).backward()
+    return None
+
+
+@program(after=gradient_penalty, modes=("leaf", "inner"))
+def critic(x: Tensor, y: Tensor) -> Tensor:
+    return torch.tanh(F.leaky_relu(x @ y, 0.2) @ y.t())[:, 0]
+
+
+@program(after=gradient_penalty, modes=("leaf", "inner"))
+def energy(x: Tensor, y: Tensor) -> Tensor:
+    apart = (x[:, None] - x[None]).square().sum(-1) + 1
+    return (-apart * y.exp()).exp().sum(1)
+
+
+def three_backwards_through_the_argument(
+    results: Sequence[Tensor], inputs: Sequence[Tensor], roots: object
+) -> object:
+    """A result of the graph is where the next call begins."""
+    if results[0].requires_grad:
+        results[0].mul_(0.5)
+        weighted(results[0].sin()).backward()
+    return None
+
+
+@program(after=three_backwards_through_the_argument)
+def product_written_in_the_graph(x: Tensor, y: Tensor) -> Tensor:
+    return F.linear(x.view(2, 2, 4), y.clone())
+
+
 CASES = program.cases
+RAISES = frozenset(
+    (
+        "chunk_written split_written unbind_written fresh_chunk_written expanded_written "
+        "fresh_expanded_written view_made_in_no_grad_written_outside resize_argument "
+        "requires_no_grad_of_argument scatter_add_in_place scatter_in_place saved_then_written "
+        "saved_then_written_detached argument_saved_then_written set_argument"
+    ).split()
+)
+"""The programs of which eager raises, in the call or in backward, where gradients flow."""
+LEFT_TO_EAGER = frozenset(
+    (
+        "as_strided_written dtype_view_written real_part leaf_made_inside leaf_made_and_returned "
+        "requires_grad_of_detached resize_fresh resize_view set_fresh data_replaced transposed_in_place "
+        "argument_transposed_in_place squeezed_in_place function_that_returns_a_view"
+    ).split()
+)
+"""The other programs that are not compiled whole where gradients flow: they break, or run as captured."""
+
+
+def check_whole(name: str) -> None:
+    """Assert that a program is compiled without a break and without eager, or listed as one that is not."""
+    program_, held = CASES[name].make()
+    CASES[name].outcome(supple.compile(program_), held, "separate", "inner")
+    stats = supple.stats()
+    is_left = any(stats[key] for key in ("refusals", "breaks", "fallbacks"))
+    assert is_left == (name in RAISES | LEFT_TO_EAGER), stats
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("backend", ["eager", "native"])
-def test_compiled_code_leaves_what_eager_leaves(name: str, backend: str) -> None:
+def test_native_code_leaves_what_eager_leaves(name: str) -> None:
+    check_whole(name)
+    CASES[name].check("native")
+    assert not supple.stats()["fallbacks"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", CASES)
+def test_captured_graphs_leave_what_eager_leaves(name: str, backend: str) -> None:
     CASES[name].check(backend)
+
+
+def test_most_programs_are_compiled_whole() -> None:
+    assert len(CASES) >= 150
+    assert len(LEFT_TO_EAGER) <= 14
+
+
+def test_a_result_added_to_an_argument_is_freed() -> None:
+    run = supple.compile(lambda x, w: (x.sum(0) + w).exp())
+    weight = torch.ones(4, 4, requires_grad=True)
+    gone = []
+    for _ in range(3):
+        x = torch.ones(4, 4, requires_grad=True) * 1
+        x += run(x, weight)
+        gone.append(weakref.ref(x))
+        del x
+    gc.collect()
+    assert all(one() is None for one in gone)
+
+
+def test_a_result_sees_the_gradients_that_flow_in_from_outside() -> None:
+    # Eager also shows those that flow from later results of the same graph.
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
+        y = x * 2
+        return y, y.sin()
+
+    x = torch.ones(3, requires_grad=True)
+    first, second = supple.compile(function)(x)
+    seen: list[Tensor] = []
+    first.register_hook(seen.append)
+    (first.sum() + second.sum()).backward()
+    assert [one.tolist() for one in seen] == [[1.0] * 3]
+    torch.testing.assert_close(x.grad, 2 + 2 * (2 * torch.ones(3)).cos())
