@@ -203,3 +203,11 @@ def test_an_operator_on_lists_is_one_on_each_tensor(name: str) -> None:
     assert type(found) is type(wanted)
     torch.testing.assert_close(found, wanted)
     assert not supple.stats()["refusals"]
+
+
+def test_a_recompilation_names_no_numbers_of_parameters() -> None:
+    pair = Pair(optim.Adam)
+    for _ in range(2):
+        pair.step()
+    [why] = supple.stats()["recompile_reasons"]  # pyright: ignore[reportGeneralTypeIssues]  # a list
+    assert "were [], are [a Parameter, a Parameter, a Parameter, a Parameter]" in why

@@ -127,7 +127,9 @@ _LONGEST: Final = 100
 
 
 def _keys(value: object) -> str:
-    return _short(list(cast("dict[object, object]", value)))
+    keys = list(cast("dict[object, object]", value))
+    text = f"[{', '.join(map(_short, keys[:_LONGEST]))}]"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _code(value: object) -> str:
