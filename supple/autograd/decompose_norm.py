@@ -176,6 +176,17 @@ def _(b: Lowering, x: Var, target: Var, reduction: int = 1, beta: float = 1.0) -
     return _collected(b, b.where(is_near, near, b.sub(distance, 0.5 * beta)), reduction)
 
 
+def _picked(b: Lowering, x: Var, column: Var) -> Var:
+    """Return x at a place of each row; of y less a number for each row, y there less the number."""
+    maker = next((node for node in reversed(b.nodes) if node.name == x.name), None)
+    if maker is not None and maker.op.name == "aten.sub.Tensor":
+        whole, less = (b.tensor_meta(arg).sizes if isinstance(arg, Var) else () for arg in maker.args)
+        if whole == b.tensor_meta(x).sizes and less == b.tensor_meta(column).sizes:
+            left, right = cast("tuple[Var, Var]", maker.args)
+            return b.sub(_picked(b, left, column), right)
+    return b.emit("aten.gather.default", (x, b.tensor_meta(x).rank - 1, column))
+
+
 @decompositions.on("aten.nll_loss_forward.default")
 def _(b: Lowering, x: Var, target: Var, weight: Var | None, reduction: int, ignore_index: int) -> Arg:
     """-x at the target, times its weight, 0 where the target is ignored; the mean divides by the total
@@ -185,7 +196,7 @@ def _(b: Lowering, x: Var, target: Var, weight: Var | None, reduction: int, igno
     is_kept = b.point("ne.Tensor", target, ignore_index)
     place = b.where(is_kept, target, 0, b.tensor_meta(target).dtype)
     column = b.view(place, [*plain(rows), 1])
-    picked = b.view(b.emit("aten.gather.default", (x, meta.rank - 1, column)), plain(rows))
+    picked = b.view(_picked(b, x, column), plain(rows))
     loss = b.unary("neg", b.wide(picked))
     wide = b.tensor_meta(loss).dtype
     if weight is None:

@@ -20,6 +20,12 @@ from supple.shapes.env import active
 
 _AGAIN: Final = frozenset((Kind.POINTWISE, Kind.VIEW, Kind.CREATION))
 """Kinds of operators that are cheap enough to run twice."""
+_MOVES: Final = frozenset(
+    f"aten.{name}"
+    for name in "cat.default constant_pad_nd.default flip.default roll.default slice_scatter.default "
+    "select_scatter.default".split()
+)
+"""Operators that are as cheap: they only move elements."""
 _INPUT_COST: Final = 1.0
 """Keeping an input, which lives anyway, costs next to nothing."""
 _RATHER_AGAIN: Final = 1e6
@@ -165,7 +171,7 @@ class _Cut:
 
     def _is_cheap(self, node: Node, again: Collection[str]) -> bool:
         """Tell whether a node may run again."""
-        is_kind = kind_of(node.op.name) in _AGAIN or node.name in again
+        is_kind = kind_of(node.op.name) in _AGAIN or node.op.name in _MOVES or node.name in again
         is_wanted = is_view(node.op) or self._inside.get(node.name, is_kind)
         return node.op.is_pure and is_wanted
 

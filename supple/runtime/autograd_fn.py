@@ -8,6 +8,7 @@ from typing import Any, cast
 import torch
 
 Run = Callable[[Iterable[object]], Sequence[object]]
+Layout = tuple[torch.Size, tuple[int, ...], torch.dtype, torch.device]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +105,13 @@ class _Compiled(torch.autograd.Function):
         if torch.is_grad_enabled():
             found = _by_eager(ctx, pair, flowing)
         else:
-            tangents = [_laid_out(grad, *layout) for grad, layout in zip(flowing, ctx.layouts, strict=True)]
+            zeros: dict[Layout, torch.Tensor] = {}
+            tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
             numbers = [ctx.given[place] for place in pair.numbers]
             taken = iter((*numbers, *ctx.saved_tensors, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
             ctx.maybe_clear_saved_tensors()
-            del tangents
+            del tangents, zeros
             found = pair.backward(taken)
         made: list[object] = [None] * (2 + len(ctx.given))
         for place, grad, reached in zip(pair.gradients, found, pair.reached, strict=True):
@@ -117,19 +119,18 @@ class _Compiled(torch.autograd.Function):
         return tuple(made)
 
 
-def _laid_out(
-    grad: torch.Tensor | None,
-    sizes: torch.Size,
-    strides: tuple[int, ...],
-    dtype: torch.dtype,
-    device: torch.device,
-) -> torch.Tensor:
+def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, torch.Tensor]) -> torch.Tensor:
     """Return what flows into a result in the result's own layout; zeros where nothing does."""
-    if grad is None:
-        return torch.empty_strided(sizes, strides, dtype=dtype, device=device).zero_()
-    if grad.stride() == strides:
+    sizes, strides, dtype, device = layout
+    if grad is not None and grad.stride() == strides:
         return grad
-    return torch.empty_strided(sizes, strides, dtype=dtype, device=device).copy_(grad)
+    if grad is None and layout in zeros:
+        return zeros[layout]
+    made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
+    if grad is not None:
+        return made.copy_(grad)
+    zeros[layout] = made.zero_()
+    return made
 
 
 def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None]) -> Sequence[torch.Tensor | None]:
