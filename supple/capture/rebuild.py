@@ -172,11 +172,11 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
         case CellValue(contents=contents):
             found = [contents] if contents is not None and not isinstance(contents, LazyValue) else []
         case _:
-            return _parts_of_views(engine, value)
+            return _parts_of_views(value)
     return found
 
 
-def _parts_of_views(engine: "Engine", value: Value) -> Sequence[Value]:
+def _parts_of_views(value: Value) -> Sequence[Value]:
     """Return the values that what looks at other objects needs: methods, views, iterators, generators."""
     match value:
         case BoundMethodValue():
@@ -189,7 +189,7 @@ def _parts_of_views(engine: "Engine", value: Value) -> Sequence[Value]:
             return [value.sequence]
         case DictIterator():
             return [value.mapping]
-        case GeneratorValue() if value.over is not None and engine.stop_at is None:
+        case GeneratorValue() if value.over is not None:
             return value.over
         case GeneratorValue() if (held := value.frame.held()) is not None:
             return [*held.cells, *held.values]
@@ -364,8 +364,8 @@ def _(builder: Builder, value: DictIterator) -> None:
 
 @rebuilds(GeneratorValue)
 def _(builder: Builder, value: GeneratorValue) -> None:
-    """What goes on where this stands: a generator, at the end of a call also a `map`, `filter` or `zip`."""
-    if value.over is not None and builder.engine.stop_at is None:
+    """What goes on where this stands: a generator, or a `map`, `filter` or `zip`."""
+    if value.over is not None:
         builder.writer.called(value.kind, *builder.all(value.over))
         return
     builder.writer.called(runtime.make_generator, *held_by(builder, value))

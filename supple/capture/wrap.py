@@ -19,7 +19,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.source import Called, Source, attribute, instance_attribute, item, type_of
 from supple.capture.values.attributes import C_CALLABLES
-from supple.capture.values.base import Value
+from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import MemoizedValue
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import (
@@ -39,7 +39,7 @@ from supple.capture.values.sequence import ITERATORS, IteratorValue, SequenceVal
 from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.compiled import CompiledModule
-from supple.runtime.rebuild import box_of, relay
+from supple.runtime.rebuild import box_of, made_of, relay
 from supple.shapes.symnode import Symbolic
 
 if TYPE_CHECKING:
@@ -347,6 +347,25 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
         engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="no path leads to it")
     engine.guard(source, Kind.TYPE, type(obj))
     return IteratorValue(cast("Iterator[object]", obj), source)
+
+
+@wrap_rules.on(map, filter, zip)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A view of the iterators that it is made of."""
+    if source is None:
+        return _instance(engine, obj, source)
+    engine.guard(source, Kind.TYPE, type(obj))
+    made_now = made_of(cast("Iterator[object]", obj))
+    parts = wrap(engine, made_now, Called(f"made_of({source})", source, made_of))
+    assert isinstance(parts, SequenceValue), parts.describe()
+    if len(parts.items) > 2:  # zip(strict=True)
+        return _instance(engine, obj, source)
+    function, given = parts.all(engine)
+    made = engine.call(function, take_all(engine, given))
+    assert isinstance(made, GeneratorValue), made.describe()
+    engine.generators.pop()  # Python closes it
+    made.source = source
+    return made
 
 
 @wrap_rules.on(types.GeneratorType)

@@ -166,6 +166,11 @@ def box_of(generator: Generator[object, object, object]) -> list[object]:
     return cast("list[object]", inspect.getgeneratorlocals(generator)["box"])
 
 
+def made_of(iterator: Iterator[object]) -> tuple[object, ...]:
+    """Return the class `map`, `filter` or `zip`, and with what it is called to go on as this one."""
+    return cast("tuple[object, ...]", iterator.__reduce__())
+
+
 def finished() -> Generator[object, object, object]:
     """Return a generator that has nothing to give."""
     return

@@ -69,7 +69,7 @@ class GeneratorValue(Value):
         self.over: Sequence[Value] | None = None
 
     def _changes(self, machine: Machine) -> None:
-        if self.source is not None:
+        if self.source is not None and self.kind is types.GeneratorType:
             machine.heap.touch(self)
 
     def python_type(self) -> type:
