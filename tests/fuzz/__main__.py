@@ -23,6 +23,8 @@ SECONDS: Final = 60.0
 """A program that takes longer is taken for endless."""
 SHOWN: Final = 2
 """How many programs that fail in the same way are made smaller."""
+REDUCING: Final = 60.0
+"""How many seconds a program is made smaller."""
 
 Options = tuple[str, int, bool | None]
 options: Final[st.SearchStrategy[Options]] = st.tuples(
@@ -67,9 +69,10 @@ def simplest(source: str, chosen: Options, signature: str) -> Options:
 def shown(source: str, chosen: Options, found: Difference) -> str:
     """Return a failing program made smaller, and how it fails."""
     chosen = simplest(source, chosen, found.signature)
+    until = time.monotonic() + REDUCING
 
     def fails(text: str) -> bool:
-        again = failure(text, chosen)
+        again = failure(text, chosen) if time.monotonic() < until else None
         return again is not None and again.signature == found.signature
 
     small = reduced(source, fails, 1000) if fails(source) else source
