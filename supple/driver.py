@@ -57,7 +57,7 @@ class Functional:
 def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
     """Return a functional graph run by eager torch, operator by operator; no result is written in place."""
     run = compile_python(graph)
-    return lambda inputs: run(*inputs)
+    return torch.no_grad()(lambda inputs: run(*inputs))
 
 
 def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
