@@ -27,7 +27,7 @@ from rich.console import Console
 
 import supple
 from benchmarks.report import geometric_mean, start
-from tests.models.families import FAMILIES, Family, loss_of
+from tests.models.families import FAMILIES, Family, loss_of, train_step
 from tests.models.transformers_zoo import tensors_of
 
 TARGETS: Final = ("supple", "torch")
@@ -115,18 +115,7 @@ def step(name: str, target: str) -> Results:
     """Yield the losses of four train steps, and the parameters after them."""
     model = FAMILIES["llama"].make().train()
     batch = batches(FAMILIES["llama"], is_labelled=True)[0]
-    optimizer = getattr(torch.optim, name)(model.parameters(), lr=1e-2)
-    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
-
-    def train_step(given: dict[str, torch.Tensor]) -> torch.Tensor:
-        optimizer.zero_grad()
-        loss = model(**given).loss
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        return loss.detach()
-
-    run = compiled(target, train_step)
+    run = compiled(target, train_step(model, name)[0])
     for _ in range(4):
         yield run(batch)
     yield list(model.parameters())

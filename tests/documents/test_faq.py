@@ -15,6 +15,7 @@ from torch import Tensor
 import supple
 from supple.errors import Unsupported
 from supple.testing import CompileCounter, CompileProfiler
+from tests.programs import toy_example
 
 A, B = torch.randn(10), -torch.rand(10) - 0.1
 
@@ -36,14 +37,6 @@ toy_example(torch.randn(30), torch.randn(30))
 """
 
 
-def toy_example(a: Tensor, b: Tensor) -> Tensor:
-    x = a / (torch.abs(a) + 1)
-    print("woo")
-    if b.sum() < 0:
-        b = b * -1
-    return x * b
-
-
 def test_explain_lists_graphs_breaks_and_operations(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # EXP01, EXP02
@@ -52,7 +45,7 @@ def test_explain_lists_graphs_breaks_and_operations(
     explanation, out_guards, graphs, ops_per_graph = found
     assert explanation.startswith("supple produced 2 graphs, with 1 graph break and 7 operations.\nGraphs:")
     assert "Break reasons:\n  1. A branch on the value of a tensor" in explanation
-    assert "test_faq.py" in explanation
+    assert "programs.py" in explanation
     assert "\n        if b.sum() < 0:\n" in explanation
     assert (len(graphs), list(map(len, ops_per_graph))) == (2, [5, 2])
     assert out_guards
@@ -70,7 +63,7 @@ def test_fullgraph_raises_at_the_first_break() -> None:  # GB11, CAP12, CAP13
         supple.compile(toy_example, fullgraph=True, backend=counter),
         supple.optimize(counter, nopython=True)(toy_example),
     ):
-        with pytest.raises(Unsupported, match=r"\[B104\]\n  at .*test_faq.py:\d+ in toy_example\n") as caught:
+        with pytest.raises(Unsupported, match=r"\[B104\]\n  at .*programs.py:\d+ in toy_example\n") as caught:
             compiled(A, B)
         assert "do:  Use torch.where" in str(caught.value)
     assert counter.graphs == 0

@@ -220,3 +220,19 @@ def loss_of(output: Any) -> torch.Tensor:
     if getattr(output, "loss", None) is not None:
         return output.loss
     return output.logits.square().mean() + output.pred_boxes.square().mean()
+
+
+def train_step(model: Any, optimizer: str) -> tuple[Callable[[Batch], torch.Tensor], Any]:
+    """Return a step of training by an optimizer of this name, and the schedule of its learning rate."""
+    updates = getattr(torch.optim, optimizer)(model.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.StepLR(updates, 2, 0.5)
+
+    def step(given: Batch) -> torch.Tensor:
+        updates.zero_grad()
+        loss = model(**given).loss
+        loss.backward()
+        updates.step()
+        schedule.step()
+        return loss.detach()
+
+    return step, schedule

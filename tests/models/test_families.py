@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import supple
-from tests.models.families import FAMILIES, Family, loss_of
+from tests.models.families import FAMILIES, Family, loss_of, train_step
 from tests.models.transformers_zoo import tensors_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::UserWarning:transformers.*")]
@@ -124,17 +124,7 @@ def test_generation_writes_what_eager_writes(name: str, is_drawn: bool) -> None:
 def test_a_train_step_changes_parameters_as_eager_does(name: str) -> None:
     def steps(compile_: Callable[..., Any]) -> list[torch.Tensor]:
         model, batch = built("llama").train(), batches(FAMILIES["llama"], is_labelled=True)[0]
-        optimizer = getattr(torch.optim, name)(model.parameters(), lr=1e-2)
-        schedule = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
-
-        def step(given: dict[str, torch.Tensor]) -> torch.Tensor:
-            optimizer.zero_grad()
-            loss = model(**given).loss
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-            return loss.detach()
-
+        step, schedule = train_step(model, name)
         run = compile_(step)
         losses = [run(batch) for _ in range(5)]
         assert schedule.get_last_lr() == [1e-2 * 0.5**2]

@@ -8,16 +8,10 @@ import torch
 from torch import Tensor
 
 import supple
+from tests import programs
+from tests.programs import toy_example
 
 X = torch.ones(3)
-
-
-def toy_example(a: Tensor, b: Tensor) -> Tensor:
-    x = a / (torch.abs(a) + 1)
-    print("woo")
-    if b.sum() < 0:
-        b = b * -1
-    return x * b
 
 
 def inner(y: Tensor) -> Tensor:
@@ -63,7 +57,7 @@ def test_an_explanation_is_a_report() -> None:  # EXP02, GB03
     assert "1. toy_example: torch.abs, operator.add, operator.truediv, Tensor.sum, operator.lt\n" in text
     line = toy_example.__code__.co_firstlineno
     assert f"2. toy_example from line {line + 4}: operator.mul, operator.mul\n" in text
-    assert f"at {__file__}:{line + 3} in toy_example\n        if b.sum() < 0:\n" in text
+    assert f"at {programs.__file__}:{line + 3} in toy_example\n        if b.sum() < 0:\n" in text
     assert "python -m supple explain B104" in text
 
 
