@@ -4,7 +4,8 @@
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 from typing import Final, cast
 
@@ -12,6 +13,7 @@ import torch
 import torch._library.simple_registry as _registry  # what custom operators registered
 import torch.autograd.forward_ad as _forward
 import torch.utils._device as _device  # where the default device lives
+import torch.utils.checkpoint as _checkpoint
 from torch import Tensor
 from torch._C import FunctionSchema as FunctionSchema  # the signature of an ATen overload
 from torch._C import _disabled_torch_function_impl  # pyright: ignore[reportUnknownVariableType]  # untyped in torch
@@ -95,6 +97,10 @@ get_step = cast("Callable[..., object]", _get_value)
 # Sorts lists of tensors by device and dtype.
 group_tensors = cast("Callable[..., object]", torch._C._group_tensors_by_device_and_dtype)
 
+# Sine and cosine of numbers, symbolic ones included.
+sym_sin = cast("Callable[..., object]", vars(torch)["_sym_sin"])
+sym_cos = cast("Callable[..., object]", vars(torch)["_sym_cos"])
+
 # What `Function.apply(...)` of a subclass runs.
 autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
 
@@ -111,6 +117,21 @@ GLOBAL_MODULE_HOOKS: Final = (
     "_global_forward_hooks",
     "_global_forward_pre_hooks",
 )
+
+# Raised by a hook on saved tensors when enough of a checkpointed region was computed again.
+StopRecomputation = cast("type[Exception]", vars(_checkpoint)["_StopRecomputationError"])
+
+
+@contextmanager
+def without_saved_tensor_hooks() -> Generator[None]:
+    """Let hooks on saved tensors not see what is saved meanwhile."""
+    set_tracing = torch._C._autograd._saved_tensors_hooks_set_tracing  # pyright: ignore  # no stub
+    before = cast("bool", set_tracing(True))
+    try:
+        yield
+    finally:
+        set_tracing(before)
+
 
 # Questions whose answer inside captured code is True, and those whose answer is False.
 TRUE_WHILE_COMPILING: Final = (torch.compiler.is_compiling, torch.compiler.is_dynamo_compiling)
@@ -165,6 +186,11 @@ flash_attention_backward = cast(
 flash_attention = cast(
     "Callable[..., tuple[torch.Tensor, torch.Tensor]]",
     torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
+)
+
+# Batch norm in training that returns its statistics where the public operator writes them.
+batch_norm_with_statistics = cast(
+    "Callable[..., tuple[torch.Tensor, ...]]", torch.ops.aten._native_batch_norm_legit_functional.default
 )
 
 # Attributes of a tensor in which torch's own functions keep marked dimensions; what such a mark means, and

@@ -48,7 +48,7 @@ def batch_norm(image: torch.Tensor, *options: object, **named: object) -> Tensor
 def batch_norm_with_statistics(image: torch.Tensor, *options: object) -> Tensors:
     """Return what `batch_norm` does, and the statistics that it would write."""
     if image.numel():
-        return torch.ops.aten._native_batch_norm_legit_functional.default(image, *options)
+        return torch_private.batch_norm_with_statistics(image, *options)
     statistics = (one.clone() for one in options[2:4] if isinstance(one, torch.Tensor))
     return image.clone(), image.new_empty(image.shape[1]), image.new_empty(image.shape[1]), *statistics
 
