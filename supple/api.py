@@ -12,7 +12,15 @@ import torch
 from supple.backends import BACKENDS, NATIVE, Backend
 from supple.base.config import config, error_on_graph_break
 from supple.base.errors import OptionsError
-from supple.base.marks import DISABLED, ORIGINAL, graph_break, is_compiling, skip_frame, step_unsupported
+from supple.base.marks import (
+    ALONE,
+    DISABLED,
+    ORIGINAL,
+    graph_break,
+    is_compiling,
+    skip_frame,
+    step_unsupported,
+)
 from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
 from supple.capture import dispatch
@@ -25,6 +33,7 @@ from supple.diagnose.stats import COUNTER
 from supple.ir.graph.nodes import Graph
 from supple.runtime.compiled import CompiledModule, original_of
 from supple.runtime.loaded import LOADED
+from supple.runtime.rebuild import make_function
 from supple.shapes import profile
 from supple.shapes.marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 
@@ -230,18 +239,27 @@ def disable(
     Without `fn`, return a decorator. Of a module, `forward` is disabled and the module is returned.
 
     Args:
-        recursive: accepted as in torch; what an uncaptured function calls is not captured either way.
+        recursive: False lets the Python functions that a disabled function calls be captured.
         reason: is told with the graph break.
     """
     if fn is None:
         return functools.partial(disable, recursive=recursive, reason=reason)
     if isinstance(fn, torch.nn.Module):
-        fn.forward = _disabled(fn.forward, reason)
+        fn.forward = _disabled(fn.forward, reason, recursive=recursive)
         return fn
-    return _disabled(fn, reason)
+    return _disabled(fn, reason, recursive=recursive)
 
 
-def _disabled(function: Callable[..., object], reason: str | None) -> Callable[..., object]:
+def _disabled(
+    function: Callable[..., object], reason: str | None, *, recursive: bool
+) -> Callable[..., object]:
+    if isinstance(function, types.MethodType) and not recursive:
+        return types.MethodType(_disabled(function.__func__, reason, recursive=False), function.__self__)
+    if isinstance(function, types.FunctionType) and not recursive:
+        code = function.__code__.replace(co_flags=function.__code__.co_flags | ALONE)
+        parts = (function.__defaults__, function.__kwdefaults__, function.__closure__ or ())
+        return functools.update_wrapper(make_function(code, function.__globals__, *parts), function)
+
     @functools.wraps(function)
     def disabled(*args: object, **kwargs: object) -> object:
         return function(*args, **kwargs)

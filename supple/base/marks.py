@@ -6,6 +6,9 @@ from typing import Final
 DISABLED: Final = "__supple_disabled__"
 
 
+#: A code flag of functions whose own operations are not captured; the calls that they make are.
+ALONE: Final = 1 << 28
+
 #: What `supple.compile` returns names its original here; capture goes through it.
 ORIGINAL: Final = "__supple_original__"
 

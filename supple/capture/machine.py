@@ -72,6 +72,10 @@ class Machine(Protocol):
         """Return the result of a call of something without Python code, by its rule or as a graph node."""
         ...
 
+    def heed_mark(self, name: str) -> None:
+        """Break where an operation of this frame is not to be captured."""
+        ...
+
     def inline(
         self, function: "FunctionValue", args: Sequence["Value"], kwargs: Mapping[str, "Value"]
     ) -> "Value":

@@ -387,3 +387,31 @@ def test_a_break_in_a_constructor_is_left_alone_in_it() -> None:
     with config.patch(suppress_errors=False):
         assert outcome(compiled) == outcome(in_constructors)
     assert [supple.stats()[key] for key in ("graphs", "breaks")] == [2, 1]
+
+
+def _inner(x: torch.Tensor) -> torch.Tensor:
+    return x.sin() * 2
+
+
+class Outer:
+    def run(self, x: torch.Tensor, kept: list[bool]) -> torch.Tensor:
+        kept.append(supple.is_compiling())
+        for _ in range(2):
+            x = _inner(x) + 1
+        return x
+
+    disabled = cast("Callable[..., torch.Tensor]", supple.disable(run, recursive=False))
+
+
+def test_what_a_function_calls_that_is_not_disabled_recursively_is_captured() -> None:
+    def program(x: torch.Tensor, kept: list[bool]) -> torch.Tensor:
+        return Outer().disabled(x * 2, kept) * 2
+
+    compiled = supple.compile(program, backend="eager")
+    kept: list[bool] = []
+    for _ in range(2):
+        assert torch.equal(compiled(torch.ones(3), kept), program(torch.ones(3), []))
+    assert kept == [False, False]
+    explanation = supple.explain(program)(torch.ones(3), [])
+    assert [len(ops) for ops in explanation.ops_per_graph] == [1, 2, 2, 1]
+    assert {one.code for one in explanation.breaks} == {"B103"}

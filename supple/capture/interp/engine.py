@@ -16,6 +16,7 @@ from supple import torch_private
 from supple.base import events
 from supple.base.config import REGION
 from supple.base.errors import Reason, SuppleError, Unsupported, Where
+from supple.base.marks import ALONE
 from supple.base.options import Options
 from supple.capture import breaks
 from supple.capture.guards.kinds import Guard, Kind, guard_key
@@ -250,6 +251,7 @@ class Engine:
             if rule is not None and function.fn in transparent:
                 return rule(self, args, kwargs)
             if rule is not None:
+                self.heed_mark(function.fn.__qualname__)
                 self.guard(function.source, Kind.IS, function.fn)
                 return self.call_leaf(function.fn, args, kwargs)
             if is_left_alone(function.fn):
@@ -263,6 +265,11 @@ class Engine:
             if constant is not None:
                 return constant
         return self._interpret(function, args, kwargs)
+
+    def heed_mark(self, name: str) -> None:
+        """Break before an operation of a function that is disabled, but not what it calls."""
+        if self.frames and self.frames[-1].code.flags & ALONE:
+            self.unsupported(breaks.DISABLED, name=f"{name} in {self.frames[-1].code.qualname}", message="")
 
     def inline_anyway(self, function: object, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """Interpret a Python function of torch although it has a rule."""

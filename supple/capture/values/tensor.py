@@ -181,6 +181,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
 
     Gives up capture when an argument has no place in a graph, or the op needs numbers (`item`).
     """
+    machine.heed_mark(op.name)
     if machine.heap.devices:
         op = op_on(op, machine.heap.devices[-1])
     graph_args = tuple(to_arg(machine, value) for value in args)
