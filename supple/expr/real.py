@@ -26,7 +26,7 @@ OPERATORS: Final = frozenset(("+", "-", "*", "/", "//", "%", "**"))
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **{sign: PYTHON[sign] for sign in (*OPERATORS, "min", "max")},
     "float": float,
-    "sqrt": math.sqrt,
+    **{name: getattr(math, name) for name in ("sqrt", "sin", "cos")},
     "floor": math.floor,
     "ceil": math.ceil,
     "trunc": math.trunc,
@@ -34,10 +34,10 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "abs": abs,
 }
 NAMES: Final[dict[str, object]] = {
-    name: getattr(math, name) for name in ("sqrt", "floor", "ceil", "trunc", "inf", "nan")
+    name: getattr(math, name) for name in ("sqrt", "sin", "cos", "floor", "ceil", "trunc", "inf", "nan")
 }
 """What the text of a Real uses beyond Python's builtins."""
-OF_INTEGERS: Final = frozenset(("/", "float", "sqrt", "input"))
+OF_INTEGERS: Final = frozenset(("/", "float", "sqrt", "sin", "cos", "input"))
 """Operations that make a float of integers."""
 
 

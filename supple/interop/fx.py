@@ -20,6 +20,7 @@ from supple.ir.ops import OpKind
 from supple.shapes.env import active
 from supple.shapes.fake import fake_from
 from supple.shapes.symnode import sym
+from supple.torch_private import sym_cos, sym_sin
 
 Backend = Callable[..., object]
 Compiled = Callable[..., tuple[object, ...]]
@@ -48,6 +49,8 @@ def compile_with(backend: Backend, graph: Graph, examples: Sequence[object]) -> 
 FUNCTIONS: Final[Mapping[str, Callable[..., object]]] = {
     **PYTHON,
     **{name: getattr(torch, f"sym_{name}") for name in ("min", "max", "float", "sqrt")},
+    "sin": sym_sin,
+    "cos": sym_cos,
     **{name: getattr(math, name) for name in ("floor", "ceil", "trunc")},
     "round": round,
     "abs": operator.abs,

@@ -277,6 +277,8 @@ class SymNode:
         return self if self.pytype is float else SymNode(Real("float", (self.expr,)), self.env, float)
 
     sym_sqrt = _sym_sqrt = _float("sqrt")
+    sym_sin = _sym_sin = _float("sin")
+    sym_cos = _sym_cos = _float("cos")
 
     def floor(self) -> "SymNode":
         """The greatest integer that is not larger; exact quotients stay symbolic."""

@@ -160,6 +160,24 @@ def test_a_schedule_makes_no_further_graph(schedule: str, rate: str) -> None:
     assert not supple.stats()["refusals"]
 
 
+def test_a_cosine_schedule_inside_the_step_is_computed_with_it() -> None:
+    loops = [Loop(adamw) for _ in range(2)]
+    for loop in loops:
+        loop.schedule = lr_scheduler.CosineAnnealingLR(loop.optimizer, 100)
+
+    def scheduled(loop: Loop, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        loss = plain(loop, x, y)
+        loop.schedule.step()
+        return loss
+
+    for run, loop in zip((supple.compile(scheduled), scheduled), loops, strict=True):
+        for place in range(8):
+            torch.manual_seed(place)
+            run(loop, torch.randn(5, 6), torch.randn(5, 3))
+    torch.testing.assert_close(*(loop.state() for loop in loops), rtol=1e-5, atol=1e-6)
+    assert supple.stats()["graphs"] == 3
+
+
 def test_hooks_of_an_optimizer_run_each_time() -> None:
     loop = Loop(adamw)
     loop.optimizer.register_step_pre_hook(lambda *_: loop.seen.append("before"))

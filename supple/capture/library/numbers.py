@@ -20,7 +20,7 @@ from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.expr import Expr, less_equal
 from supple.shapes import env
 from supple.shapes.errors import Undecided
-from supple.torch_private import CHECKS, check_is_size
+from supple.torch_private import CHECKS, check_is_size, sym_cos, sym_sin
 
 Function = Callable[..., object]
 TO_INT = cast("Function", torch.sym_int)
@@ -36,6 +36,8 @@ def _divided(left: int, right: int) -> tuple[int, int]:
 #: Function of the program -> what it is on torch's symbolic numbers.
 SYMBOLIC: Final[dict[Function, Function]] = {
     math.sqrt: torch.sym_sqrt,
+    math.sin: sym_sin,
+    math.cos: sym_cos,
     math.floor: math.floor,
     math.ceil: math.ceil,
     math.trunc: math.trunc,
