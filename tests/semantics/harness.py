@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 import torch
 from torch.utils.hooks import RemovableHandle
 
@@ -350,3 +351,15 @@ class Corpus:
             return function
 
         return add
+
+
+def with_a_changed_class(
+    function: Any, owner: type, name: str, value: object, monkeypatch: pytest.MonkeyPatch, *args: Any
+) -> None:
+    """Assert that guards notice when an attribute of a class is another."""
+    one = Case(function, args)
+    captured = one.captured(args)
+    assert captured.reason is None, captured.reason
+    assert one.holds(captured, args)
+    monkeypatch.setattr(owner, name, value)
+    assert not one.holds(captured, args)

@@ -1,18 +1,11 @@
-"""Classes: methods, attributes, descriptors, dataclasses, enums, slots, metaclasses; objects made."""
+"""Classes: methods, attributes, descriptors, slots, operators; objects made and given."""
 
-import abc
-import copy
-import dataclasses
-import enum
-import functools
-import numbers
 import typing
-from collections.abc import Mapping, Sequence
 
 import pytest
 import torch
 
-from tests.semantics.harness import Case, Corpus
+from tests.semantics.harness import Case, Corpus, with_a_changed_class
 
 case = Corpus()
 X = torch.arange(4.0)
@@ -206,140 +199,9 @@ class Vector:
         return iter([1, 2])
 
 
-@dataclasses.dataclass
-class Config:
-    width: int
-    name: str = "c"
-    items: list = dataclasses.field(default_factory=list)
-    total: int = dataclasses.field(init=False, default=0)
-
-    def __post_init__(self):
-        self.total = self.width * 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Frozen:
-    x: object
-    n: int = 1
-
-
-@dataclasses.dataclass(order=True)
-class Ordered:
-    a: int
-    b: int
-
-
-@dataclasses.dataclass(slots=True)
-class SlottedData:
-    a: object
-    b: int = 3
-
-
-@dataclasses.dataclass(kw_only=True)
-class KeywordData(Config):
-    more: int = 5
-
-
-class Color(enum.Enum):
-    RED = 1
-    GREEN = 2
-
-    @property
-    def pretty(self):
-        return self.name.lower()
-
-    def next(self):
-        return Color.GREEN if self is Color.RED else Color.RED
-
-
-class Level(enum.IntEnum):
-    LOW = 1
-    HIGH = 2
-
-
-class Flags(enum.Flag):
-    A = enum.auto()
-    B = enum.auto()
-
-
-class Text(enum.StrEnum):
-    ONE = "one"
-
-
-class Meta(type):
-    def __len__(cls):
-        return 5
-
-    @property
-    def kind(cls):
-        return cls.__name__.lower()
-
-    def __call__(cls, *args):
-        made = super().__call__(*args)
-        made.by_meta = True
-        return made
-
-
-class WithMeta(metaclass=Meta):
-    def __init__(self, n):
-        self.n = n
-
-
-class Abstract(abc.ABC):
-    @abc.abstractmethod
-    def run(self, x): ...
-
-    def go(self, x):
-        return self.run(x) + 1
-
-
-class Concrete(Abstract):
-    def run(self, x):
-        return x * 3
-
-
-class Registered:
-    pass
-
-
-Abstract.register(Registered)
-
-
-class Checked(type):
-    def __instancecheck__(cls, obj):
-        return getattr(obj, "flag", False)
-
-
-class Flagged(metaclass=Checked):
-    pass
-
-
 class Holder:
     def __init__(self, flag):
         self.flag = flag
-
-
-class Singleton:
-    instance = None
-
-    def __new__(cls, value):
-        made = super().__new__(cls)
-        made.created = value
-        return made
-
-    def __init__(self, value):
-        self.value = value
-
-
-class Cached:
-    def __init__(self, x):
-        self.x = x
-        self.calls = 0
-
-    @functools.cached_property
-    def doubled(self):
-        self.calls += 1
-        return self.x * 2
 
 
 class Generic_(typing.Generic[typing.TypeVar("T")]):
@@ -501,143 +363,6 @@ def reflected_operator_with_a_tensor(x):
     return (Vector(x) + x).v, (Vector(x) + Vector(x)).v
 
 
-@case(X, Config(3, items=[X]), changed=((X, Config(4, items=[X])), (X, Config(3, "d", [X]))))
-def dataclass_argument(x, config):
-    config.width += 1
-    config.items.append(x)
-    return x * config.width, config.name, config.total
-
-
-@case(X)
-def dataclass_is_made(x):
-    config = Config(2, name="n")
-    other = dataclasses.replace(config, width=9)
-    return (
-        config,
-        other,
-        config == Config(2, "n"),
-        config != other,
-        repr(config),
-        KeywordData(width=1, more=2),
-    )
-
-
-@case(X)
-def dataclass_fields_and_asdict(x):
-    return [f.name for f in dataclasses.fields(Config)], dataclasses.is_dataclass(Config), x
-
-
-@case(X)
-def frozen_dataclass(x):
-    made = Frozen(x, n=2)
-    try:
-        made.n = 3
-    except dataclasses.FrozenInstanceError as error:
-        return made, str(error), hash(Frozen(1)) == hash(Frozen(1)), Frozen(1) == Frozen(1)
-
-
-@case(X)
-def ordered_dataclass(x):
-    return Ordered(1, 2) < Ordered(1, 3), Ordered(2, 0) >= Ordered(1, 9), max(Ordered(1, 1), Ordered(2, 0)), x
-
-
-@case(X)
-def slotted_dataclass(x):
-    made = SlottedData(x)
-    made.b += 1
-    return made, SlottedData(1) == SlottedData(1), SlottedData(1) == SlottedData(2)
-
-
-@case(X, Color.RED, changed=((X, Color.GREEN), (X, 1)))
-def enum_argument(x, color):
-    return color is Color.RED, color == Color.GREEN, x
-
-
-@case(X)
-def enum_members(x):
-    return (
-        Color.RED.name,
-        Color.RED.value,
-        Color(2),
-        Color["RED"],
-        Color.RED.pretty,
-        Color.RED.next(),
-        list(Color),
-        Color.RED in (Color.GREEN,),
-        {Color.RED: x}[Color.RED],
-        Level.LOW + 1,
-        Level.HIGH > Level.LOW,
-        Text.ONE == "one",
-        len(Color),
-        Flags.A | Flags.B,
-        bool(Flags.A & Flags.B),
-        isinstance(Color.RED, Color),
-        f"{Text.ONE}",
-    )
-
-
-@case(X, Level.LOW, changed=((X, Level.HIGH), (X, 1)))
-def int_enum_argument(x, level):
-    return x * level, level + 1, [5, 6, 7][level]
-
-
-@case(X)
-def metaclass_methods(x):
-    made = WithMeta(3)
-    return made.by_meta, made.n, len(WithMeta), WithMeta.kind
-
-
-@case(X)
-def abstract_classes(x):
-    return (
-        Concrete().go(x),
-        isinstance(Concrete(), Abstract),
-        isinstance(Registered(), Abstract),
-        issubclass(Registered, Abstract),
-        isinstance([], Sequence),
-        isinstance({}, Mapping),
-        isinstance(1, numbers.Number),
-    )
-
-
-@case(X)
-def abstract_class_cannot_be_made(x):
-    try:
-        Abstract()
-    except TypeError as error:
-        return "abstract" in str(error), x
-
-
-@case(X, Holder(True), changed=((X, Holder(False)),))
-def custom_instancecheck_reads_state(x, obj):
-    return isinstance(obj, Flagged), x
-
-
-@case(X)
-def custom_instancecheck_of_a_new_object(x):
-    obj = Holder(True)
-    first = isinstance(obj, Flagged)
-    obj.flag = False
-    return first, isinstance(obj, Flagged)
-
-
-@case(X)
-def new_and_init(x):
-    made = Singleton(x)
-    return made, made.created is made.value
-
-
-@case(X, Cached(X))
-def cached_property_is_stored(x, obj):
-    return obj.doubled + obj.doubled, obj.calls, "doubled" in obj.__dict__
-
-
-@case(X)
-def cached_property_of_a_new_object(x):
-    obj = Cached(x)
-    return obj.doubled is obj.doubled, obj.calls, obj
-
-
 @case(X)
 def isinstance_with_tuples_unions_and_generics(x):
     return (
@@ -773,21 +498,6 @@ def augmented_assignment_of_an_attribute(x, obj):
     return obj.flag
 
 
-@case(X)
-def copy_of_containers_and_objects(x):
-    config = Config(1, items=[[1], x])
-    shallow = copy.copy(config)
-    deep = copy.deepcopy([config.items[0], {"a": (1, [2])}])
-    return (
-        shallow,
-        shallow.items is config.items,
-        deep,
-        deep[0] is config.items[0],
-        copy.copy([x]),
-        copy.copy({1: 2}),
-    )
-
-
 @case(X, Base(1), Base(1))
 def two_objects_are_not_one(x, a, b):
     a.n = 5
@@ -803,15 +513,6 @@ def one_object_by_two_paths(x, a, b):
     return b.n, a is b
 
 
-def changed_class_attribute_is_noticed(function, owner, name, value, monkeypatch, *args):
-    one = Case(function, args)
-    captured = one.captured(args)
-    assert captured.reason is None, captured.reason
-    assert one.holds(captured, args)
-    monkeypatch.setattr(owner, name, value)
-    assert not one.holds(captured, args)
-
-
 @pytest.mark.parametrize(
     ("function", "owner", "name", "value"),
     [
@@ -823,11 +524,8 @@ def changed_class_attribute_is_noticed(function, owner, name, value, monkeypatch
         (super_and_inheritance, Right, "apply", lambda self, x: x),
         (operators_of_a_class, Vector, "__add__", lambda self, other: self),
         (operators_of_a_class, Vector, "__len__", lambda self: 1),
-        (metaclass_methods, Meta, "__len__", lambda self: 1),
         (data_descriptor, Validated, "__set__", lambda self, obj, value: None),
         (non_data_descriptor, NonData, "__get__", lambda self, obj, owner=None: 1),
-        (custom_instancecheck_of_a_new_object, Checked, "__instancecheck__", lambda self, obj: False),
-        (dataclass_is_made, Config, "__post_init__", lambda self: None),
         (equality_and_hash_of_a_class, Base, "__eq__", lambda self, other: True),
     ],
 )
@@ -836,7 +534,7 @@ def test_guards_notice_a_changed_class(function, owner, name, value, monkeypatch
         calls_a_method_of_an_argument: (X, Base(3)),
         property_setter_writes: (X, Base(3)),
     }.get(function, (X,))
-    changed_class_attribute_is_noticed(function, owner, name, value, monkeypatch, *args)
+    with_a_changed_class(function, owner, name, value, monkeypatch, *args)
 
 
 def test_guards_notice_an_attribute_that_shadows_a_method():
