@@ -65,7 +65,8 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
     assert split.backward is not None, "a result requires gradients"
     parts, flows = split.backward.parts, split.backward.flows
     is_random = any(
-        torch.Tag.nondeterministic_seeded in getattr(node.op.call, "tags", ()) for node in split.forward.nodes
+        not node.op.is_pure and torch.Tag.nondeterministic_seeded in getattr(node.op.call, "tags", ())
+        for node in split.forward.nodes
     )
     return Pair(
         forward,

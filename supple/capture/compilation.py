@@ -31,7 +31,7 @@ from supple.ir.graph.nodes import Graph
 from supple.ir.graph.text import text as graph_text
 from supple.runtime.entries import Entry
 from supple.shapes.env import active
-from supple.torch_private import dispatch_keys
+from supple.torch_private import dispatch_keys, without_saved_tensor_hooks
 
 
 def _only(backend: Backend, options: Options) -> CompileGraph:
@@ -167,7 +167,7 @@ def compile_call(
     known = [one.built for one in abouts if isinstance(one, About) and one.built is not None]
     options = compiler.options.fixed()
     was_collecting = gc.isenabled()
-    with collecting(False):
+    with collecting(False), without_saved_tensor_hooks():
         captured = capture(call.function, call.args, call.kwargs, compile_graph, options, continuations)
     captured_at = time.perf_counter()
     made = entry_of(call, captured, compile_id, built[-1] if built else None)

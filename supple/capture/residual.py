@@ -13,12 +13,19 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeAlias
 
+import torch
+
 from supple.base.config import config
 from supple.base.errors import VerificationError
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
+from supple.torch_private import StopRecomputation
 
 _log: Final = logging.getLogger("supple")
+UNWRITTEN: Final = "__supple_unwritten__"
+"""Attribute of an exception: the graph that raised it had written to none of its inputs."""
+MEANT: Final = (VerificationError, StopRecomputation)
+"""Exceptions that are no fault of the graph that raises them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +190,31 @@ def call_graph(
     return results
 
 
+def noting_writes(compiled: Callable[..., object]) -> Callable[..., object]:
+    """Return a graph that writes to tensors: it notes on its exception that it has written none of its inputs."""
+
+    def run(*inputs: object) -> object:
+        before = _versions(inputs)
+        try:
+            return compiled(*inputs)
+        except Exception as error:
+            setattr(error, UNWRITTEN, before == _versions(inputs))
+            raise
+
+    return run
+
+
+def _versions(inputs: Sequence[object]) -> list[int]:
+    tensors = (item for item in inputs if isinstance(item, torch.Tensor) and not item.is_inference())
+    return [item._version for item in tensors]
+
+
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """What residual code does when its graph raises, which is before any other effect of the call.
 
     The modes of torch are put back, and the function runs as plain Python: it raises the exception at its
-    place among the effects. Where the graph writes to tensors, part of that may have been done, and the
-    exception goes on.
+    place among the effects. Where the graph has written to tensors, the exception goes on.
 
     Attributes:
         settings: calls that set the modes, with their arguments.
@@ -203,7 +228,8 @@ class Recovery:
         """Return what the function gives for the arguments of the call whose graph raised an exception."""
         for setter, values in self.settings:
             setter(*values)
-        if self.writes or isinstance(error, VerificationError) or not isinstance(error, Exception):
+        has_written = self.writes and not getattr(error, UNWRITTEN, False)
+        if has_written or isinstance(error, MEANT) or not isinstance(error, Exception):
             raise error
         result = self.function(*args, **kwargs)
         if not config.now().suppress_errors:

@@ -73,6 +73,11 @@ def saved_bytes(
 
 def peak_bytes(run: Callable[[], object]) -> int:
     """Return the most bytes that torch allocates at a time, above what is there before."""
+    return allocated(run)[0]
+
+
+def allocated(run: Callable[[], object]) -> tuple[int, int]:
+    """Return the most bytes that torch allocates at a time, and those left, above what is there before."""
     with torch.profiler.profile(profile_memory=True) as profile:
         run()
     kineto = profile.profiler
@@ -83,7 +88,7 @@ def peak_bytes(run: Callable[[], object]) -> int:
     for event in sorted(events, key=lambda event: event.start_ns()):
         now += event.nbytes()
         most = max(most, now)
-    return most
+    return most, now
 
 
 def same_gradients(module: nn.Module, eager: nn.Module) -> None:
@@ -210,3 +215,63 @@ def test_a_region_that_shows_when_it_runs_twice_runs_twice(options: dict[str, An
         found.append((module.calls, module.norm.running_mean, module.norm.num_batches_tracked, x.grad))
     torch.testing.assert_close(*found)
     assert found[0][0] == 2
+
+
+OPTIONS = [{"use_reentrant": False}, {"use_reentrant": False, "early_stop": False}, {"use_reentrant": True}]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("is_warm", [False, True])
+def test_checkpoints_of_eager_around_compiled_code_work(options: dict[str, Any], is_warm: bool) -> None:
+    eager, module = made(Block), made(Block)
+    compiled = supple.compile(module)
+    if is_warm:
+        compiled(data().requires_grad_()).sum().backward()
+        module.zero_grad()
+    found = []
+    for run in (eager, compiled):
+        x = data().requires_grad_()
+        loss = checkpoint(run, checkpoint(run, x, **options), **options).square().mean()
+        loss.backward()
+        found.append((loss, x.grad))
+    torch.testing.assert_close(*found)
+    same_gradients(module, eager)
+
+
+def test_hooks_on_saved_tensors_see_the_tensors_that_are_saved() -> None:
+    seen: list[torch.Tensor] = []
+    x = data().requires_grad_()
+    with saved_tensors_hooks(lambda one: seen.append(one) or one.clone(), lambda one: one):
+        loss = supple.compile(lambda x: (x.sin() * x).sum(), fullgraph=True)(x)
+    loss.backward()
+    assert [one.untyped_storage().data_ptr() for one in seen] == [x.untyped_storage().data_ptr()]
+    torch.testing.assert_close(x.grad, (x.cos() * x + x.sin()).detach())
+
+
+def test_gradients_are_in_memory_once_and_what_was_kept_is_gone() -> None:
+    module = made(Blocks)
+    compiled = supple.compile(module)
+    compiled(data()).backward()
+    module.zero_grad()
+    losses: list[torch.Tensor] = []
+
+    def step() -> None:
+        losses.append(compiled(data()))
+        losses[-1].backward()
+
+    size = sum(parameter.untyped_storage().nbytes() for parameter in module.parameters())
+    assert size <= allocated(step)[1] <= size + 1024
+    held = [parameter.grad for parameter in module.parameters()]
+    assert allocated(step)[1] <= 1024
+    assert all(mine is parameter.grad for mine, parameter in zip(held, module.parameters(), strict=True))
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        losses[0].backward()
+
+
+def test_a_retained_graph_keeps_what_backward_needs() -> None:
+    eager, module = made(Blocks), made(Blocks)
+    for run in (eager, supple.compile(module)):
+        loss = run(data())
+        for is_retained in (True, True, False):
+            loss.backward(retain_graph=is_retained)
+    same_gradients(module, eager)
