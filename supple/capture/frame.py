@@ -22,7 +22,7 @@ from supple.capture.interp import arithmetic, build, calls, excepts, jumps, name
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
 from supple.capture.rebuild import Builder, contents, parts_of, rule_of
-from supple.capture.residual import Const, Recovery, Writer, call_graph
+from supple.capture.residual import Const, Recovery, Writer, call_graph, noting_writes
 from supple.capture.resume import (
     CELLS,
     CONTINUES,
@@ -348,6 +348,8 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
+        is_counted = not any("data" in node.args for node in graph.nodes)  # writes to `x.data` are not
+        compiled = noting_writes(compiled) if writes and is_counted else compiled
         recover = Recovery(function, _modes(), writes)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
     for setter, args in plan.changes.calls:

@@ -191,7 +191,7 @@ def call_graph(
 
 
 def noting_writes(compiled: Callable[..., object]) -> Callable[..., object]:
-    """Return a graph that writes to tensors: it notes on its exception that it has written none of its inputs."""
+    """Return a graph that notes on what it raises whether it had written to its inputs."""
 
     def run(*inputs: object) -> object:
         before = _versions(inputs)
@@ -204,9 +204,10 @@ def noting_writes(compiled: Callable[..., object]) -> Callable[..., object]:
     return run
 
 
-def _versions(inputs: Sequence[object]) -> list[int]:
-    tensors = (item for item in inputs if isinstance(item, torch.Tensor) and not item.is_inference())
-    return [item._version for item in tensors]
+def _versions(inputs: Sequence[object]) -> list[object]:
+    """Return how often tensors were written; where nobody counts that, what is equal to nothing."""
+    tensors = (item for item in inputs if isinstance(item, torch.Tensor))
+    return [object() if item.is_inference() else item._version for item in tensors]
 
 
 @dataclass(frozen=True, slots=True)
