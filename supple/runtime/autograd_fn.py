@@ -107,16 +107,27 @@ class _Compiled(torch.autograd.Function):
         else:
             zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
+            saved = ctx.saved_tensors
             numbers = [ctx.given[place] for place in pair.numbers]
-            taken = iter((*numbers, *ctx.saved_tensors, *tangents))
+            taken = iter((*numbers, *saved, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
             ctx.maybe_clear_saved_tensors()
-            del tangents, zeros
+            if (pair.inputs or pair.kept) and _is_freed(ctx):
+                ctx.given = ()
+            del tangents, zeros, saved
             found = pair.backward(taken)
-        made: list[object] = [None] * (2 + len(ctx.given))
+        made: list[object] = [None] * (2 + len(ctx.states))
         for place, grad, reached in zip(pair.gradients, found, pair.reached, strict=True):
             made[2 + place] = None if reached <= missing else grad
         return tuple(made)
+
+
+def _is_freed(ctx: Any) -> bool:
+    """Tell whether what was kept is gone: the graph is not retained."""
+    try:
+        return ctx.saved_tensors is None
+    except RuntimeError:
+        return True
 
 
 def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, torch.Tensor]) -> torch.Tensor:
@@ -139,6 +150,7 @@ def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None]) -> 
     Raises:
         RuntimeError: an input was written since forward ran.
     """
+    _ = ctx.saved_tensors  # raises where backward has run before
     if _states(pair, ctx.given) != ctx.states:
         msg = (
             "A gradient of a gradient needs the inputs of the compiled forward, and one of them was written "

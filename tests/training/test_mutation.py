@@ -1360,6 +1360,21 @@ def test_a_result_added_to_an_argument_is_freed() -> None:
     assert all(one() is None for one in gone)
 
 
+def test_after_backward_a_result_holds_no_arguments() -> None:
+    run = supple.compile(lambda x, w: (x @ w).tanh().sum())
+    weight = torch.ones(4, 4, requires_grad=True)
+    run(torch.ones(4, 4), weight)
+    x = torch.ones(4, 4)
+    loss, kept = run(x, weight), weakref.ref(x)
+    loss.backward(retain_graph=True)
+    assert kept() is not None
+    loss.backward()
+    del x
+    assert kept() is None
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(loss, weight, create_graph=True)
+
+
 def test_a_result_sees_the_gradients_that_flow_in_from_outside() -> None:
     # Eager also shows those that flow from later results of the same graph.
     def function(x: Tensor) -> tuple[Tensor, Tensor]:
