@@ -83,9 +83,15 @@ def gradients(
 
 
 def reached(backward: Graph, tangents: Sequence[str]) -> tuple[frozenset[int], ...]:
-    """Return for each gradient which of the tangents flow into it; the others may be undefined."""
+    """Return for each gradient which of the tangents flow into it; the others may be undefined.
+
+    One that is zero whatever flows, as that of `floor`, is taken for one into which all flow.
+    """
     flows: dict[str, frozenset[int]] = {name: frozenset((place,)) for place, name in enumerate(tangents)}
     none: frozenset[int] = frozenset()
     for node in backward.nodes:
         flows[node.name] = none.union(*(flows.get(var.name, none) for var in uses_of(node)))
-    return tuple(none.union(*(flows.get(var.name, none) for var in vars_of(out))) for out in backward.outputs)
+    every = frozenset(range(len(tangents)))
+    return tuple(
+        none.union(*(flows.get(var.name, none) for var in vars_of(out))) or every for out in backward.outputs
+    )

@@ -7,7 +7,7 @@ from typing import Final, cast
 import torch
 
 from supple.base.errors import SuppleError
-from supple.ir.arguments import map_leaves
+from supple.ir.arguments import leaves, map_leaves
 from supple.torch_private import DispatchMode, OpOverload, schema_of
 
 WIDE: Final = {
@@ -91,7 +91,8 @@ class Double(DispatchMode):
 
     Args:
         noise: what an operator reads is changed at random by up to this part of it: what rounding inside the
-            operator does to its result, this does too. Integers are exact in any type and stay.
+            operator does to its result, this does too. Integers are exact in any type and stay. Fresh
+            memory holds 0 then.
     """
 
     def __init__(self, narrow: torch.dtype, noise: float = 0.0) -> None:
@@ -111,11 +112,27 @@ class Double(DispatchMode):
         schema, named = schema_of(func), dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded in func.tags:
             return self._draw(func, args, named)
-        if any(returned.alias_info is not None for returned in schema.returns) or schema.is_mutable:
+        if not schema.is_mutable and any(returned.alias_info is not None for returned in schema.returns):
             return func(*args, **named)
-        given = cast("list[object]", map_leaves(self._read, list(args)))
-        result = cast("object", func(*given, **cast("dict[str, object]", map_leaves(self._read, named))))
-        return map_leaves(_wide, result)
+        written = {
+            one.name for one in schema.arguments if one.alias_info is not None and one.alias_info.is_write
+        }
+        given = [
+            self._used(one.name in written, arg) for one, arg in zip(schema.arguments, args, strict=False)
+        ]
+        result = func(*given, **{name: self._used(name in written, arg) for name, arg in named.items()})
+        if self._noise and "empty" in schema.name:
+            result.zero_()
+        return result if written else map_leaves(_wide, result)
+
+    def _used(self, is_written: bool, arg: object) -> object:
+        """Return an argument with noise, in what is written itself."""
+        if not is_written:
+            return map_leaves(self._read, arg)
+        for leaf in leaves(arg) if self._noise else ():
+            if isinstance(leaf, torch.Tensor) and 0 not in leaf.stride():
+                leaf.copy_(cast("torch.Tensor", self._read(leaf)))
+        return arg
 
     def _draw(self, func: OpOverload, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         before = torch.get_rng_state()

@@ -274,3 +274,14 @@ def test_batch_norm_keeps_statistics_in_the_type_of_its_parameters(
         for one in (norm, supple.compile(norm, fullgraph=True))
     )
     torch.testing.assert_close(got, wanted)
+
+
+def test_a_gradient_that_is_zero_for_all_that_flows_is_no_undefined_one() -> None:
+    x = torch.tensor([0.5, 1.5], requires_grad=True)
+    for function in (lambda x: x.floor(), lambda x: (x + 1).round().sum(), lambda x: (x > 1).float() + x * 0):
+        wanted, got = (
+            torch.autograd.grad(one(x).sum(), x, allow_unused=True)
+            for one in (function, supple.compile(function, fullgraph=True))
+        )
+        assert (wanted[0] is None) == (got[0] is None)
+        torch.testing.assert_close(got, wanted)

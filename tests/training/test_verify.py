@@ -300,6 +300,12 @@ PROGRAMS: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "padding": lambda x, y: F.pad(x, (1, 2), value=3.0).cumsum(-1),
     "random": lambda x, y: F.dropout(x) + torch.randn_like(y) * torch.rand(3),
     "fresh memory": lambda x, y: (torch.empty_like(x).fill_(2).mul_(x), y.new_empty(3, 3).copy_(y[:3])),
+    "uninitialised": lambda x, y: (torch.empty_like(x), x + y, torch.empty(3, dtype=torch.long)),
+    "ties": lambda x, y: ((x * y * 3).round().argmax(0), (x / 3 * 3).floor(), (x + 0.1 - 0.1).ceil().int()),
+    "no data": lambda x, y: torch.empty_like(x, device="meta") + 1,
+    "momentum": lambda x, y: (x.detach().clone().mul_(0.9).add_(y, alpha=0.1).sub_(x * 0.9),),
+    "overflow": lambda x, y: ((x * 1000).exp(), (y * 300) ** 2 - (y * 300) ** 2),
+    "complex": lambda x, y: torch.view_as_real(torch.fft.rfft(x.float(), dim=0) * 2),
     "nothing but a view": lambda x, y: x[1:],
 }
 """With the models and the types below, more than 40 programs that are right."""
@@ -492,6 +498,19 @@ def test_other_random_numbers_are_not_compared() -> None:
     compiled = supple.compile(F.dropout, backend=drawing, verify="always")
     notes = notes_of(lambda: [compiled(X) for _ in range(2)])
     assert notes == ["not compared: compiled code draws other random numbers than eager"]
+
+
+def test_a_view_that_may_not_be_written_is_no_obstacle() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        row = x[1]
+        row.mul_(2)
+        return row
+
+    x = torch.ones(3, 3, requires_grad=True)
+    compiled = supple.compile(program, verify="always")
+    with torch.no_grad():
+        [note] = notes_of(lambda: compiled(x))
+    assert note.startswith("compared")
 
 
 def test_sizes_that_vary_are_verified(monkeypatch: Patch, tmp_path: Path) -> None:
