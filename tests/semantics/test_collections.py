@@ -155,6 +155,30 @@ def copy_of_a_defaultdict_has_its_factory(x):
     return groups, twin, twin["a"] is groups["a"]
 
 
+@case(X)
+def messages_of_lists_and_deques(x):
+    items, queue, said = [1, x], collections.deque([1], maxlen=1), []
+    for act in (
+        lambda: items.__setitem__(slice(0, 2, 2), [1, 2]),
+        lambda: items["a"],
+        lambda: items.__delitem__(5),
+        lambda: items.insert("a", 1),
+        lambda: items.pop(7),
+        lambda: queue[0:1],
+        lambda: queue.insert(0, 2),
+        lambda: queue.rotate(1, 2),
+        lambda: items * 1.5,
+        lambda: dict([1]),
+        lambda: dict([(1, 2, 3)]),
+        lambda: set().remove(3),
+    ):
+        try:
+            act()
+        except (TypeError, ValueError, IndexError, KeyError) as error:
+            said.append(repr(error))
+    return said, items, queue
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()

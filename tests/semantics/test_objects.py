@@ -251,6 +251,14 @@ def property_without_setter_is_an_error(x):
 
 
 @case(X)
+def property_without_deleter_is_an_error(x):
+    try:
+        del Base(1).twice
+    except AttributeError as error:
+        return str(error)
+
+
+@case(X)
 def object_is_returned_with_its_attributes(x):
     obj = Derived(1, x)
     obj.list = [obj]

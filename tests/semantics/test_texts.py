@@ -511,6 +511,13 @@ def addresses_are_keys(x):
     return id(a) in seen, id(b) in seen, memo[id(a)], memo.get(id(b)), memo[id(x)]
 
 
+@case(X)
+def texts_of_deques_and_ordered_dicts(x):
+    queue = collections.deque([1, x.shape], maxlen=3)
+    ordered = collections.OrderedDict(a=1, b=[queue])
+    return str(queue), repr(ordered), f"{collections.OrderedDict()} {collections.deque()}"
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()

@@ -1,10 +1,11 @@
 """Text of values: str, repr, format, f-strings, `%`, str.format, str.join, print."""
 
 import builtins
+import collections
 import string
 from _string import formatter_field_name_split as split_field  # pyright: ignore  # the parser of string.Formatter, untyped
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.library.table import NONE, Args, Kwargs, call, make
@@ -73,8 +74,8 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
         assert value.payload is not None, value.describe()
         return text_of(machine, method, value.payload)
     found = container(value)
-    if isinstance(found, SequenceValue | DictValue) and found.python_type() in (list, tuple, dict):
-        return ConstantValue(_container_text(machine, found))
+    if isinstance(found, SequenceValue | DictValue) and found.python_type() in _WRITTEN:
+        return ConstantValue(repr(_of_texts(machine, found)))
     if isinstance(found, SetValue) and found.items:
         inside = ", ".join(written(machine, one) for one in found.ordered(machine))
         return ConstantValue(f"{{{inside}}}" if found.kind is set else f"{found.kind.__name__}({{{inside}}})")
@@ -94,16 +95,15 @@ def written(machine: Machine, value: Value, method: str = "__repr__") -> str:
     return str(text_of(machine, method, value).as_python())
 
 
-def _container_text(machine: Machine, value: SequenceValue | DictValue) -> str:
-    if isinstance(value, DictValue):
-        pairs = zip(value.keys(machine), value.values(machine), strict=True)
-        return (
-            "{" + ", ".join(f"{written(machine, key)}: {written(machine, item)}" for key, item in pairs) + "}"
-        )
-    inside = ", ".join(written(machine, item) for item in value.all(machine))
-    if value.kind is list:
-        return f"[{inside}]"
-    return f"({inside},)" if len(value.items) == 1 else f"({inside})"
+_WRITTEN: Final = (list, tuple, dict, collections.deque, collections.OrderedDict)
+
+
+def _of_texts(machine: Machine, value: SequenceValue | DictValue) -> object:
+    """Return a real container of what stands for the items, so that Python writes the rest."""
+    if isinstance(value, SequenceValue):
+        return value.real([_Text(machine, item) for item in value.all(machine)])
+    pairs = zip(value.keys(machine), value.values(machine), strict=True)
+    return value.kind({_Text(machine, key): _Text(machine, item) for key, item in pairs})
 
 
 @call.on(str.join)

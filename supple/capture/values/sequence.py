@@ -108,13 +108,13 @@ class SequenceValue(Value):
         except (IndexError, TypeError):
             found = None
         if found is None:
-            found = fold_raw(machine, operator.getitem, self._real(places), index)
+            found = fold_raw(machine, operator.getitem, self.real(places), index)
         if isinstance(found, int):
             return self.at(machine, found)
         kind = list if self.is_mutable else (torch.Size if self.kind is torch.Size else tuple)
         return SequenceValue(kind, [self.at(machine, place) for place in cast("Sequence[int]", found)])
 
-    def _real(self, items: Iterable[object]) -> object:
+    def real(self, items: Iterable[object]) -> object:
         """Return a Python object like this one with other items."""
         if issubclass(self.kind, collections.deque):
             return collections.deque(items, self.maxlen)
@@ -122,7 +122,7 @@ class SequenceValue(Value):
 
     def change(self, machine: Machine, method: Callable[..., object], *args: object) -> object:
         """Return what a method of the builtin class gives that only moves, adds and drops items."""
-        real = self._real(self.items)
+        real = self.real(self.items)
         found = fold_raw(machine, method, real, *args)
         self.rewrite(machine, list(cast("Iterable[Value]", real)))
         if found is real:
