@@ -38,16 +38,11 @@ def writes(x: torch.Tensor, place: torch.Tensor) -> torch.Tensor:
         return x[place]
 
 
-def writes_what_it_must_not(rows: list[torch.Tensor]) -> torch.Tensor:
-    log.append("before")
-    return rows[-1].add_(1)
-
-
 def outcome(run: Callable[..., torch.Tensor], *args: object, **kwargs: int) -> tuple[object, list[object]]:
     log.clear()
     try:
         result: object = run(*args, **kwargs).tolist()
-    except (IndexError, ZeroDivisionError, RuntimeError) as error:
+    except (IndexError, ZeroDivisionError) as error:
         result = repr(error)
     assert torch.is_grad_enabled()
     return result, list(log)
@@ -74,10 +69,3 @@ def test_modes_are_put_back_where_tensors_were_written() -> None:
         mine, theirs = X.clone(), X.clone()
         assert outcome(compiled, mine, place) == outcome(writes, theirs, place)
         assert torch.equal(mine, theirs)
-
-
-def test_effects_before_the_error_are_kept_where_no_tensor_was_written_yet() -> None:
-    compiled = supple.compile(writes_what_it_must_not, backend="eager")
-    for rows in ([X.clone()], torch.ones(2, 3, requires_grad=True).unbind()):
-        want = outcome(writes_what_it_must_not, rows)
-        assert outcome(compiled, rows)[1] == want[1] == ["before"]

@@ -112,3 +112,17 @@ def arguments_0():
 
 def test_strides_of_one_stacked_tensor_without_elements() -> None:
     assert running.difference(STACK, "native") is None
+
+
+WRITES = """
+def program(rows, counts):
+    counts['a'] = counts.get('a', 0) + 1
+    rows[-1].add_(-1)
+
+def arguments_0():
+    return list(tensor(2).requires_grad_()), {'a': 3}
+"""
+
+
+def test_effects_before_the_error_of_a_graph_that_had_written_nothing() -> None:
+    assert running.difference(WRITES) is None
