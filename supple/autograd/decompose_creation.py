@@ -6,6 +6,7 @@ from typing import cast
 import torch
 
 from supple.autograd.lowering import Lowering, Rule, decompositions, plain
+from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, op_named
@@ -84,3 +85,16 @@ def _(b: Lowering, x: Var, left: Var, right: Var, *, beta: Number = 1, alpha: Nu
     product = b.emit("aten.mm.default", (left, right))
     scaled = product if alpha == 1 else b.mul(product, alpha)
     return scaled if beta == 0 else b.add(scaled, x if beta == 1 else b.mul(x, beta))
+
+
+def _drawn(op: Op) -> Rule:
+    def rule(b: Lowering, x: Var, *args: Arg, **options: Arg) -> Var:
+        """Zeros and ones; as truth values they are kept for backward in fewer bytes."""
+        drawn = b.emit(op, (x, *args), options)
+        return b.cast(b.cast(drawn, DType.BOOL), b.tensor_meta(drawn).dtype)
+
+    return rule
+
+
+for _name in ("aten.bernoulli.p", "aten.bernoulli.default", "aten.bernoulli.Tensor"):
+    decompositions.on(_name)(_drawn(op_named(_name)))
