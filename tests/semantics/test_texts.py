@@ -518,6 +518,17 @@ def texts_of_deques_and_ordered_dicts(x):
     return str(queue), repr(ordered), f"{collections.OrderedDict()} {collections.deque()}"
 
 
+@case(X)
+def fields_of_format_strings(x):
+    said = ["{!a}".format("é"), "{.shape} {}".format(x, 3), "{x[k]} {y[1]}".format(x={"k": 2}, y=[x, 5])]
+    for template, given in (("{} {1}", (1, 2)), ("{2}", (1,)), ("{a}", ()), ("{", ()), ("{0.q}", (1,))):
+        try:
+            template.format(*given)
+        except (ValueError, LookupError, AttributeError) as error:
+            said.append(repr(error))
+    return said
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()

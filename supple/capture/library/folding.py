@@ -15,9 +15,24 @@ import string
 import types
 import typing
 import weakref
-from typing import Final
+from _string import formatter_field_name_split as split_field  # pyright: ignore  # the parser of string.Formatter, untyped
+from typing import Any, Final
 
 import torch
+
+
+def format_fields(template: str) -> tuple[tuple[str, str | None, str, str | None], ...]:
+    """Return the (text, field, spec, conversion) of a format string."""
+    return tuple(
+        (text, field, spec or "", how) for text, field, spec, how in string.Formatter().parse(template)
+    )
+
+
+def format_path(field: str) -> tuple[int | str, tuple[tuple[bool, Any], ...]]:
+    """Return the argument that a field of a format string names, and the attributes and keys behind it."""
+    first, rest = split_field(field)
+    return first, tuple(rest)
+
 
 _BUILTINS: Final = (
     "abs ascii bin bool bytes chr complex divmod float format hash hex int len oct ord pow range repr round "
@@ -31,6 +46,7 @@ _TYPES: Final = (
     re.Pattern, re.Match, types.CodeType,
 )  # fmt: skip
 _FUNCTIONS: Final = (
+    format_fields, format_path,
     inspect.signature, re.compile, re.match, re.search, re.sub, re.split, re.fullmatch, re.findall,
     string.capwords, torch.finfo, torch.iinfo, torch.promote_types, torch.can_cast, torch.get_default_dtype,
     torch.are_deterministic_algorithms_enabled, torch.device, torch.Size, torch.broadcast_shapes,

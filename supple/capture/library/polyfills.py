@@ -9,6 +9,8 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Any, Final
 
+from supple.capture.library.folding import format_fields, format_path
+
 _MISSING: Final = object()
 
 
@@ -361,6 +363,34 @@ def add_note_(error: BaseException, note: Any) -> None:
     if not hasattr(error, "__notes__"):
         error.__notes__ = []
     error.__notes__.append(note)
+
+
+def str_format(template: str, /, *args: Any, **kwargs: Any) -> str:
+    """str.format."""
+    return _filled(template, args, kwargs, [])
+
+
+def _filled(template: str, args: Sequence[Any], kwargs: Mapping[str, Any], unnamed: list[str]) -> str:
+    parts: list[str] = []
+    for text, field, spec, conversion in format_fields(template):
+        parts.append(text)
+        if field is None:
+            continue
+        if not field or field[0] in ".[":
+            unnamed.append(field)
+            field = f"{len(unnamed) - 1}{field}"
+        first, path = format_path(field)
+        if isinstance(first, int) and first >= len(args):
+            raise IndexError(f"Replacement index {first} out of range for positional args tuple")
+        value = args[first] if isinstance(first, int) else kwargs[first]
+        for is_attribute, key in path:
+            value = getattr(value, key) if is_attribute else value[key]
+        if conversion:
+            value = str(value) if conversion == "s" else repr(value)
+        if conversion == "a":
+            value = value.encode("ascii", "backslashreplace").decode()
+        parts.append(format(value, _filled(spec, args, kwargs, unnamed)))
+    return "".join(parts)
 
 
 def pattern_sub(pattern: Any, replacement: Any, text: str, count: int = 0) -> str:

@@ -2,12 +2,11 @@
 
 import builtins
 import collections
-import string
-from _string import formatter_field_name_split as split_field  # pyright: ignore  # the parser of string.Formatter, untyped
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, cast
+from typing import Final
 
 from supple.capture import breaks
+from supple.capture.library import polyfills
+from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, type_attr
@@ -113,60 +112,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return fold(machine, str.join, args[0].as_python(), parts.as_python())
 
 
-class _Formatter(string.Formatter):
-    """Fills the fields of a format string with values."""
-
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
-        self._count = 0
-
-    def parse(self, format_string: str) -> Iterator[tuple[str, str | None, str | None, str | None]]:
-        """Yield (text, field, spec, conversion), with numbers where the fields have none."""
-        for text, field, spec, conversion in super().parse(format_string):
-            name = field
-            if field is not None and (not field or field[0] in ".["):
-                name = f"{self._count}{field}"
-                self._count += 1
-            yield text, name, spec, conversion
-
-    def get_field(
-        self, field_name: str, args: Sequence[object], kwargs: Mapping[str, object]
-    ) -> tuple[object, str]:
-        """Return the value at a path such as `0.shape[1]`."""
-        first, rest = cast("tuple[int | str, list[tuple[bool, int | str]]]", split_field(field_name))
-        if isinstance(first, int) and first >= len(args):
-            raise IndexError(f"Replacement index {first} out of range for positional args tuple")
-        value = self.get_value(first, args, kwargs)
-        assert isinstance(value, Value), value
-        for is_attribute, key in rest:
-            if is_attribute:
-                value = value.get_attr(self._machine, str(key))
-            else:
-                value = value.get_item(self._machine, ConstantValue(key))
-        return value, str(first)
-
-    def convert_field(self, value: object, conversion: str | None) -> object:
-        """Return the text that `!r`, `!s` or `!a` asks for."""
-        assert isinstance(value, Value), value
-        if conversion is None:
-            return value
-        made = text_of(self._machine, "__str__" if conversion == "s" else "__repr__", value)
-        return fold(self._machine, ascii, made.as_python()) if conversion == "a" else made
-
-    def format_field(self, value: object, format_spec: str) -> str:
-        """Return one field's text."""
-        assert isinstance(value, Value), value
-        return str(formatted(self._machine, value, ConstantValue(format_spec)).as_python())
-
-
 @call.on(str.format)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """str.format: field by field."""
-    template = str(args[0].as_python())
-    try:
-        return ConstantValue(_Formatter(machine).vformat(template, args[1:], kwargs))
-    except (IndexError, KeyError, ValueError) as error:
-        machine.throw(type(error), *error.args)
+    """str.format: of constants at once, else field by field."""
+    found = folded(machine, str.format, args, kwargs)
+    return found or machine.call(machine.wrap(polyfills.str_format, None), args, kwargs)
 
 
 def percent(machine: Machine, template: str, given: Value) -> Value:
