@@ -520,10 +520,13 @@ def texts_of_deques_and_ordered_dicts(x):
 
 @case(X)
 def fields_of_format_strings(x):
-    said = ["{!a}".format("é"), "{.shape} {}".format(x, 3), "{x[k]} {y[1]}".format(x={"k": 2}, y=[x, 5])]
-    for template, given in (("{} {1}", (1, 2)), ("{2}", (1,)), ("{a}", ()), ("{", ()), ("{0.q}", (1,))):
+    said = []
+    for template, given in (
+        *(("{!a}", ("é",)), ("{.shape} {}", (x, 3)), ("{[k]} {[1]}", ({"k": 2}, [x, 5]))),
+        *(("{} {1}", (1, 2)), ("{2}", (1,)), ("{a}", ()), ("{", ()), ("{0.q}", (1,))),
+    ):
         try:
-            template.format(*given)
+            said.append(template.format(*given))
         except (ValueError, LookupError, AttributeError) as error:
             said.append(repr(error))
     return said
