@@ -97,6 +97,10 @@ get_step = cast("Callable[..., object]", _get_value)
 # Sorts lists of tensors by device and dtype.
 group_tensors = cast("Callable[..., object]", torch._C._group_tensors_by_device_and_dtype)
 
+# What scalers of gradients do to the gradients, and to the scale.
+amp_unscale = cast("Callable[..., object]", vars(torch)["_amp_foreach_non_finite_check_and_unscale_"])
+amp_update_scale = cast("Callable[..., object]", vars(torch)["_amp_update_scale_"])
+
 # Sine and cosine of numbers, symbolic ones included.
 sym_sin = cast("Callable[..., object]", vars(torch)["_sym_sin"])
 sym_cos = cast("Callable[..., object]", vars(torch)["_sym_cos"])

@@ -133,6 +133,22 @@ def test_a_whole_step_is_as_eager(body: Callable[..., torch.Tensor]) -> None:
         assert supple.stats()["graphs"] == 3, "forward, the step that makes state, the step"
 
 
+def test_a_gradient_that_overflows_skips_the_step() -> None:
+    loops = [Loop(adamw) for _ in range(2)]
+    runs = (supple.compile(scaled), scaled)
+    before: list[dict[str, Any]] = []
+    for place in range(6):
+        x, y = torch.randn(5, 6) * (1e30 if place in (2, 3) else 1), torch.randn(5, 3)
+        for run, loop in zip(runs, loops, strict=True):
+            run(loop, x, y)
+        torch.testing.assert_close(*(one.state() for one in loops), rtol=1e-5, atol=1e-6, equal_nan=True)
+        before.append({name: value.clone() for name, value in loops[0].model.state_dict().items()})
+        assert loops[0].scaler.get_scale() == loops[1].scaler.get_scale()
+    torch.testing.assert_close(before[1], before[3], rtol=0, atol=0)
+    assert not torch.equal(before[3]["0.weight"], before[4]["0.weight"])
+    assert not supple.stats()["fallbacks"]
+
+
 SCHEDULES: dict[str, Callable[[optim.Optimizer], Any]] = {
     "warm-up": lambda optimizer: lr_scheduler.LambdaLR(optimizer, warm_up),
     "cosine": lambda optimizer: lr_scheduler.CosineAnnealingLR(optimizer, 10),

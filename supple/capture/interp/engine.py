@@ -491,7 +491,7 @@ def _has_default(variable: contextvars.ContextVar[object]) -> bool:
     return True
 
 
-_PROGRAMS: Final = ("torch.nn.", "torch.optim", "torch.distributions")
+_PROGRAMS: Final = ("torch.nn.", "torch.optim", "torch.amp", "torch.distributions")
 """Parts of torch that are written as users write programs; their constructors are not."""
 
 

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import cast
 
 import torch
+from torch.optim import Optimizer
 
 from supple.capture import breaks
+from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Call, Kwargs, call, effect, make, polyfill
@@ -137,7 +139,16 @@ class AddressValue(Value):
         return self.identity()
 
 
-call.on(id)(lambda _m, args, _: AddressValue(args[0]))
+@call.on(id)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """id(x); of an optimizer, which lives long and by which scalers of gradients know it, the number."""
+    value = args[0]
+    if value.source is None or not isinstance(value, InstanceValue) or not issubclass(value.cls, Optimizer):
+        return AddressValue(value)
+    machine.guard(value.source, Kind.ID, Identity(id(value.obj), value.cls.__name__))
+    return ConstantValue(id(value.obj))
+
+
 # One number for the whole call.
 call.on(threading.get_ident)(lambda _m, _a, _: AddressValue(LeafValue(threading.get_ident)))
 

@@ -12,7 +12,7 @@ from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue, emit
-from supple.torch_private import FOREACH, get_step, group_tensors
+from supple.torch_private import FOREACH, amp_unscale, amp_update_scale, get_step, group_tensors
 
 _OTHER_NAMES: Final[Mapping[str, object]] = {
     "norm": vars(torch.linalg)["vector_norm"],
@@ -81,6 +81,29 @@ def grouped(lists: Sequence[Sequence[Any]], with_indices: bool = False) -> objec
         if with_indices:
             found[key][1].append(place)
     return found
+
+
+@replace(amp_unscale)
+def unscaled(grads: Sequence[torch.Tensor], found_inf: torch.Tensor, inv_scale: torch.Tensor) -> None:
+    """Gradients times a factor; whether one of them was not finite is noted, and a note stays."""
+    for grad in grads:
+        found_inf.masked_fill_(~grad.isfinite().all(), 1.0)
+        wide = grad.float() if grad.dtype.itemsize < inv_scale.dtype.itemsize else grad
+        grad.copy_(wide * inv_scale.reshape(()))
+
+
+@replace(amp_update_scale)
+def rescaled(
+    scale: torch.Tensor, tracker: torch.Tensor, found: torch.Tensor, grow: float, shrink: float, every: int
+) -> torch.Tensor:
+    """The scale made smaller after an overflow, larger after so many steps without one."""
+    steps, wide, is_bad = tracker + 1, scale.double(), found != 0
+    is_due = steps == every
+    grown = (wide * grow).to(scale.dtype)
+    kept = torch.where(is_due & grown.isfinite(), grown, scale)
+    scale.copy_(torch.where(is_bad, (wide * shrink).to(scale.dtype), kept))
+    tracker.copy_(steps.masked_fill(is_bad | is_due, 0))
+    return scale
 
 
 @call.on(torch.optim.Optimizer.zero_grad)
