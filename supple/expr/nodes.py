@@ -12,7 +12,7 @@ so the table grows with the number of distinct expressions only.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, NoReturn, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
 from supple.base.rules import Rules
 
@@ -31,20 +31,17 @@ class Expr:
         constant: the integer that is added (numbers only).
         terms: (monomial, coefficient) pairs in the order of the monomials, no 0 coefficients (numbers only).
         sign: of the operator in Python, for kinds with operands.
+        is_const: whether this is a Const or a Truth.
     """
 
     __slots__ = ("args", "constant", "sort_key", "terms")
 
     sign: ClassVar[str] = ""
+    is_const: ClassVar[bool] = False
     args: "tuple[Expr, ...]"
     constant: int
     sort_key: SortKey
     terms: "tuple[tuple[Expr, int], ...]"
-
-    @property
-    def is_const(self) -> bool:
-        """Tell whether this is a Const or a Truth."""
-        return False
 
     @property
     def value(self) -> int:
@@ -151,6 +148,7 @@ class Const(Expr):
     """An integer."""
 
     __slots__ = ()
+    is_const = True
 
     def __new__(cls, value: int) -> "Const":
         """Return the one node with these operands."""
@@ -159,11 +157,6 @@ class Const(Expr):
         if found is not None:
             return found
         return _interned(key, cls, args=(), constant=int(value), terms=(), sort_key=(0, 0, int(value)))
-
-    @property
-    def is_const(self) -> bool:
-        """True."""
-        return True
 
     @property
     def value(self) -> int:
@@ -286,20 +279,28 @@ class Add(Expr):
         return Add, (self.constant, self.terms)
 
 
-class Function(Expr):
-    """An atom over operands. `rank` orders the kinds."""
+class Operation(Expr):
+    """Something of operands, in their order. `rank` orders the kinds; an atom is a number."""
 
     __slots__ = ()
     rank: ClassVar[int]
+    is_atom: ClassVar[bool]
 
-    def __new__(cls, *args: Expr) -> "Function":
+    def __new__(cls, *args: Expr) -> Self:
         """Return the one node with these operands."""
         key = (cls, args)
-        found: Function | None = _INTERNED.get(key)
+        found: Self | None = _INTERNED.get(key)
         if found is not None:
             return found
-        order = (-1, cls.rank, len(args), tuple([arg.sort_key for arg in args]))
-        return _interned(key, cls, is_atom=True, args=args, sort_key=order)
+        order = (-1 if cls.is_atom else 2, cls.rank, len(args), tuple([arg.sort_key for arg in args]))
+        return _interned(key, cls, is_atom=cls.is_atom, args=args, sort_key=order)
+
+
+class Function(Operation):
+    """An atom over operands."""
+
+    __slots__ = ()
+    is_atom = True
 
 
 class FloorDiv(Function):
@@ -330,26 +331,18 @@ class Max(Function):
     rank, sign = 5, "max"
 
 
-class BoolExpr(Expr):
-    """An expression that is true or false; it has no place in arithmetic. `rank` orders the kinds."""
+class BoolExpr(Operation):
+    """An expression that is true or false; it has no place in arithmetic."""
 
     __slots__ = ()
-    rank: ClassVar[int]
-
-    def __new__(cls, *args: Expr) -> "BoolExpr":
-        """Return the one node with these operands."""
-        key = (cls, args)
-        found: BoolExpr | None = _INTERNED.get(key)
-        if found is not None:
-            return found
-        order = (2, cls.rank, len(args), tuple([arg.sort_key for arg in args]))
-        return _interned(key, cls, args=args, sort_key=order)
+    is_atom = False
 
 
 class Truth(BoolExpr):
     """True or False."""
 
     __slots__ = ("truth",)
+    is_const = True
 
     truth: bool
 
@@ -360,11 +353,6 @@ class Truth(BoolExpr):
         if found is not None:
             return found
         return _interned(key, cls, args=(), truth=bool(value), sort_key=(2, 8, int(value)))
-
-    @property
-    def is_const(self) -> bool:
-        """True."""
-        return True
 
     @property
     def value(self) -> bool:

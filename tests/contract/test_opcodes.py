@@ -13,6 +13,8 @@ DECLARED_BREAKS: Final = frozenset(
         "PRINT", "STORE_NAME",
         # Type parameters of functions and classes, and asynchronous generators.
         "INTRINSIC_1", "INTRINSIC_2",
+        # The compiler of 3.13 writes it where it joins MAKE_FUNCTION.
+        "SET_FUNCTION_ATTRIBUTE",
         # `throw` into a delegating generator is handed on by the frame itself.
         "CLEANUP_THROW",
     }

@@ -109,21 +109,6 @@ def _take(frame: Frame, is_there: bool) -> Value | None:  # a condition
     return frame.pop() if is_there else None
 
 
-@opcode.on("SET_FUNCTION_ATTRIBUTE")
-def _(frame: Frame, instruction: Instruction) -> None:
-    """3.13 sets the parts of a new function one by one."""
-    function = frame.pop()
-    part = frame.pop()
-    assert isinstance(function, FunctionValue), function.describe()
-    if instruction.arg == "closure" and isinstance(part, SequenceValue):
-        function.closure = [cell for cell in part.all(frame.engine) if isinstance(cell, CellValue)]
-    elif instruction.arg == "defaults" and isinstance(part, SequenceValue):
-        function.defaults = part.all(frame.engine)
-    elif instruction.arg == "kwdefaults":
-        function.kwdefaults = {str(key.as_python()): value for key, value in pairs_of(frame, part)}
-    frame.push(function)
-
-
 @opcode.on("LOAD_BUILD_CLASS")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Class statements are left to Python."""
