@@ -44,7 +44,10 @@ class Functional:
                 split = autograd.split(graph, self._options, decomposed=self._decomposed)
             homes = {one.index: one.input for one in split.convention.mutations if split.backward is None}
             run = self._build(split.forward, self._options, homes)
-            if split.backward is not None:
+            if split.backward is None:
+                # Library calls on what requires gradients would give results that do.
+                run = torch.no_grad()(run) if torch.is_grad_enabled() and needs_grad(graph) else run
+            else:
                 back = self._build(split.backward.parts.backward, self._options, {})
                 run = differentiable(split, run, back)
         except (autograd.Refused, Undecided) as refusal:
@@ -52,6 +55,11 @@ class Functional:
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
         return cast("Compiled", bound)
+
+
+def needs_grad(graph: Graph) -> bool:
+    """Tell whether an input requires gradients."""
+    return any(isinstance(item.meta, TensorMeta) and item.meta.requires_grad for item in graph.inputs)
 
 
 def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
@@ -85,7 +93,7 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
             if isinstance(item.meta, TensorMeta) and item.meta.requires_grad and place not in flows.inputs
         ),
         tuple(mutation.input for mutation in split.convention.mutations if not mutation.is_read),
-        autograd.reached(parts.backward, flows.tangents),
+        split.backward.reached,
     )
 
 

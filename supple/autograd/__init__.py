@@ -2,7 +2,6 @@
 
 from supple.autograd.convention import Split, bind, rerun
 from supple.autograd.errors import NeedsGrad, NotFunctional, Refused
-from supple.autograd.joint import reached
 from supple.autograd.split import split
 
-__all__ = ["NeedsGrad", "NotFunctional", "Refused", "Split", "bind", "reached", "rerun", "split"]
+__all__ = ["NeedsGrad", "NotFunctional", "Refused", "Split", "bind", "rerun", "split"]

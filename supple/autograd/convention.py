@@ -151,10 +151,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """How gradients flow: the halves of the joint graph and what goes between them."""
+    """How gradients flow: the halves of the joint graph and what goes between them.
+
+    `reached` tells for each gradient which of the tangents flow into it.
+    """
 
     parts: Parts
     flows: Gradients
+    reached: tuple[frozenset[int], ...]
 
 
 Runner = Callable[..., Sequence[object]]

@@ -82,16 +82,17 @@ def gradients(
     return tuple(item.name for item in added), list(found)
 
 
-def reached(backward: Graph, tangents: Sequence[str]) -> tuple[frozenset[int], ...]:
-    """Return for each gradient which of the tangents flow into it; the others may be undefined.
+def reached(joint: Graph, flows: Gradients) -> tuple[frozenset[int], ...]:
+    """Return for each gradient which of the tangents flow into it, as eager's operators have it.
 
-    One that is zero whatever flows, as that of `floor`, is taken for one into which all flow.
+    One that is zero whatever flows is taken for one into which all flow.
     """
-    flows: dict[str, frozenset[int]] = {name: frozenset((place,)) for place, name in enumerate(tangents)}
+    tangents = {name: frozenset((place,)) for place, name in enumerate(flows.tangents)}
     none: frozenset[int] = frozenset()
-    for node in backward.nodes:
-        flows[node.name] = none.union(*(flows.get(var.name, none) for var in uses_of(node)))
-    every = frozenset(range(len(tangents)))
-    return tuple(
-        none.union(*(flows.get(var.name, none) for var in vars_of(out))) or every for out in backward.outputs
+    for node in joint.nodes:
+        tangents[node.name] = none.union(*(tangents.get(var.name, none) for var in uses_of(node)))
+    grads = (
+        none.union(*(tangents.get(var.name, none) for var in vars_of(grad)))
+        for grad in joint.outputs[flows.results :]
     )
+    return tuple(grad or frozenset(range(len(flows.tangents))) for grad in grads)

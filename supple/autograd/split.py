@@ -5,7 +5,7 @@ from dataclasses import replace
 from supple.autograd.convention import Backward, Convention, Split
 from supple.autograd.decompose import decompose, separated
 from supple.autograd.errors import NotFunctional
-from supple.autograd.joint import Gradients
+from supple.autograd.joint import Gradients, reached
 from supple.autograd.partition import partition
 from supple.autograd.trace import trace
 from supple.base import events
@@ -35,11 +35,12 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
         mutations = tuple(replace(mutation, is_read=False) for mutation in traced.convention.mutations)
         return Split(graph, joint, None, replace(traced.convention, mutations=mutations))
     convention = _with_reads(traced.convention, joint, traced.gradients)
+    reach = reached(traced.graph, traced.gradients)
     # Eager lets the program write to these before backward.
     free = [item.name for item in graph.inputs if not item.is_leaf and item.name not in traced.read]
     parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
     _tell(joint, parts.forward, parts.backward)
-    return Split(graph, parts.forward, Backward(parts, traced.gradients), convention)
+    return Split(graph, parts.forward, Backward(parts, traced.gradients, reach), convention)
 
 
 def _with_reads(convention: Convention, joint: Graph, flows: Gradients) -> Convention:

@@ -40,7 +40,7 @@ class Recorder:
         """Return the fake of a tensor that exists, made an input of the graph."""
         is_parameter = isinstance(real, torch.nn.Parameter)
         fake = fake_from(meta, is_parameter=is_parameter)
-        is_leaf = real.is_leaf
+        is_leaf = _is_leaf(real)
         fake = fake if is_leaf else non_leaf(fake)
         name = self._fresh(_identifier(source.name))
         self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter, is_leaf))
@@ -89,6 +89,14 @@ class Recorder:
         count = self._taken.get(stem, 0)
         self._taken[stem] = count + 1
         return f"{stem}_{count}" if count else stem
+
+
+def _is_leaf(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is a leaf; True where eager will refuse to use it at all."""
+    try:
+        return tensor.is_leaf
+    except RuntimeError:
+        return True
 
 
 def _meta(result: object) -> Meta:

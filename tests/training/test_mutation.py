@@ -1299,6 +1299,20 @@ def product_written_in_the_graph(x: Tensor, y: Tensor) -> Tensor:
     return F.linear(x.view(2, 2, 4), y.clone())
 
 
+@program()
+def detached_library_calls(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    z = x[torch.tensor([0, 1])]
+    z.detach_()
+    return z, (x @ y).detach()
+
+
+@program(after=only_the_first)
+def zeroed_argument_of_another_result(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    y.div_(2)
+    x.zero_()
+    return y[0], x.sin()
+
+
 CASES = program.cases
 RAISES = frozenset(
     (
