@@ -278,6 +278,8 @@ def _(engine: "Engine", obj: types.MethodType, source: Source | None) -> Value:
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A `super(cls, owner)` that was made before."""
     after, owner = (getattr(obj, name) for name in ("__thisclass__", "__self__"))
+    if owner is None:
+        engine.unsupported(breaks.OBJECT, name="super", detail="it is of a class alone")
     engine.guard(source, Kind.TYPE, super)
     engine.guard(attribute(source, "__thisclass__") if source else None, Kind.IS, after)
     return SuperValue(after, wrap(engine, owner, attribute(source, "__self__") if source else None), source)

@@ -287,9 +287,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @make.on(super)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """super() and super(cls, self)."""
-    if len(args) == 1:
+    after, owner = (*args, ConstantValue(None))[:2] if args else machine.super_of_frame()
+    if owner.identity() is None:
         machine.unsupported(breaks.CALL, name="super of a class alone")
-    after, owner = (args[0], args[1]) if args else machine.super_of_frame()
     cls = after.as_python()
     assert isinstance(cls, type), cls
     return SuperValue(cls, owner)
