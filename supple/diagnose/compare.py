@@ -59,9 +59,14 @@ def differences(graph: Graph, run: Run, inputs: Sequence[object]) -> tuple[tuple
     generators = [torch.default_generator, *(leaf for leaf in held if isinstance(leaf, torch.Generator))]
     before = [one.get_state() for one in generators]
 
+    coarsest = max(_floats(graph), key=lambda dtype: torch.finfo(dtype).eps, default=torch.float32)
+
     def left(run: Run, mode: Double | None = None) -> tuple[Outcome, list[torch.Tensor]]:
         try:
             found = outcome(graph, run, inputs, mode)
+            for name in [name for name, item in found.items() if type(item) is float]:
+                number = torch.tensor(found.pop(name), dtype=torch.float64 if mode else coarsest)
+                found[f"the number {name}"] = number
             return found, [one.get_state() for one in generators]
         finally:
             for one, state in zip(generators, before, strict=True):
@@ -74,7 +79,6 @@ def differences(graph: Graph, run: Run, inputs: Sequence[object]) -> tuple[tuple
     got, compiled_after = left(run)
     if not all(map(torch.equal, after, compiled_after)):
         raise NotCompared("compiled code draws other random numbers than eager")
-    coarsest = max(_floats(graph), key=lambda dtype: torch.finfo(dtype).eps, default=torch.float32)
 
     @cache
     def exact(noise: float) -> Outcome:
@@ -101,7 +105,9 @@ def _floats(graph: Graph) -> set[torch.dtype]:
     return found
 
 
-def outcome(graph: Graph, run: Run, inputs: Sequence[object], mode: Double | None = None) -> Outcome:
+def outcome(
+    graph: Graph, run: Run, inputs: Sequence[object], mode: Double | None = None
+) -> dict[str, object]:
     """Return what a run on copies leaves, by name: outputs, written inputs, who shares memory, gradients.
 
     What flows into the results is another number for each element.

