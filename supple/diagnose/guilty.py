@@ -17,7 +17,7 @@ from typing import Final, cast
 import torch
 
 from supple.backends import NATIVE, OURS, Backend
-from supple.base.errors import Reason, SuppleError, VerificationError
+from supple.base.errors import Reason, SuppleError, VerificationError, Where
 from supple.base.options import Options
 from supple.capture.frame import CompileGraph
 from supple.diagnose.compare import Difference, Run, differences, modes_kept
@@ -97,16 +97,28 @@ def explained(
     graph: Graph, setting: Setting, inputs: Sequence[object], first: Difference
 ) -> VerificationError:
     """Return the error about a difference: the operator that causes it, the stage, a script that shows it."""
+    facts: dict[str, object] = {"difference": first.text, "before": "eager", "script": "the program again"}
+    stack: tuple[Where, ...] = ()
+    try:
+        facts["cause"], facts["before"], part, stack = _cause(graph, setting, inputs, first)
+        facts["script"] = write_script(part, setting, f"{first.name}: {first.text}")
+    except Exception as error:  # a difference is told, also where its cause is not found
+        facts.setdefault("cause", f"Its cause was not found ({error!r}).")
+    return VerificationError(MISMATCH, stack, name=first.name, **facts)
+
+
+def _cause(
+    graph: Graph, setting: Setting, inputs: Sequence[object], first: Difference
+) -> tuple[str, str, Part, tuple[Where, ...]]:
+    """Return the cause of a difference in words, the last right backend, the part that shows it, the place."""
     part, node = smallest(graph, setting, inputs)
     shown = part.difference(setting)
     before, stage = stage_of(part, setting)
     causes = [f"It begins at `{node.name}` = {node.op.name}"] if node else []
     causes += [f"The fault is {stage}"] if stage else []
     causes += [f"Of that part alone {shown.name} is wrong: {shown.text}"] if shown and shown != first else []
-    script = write_script(part, setting, f"{first.name}: {first.text}")
-    cause = "".join(f" {one[:1].upper()}{one[1:].rstrip('.')}." for one in causes).strip()
-    facts = {"difference": first.text, "cause": cause, "script": script, "before": before}
-    return VerificationError(MISMATCH, () if node is None else node.where, name=first.name, **facts)
+    cause = " ".join(f"{one.rstrip('.')}." for one in causes)
+    return cause, before, part, () if node is None else node.where
 
 
 def stage_of(part: Part, setting: Setting) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from supple.base import events
 from supple.base.config import from_environment
 from supple.codegen.cpu import inline, reduce, scalars, vector
 from supple.codegen.cpu.convert import cast
+from supple.diagnose import guilty
 from supple.diagnose.precision import Double, copied
 from supple.errors import VerificationError
 from supple.expr import const, substitute
@@ -486,6 +487,19 @@ def test_verification_leaves_nothing_behind() -> None:
     for left, right in zip(plain.buffers(), model.buffers(), strict=True):
         torch.testing.assert_close(left, right)
     assert seen == []
+
+
+def test_a_difference_is_told_also_where_its_cause_is_not_found(monkeypatch: Patch) -> None:
+    def fails(*_: object) -> None:
+        msg = "no disk"
+        raise OSError(msg)
+
+    for name in ("write_script", "smallest"):
+        monkeypatch.setattr(guilty, name, fails)
+        with pytest.raises(VerificationError) as caught:
+            supple.compile(lambda x: x.sin(), backend=rounded, verify="first")(X)
+        assert caught.value.do.startswith("Run the program again")
+    assert "Its cause was not found (OSError('no disk'))." in caught.value.why
 
 
 def test_other_random_numbers_are_not_compared() -> None:
