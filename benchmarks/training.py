@@ -1,6 +1,6 @@
 """Training steps of a GPT-2, beside eager and `torch.compile`: `python -m benchmarks.training --help`.
 
-memory: the largest resident memory of steps above what the process held before, in MB.
+memory: the most that torch allocates in a step above what is there before, in MB; the same in each run.
 cold: CPU seconds of the first step (forward and backward).    step: seconds of a step, eager in turns.
 
 Each target runs in a fresh process. Gradients of the first step are compared with eager's.
@@ -8,10 +8,10 @@ Each target runs in a fresh process. Gradients of the first step are compared wi
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,15 @@ TARGETS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def megabytes(field: str) -> float:
-    """Return a figure of this process's memory: VmRSS, now; VmHWM, the most since it was reset."""
-    found = re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text(encoding="ascii"))
-    assert found is not None, field
-    return int(found[1]) / 1024
+def megabytes(run: Callable[[], object]) -> float:
+    """Return the most bytes that torch allocates at a time, above what is there before."""
+    with torch.profiler.profile(profile_memory=True) as profile:
+        run()
+    results = None if profile.profiler is None else profile.profiler.kineto_results
+    assert results is not None, "the profiler has run"
+    events: list[Any] = [event for event in results.events() if event.name() == "[memory]"]
+    ordered = sorted(events, key=lambda event: event.start_ns())
+    return max(accumulate(event.nbytes() for event in ordered)) / 2**20
 
 
 def measure(target: str, layers: int) -> dict[str, float]:
@@ -62,10 +66,7 @@ def measure(target: str, layers: int) -> dict[str, float]:
     difference = max((a - b).abs().max().item() for a, b in zip(wanted, found, strict=True))
     step(compiled)
     model.zero_grad()
-    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
-    before = megabytes("VmRSS")
-    step(compiled)
-    memory = megabytes("VmHWM") - before
+    memory = megabytes(lambda: step(compiled))
     times = in_turns({"eager": lambda: step(model), target: lambda: step(compiled)}, 20.0)
     return {
         "memory": memory,
