@@ -437,11 +437,9 @@ def _aliasing(engine: Engine, graph: Graph | None) -> tuple[Guard, ...]:
     guards = [_different(engine, value) for value in engine.heap.dirty.values()]
     if graph is not None and not all(node.op.is_pure for node in graph.nodes):
         guards.append([item.source for item in engine.recorder.lifted])
-    return tuple(
-        Guard(sources[0], Kind.DISTINCT, None, None, tuple(sources[1:]))
-        for sources in guards
-        if len(sources) > 1
-    )
+    # That these objects differ from each other is said once, whichever of them are written.
+    sets = {frozenset(source.name for source in sources): sources for sources in guards if len(sources) > 1}
+    return tuple(Guard(first, Kind.DISTINCT, None, None, tuple(others)) for first, *others in sets.values())
 
 
 def _different(engine: Engine, written: Value) -> list[Source]:

@@ -205,6 +205,19 @@ def test_an_operator_on_lists_is_one_on_each_tensor(name: str) -> None:
     assert not supple.stats()["refusals"]
 
 
+def test_state_that_stays_is_not_written_again() -> None:
+    pair = Pair(optim.SGD, momentum=0.9)
+    pair.step()
+    counter = supple.testing.CompileCounter()
+    step = supple.compile(pair.optimizers[0].step, backend=counter)
+    state = pair.optimizers[0].state[pair.parameters[0][0]]
+    before = dict(state)
+    step()
+    assert all(state[name] is item for name, item in before.items())
+    [guards] = [one.guards for one in supple.explain(step)().compilations if one.operations]
+    assert not any("different objects" in str(guard) for guard in guards)
+
+
 def test_a_recompilation_names_no_numbers_of_parameters() -> None:
     pair = Pair(optim.Adam)
     for _ in range(2):

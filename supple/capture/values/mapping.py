@@ -162,8 +162,9 @@ class DictValue(Value):
         self.complete(machine)
         by_key = key.key(machine)
         old = self.items.get(by_key)
-        machine.heap.put(self.items, by_key, (old[0] if old else key, new))
-        self._changed(machine)
+        if old is None or old[1] is not new:
+            machine.heap.put(self.items, by_key, (old[0] if old else key, new))
+            self._changed(machine)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self._require_mutable(machine, "deletion")
