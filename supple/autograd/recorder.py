@@ -135,6 +135,10 @@ class Recorder(Faking):
             assert isinstance(node.meta, Expr | Real), f"{node.name} is {node.meta}"
             self.builder.emit("aten._local_scalar_dense.default", self._args(args), meta=node.meta)
             return self.numbers.given(node.meta)
+        if node.op.name in ("Tensor.detach_", "Tensor.requires_grad_"):
+            cell = self.cell(cast("torch.Tensor", args[0]))
+            if cell.chain or (cell.storage.input is not None and node.op.name == "Tensor.detach_"):
+                raise NotFunctional(f"{node.op.name} of an input or a view")
         constants = len(self.constants)
         result = callable_of(node.op, args)(*args, **kwargs)
         owner = getattr(node.op.call, "__self__", None)

@@ -192,6 +192,8 @@ class _Ending:
         call, item = cell.made
         if call.of.requires_grad and not call.requires_grad:
             raise NeedsGrad("what a returned view shows, not when the view was made but now,")
+        if tensor.requires_grad and not tensor._is_view():
+            raise NeedsGrad("a detached tensor, since it was written,")
         try:
             _ = tensor.grad_fn
         except RuntimeError as error:

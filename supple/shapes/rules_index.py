@@ -101,7 +101,10 @@ def _check_scatter(tensor: TensorMeta, dim: int, index: TensorMeta) -> None:
 @shape_rules.on(*aten("index_add", "index_copy"))
 def _(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta, **_options: object) -> TensorMeta:
     """A copy with rows added to or replaced, row-major."""
-    wrapped_dim(dim, self.rank)
+    place = wrapped_dim(dim, self.rank)
+    require(self.dtype is source.dtype and source.rank == self.rank)
+    if self.rank:
+        require(all_must_equal(source.sizes, replaced(self.sizes, place, index.numel)))
     return fresh(self.sizes, self.dtype, self)
 
 

@@ -9,7 +9,7 @@ Features: X-AD06, X-AD05, X-GRD02, TRN05, TRN06.
 import gc
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -1313,19 +1313,44 @@ def zeroed_argument_of_another_result(x: Tensor, y: Tensor) -> tuple[Tensor, Ten
     return y[0], x.sin()
 
 
+@program()
+def detached_and_made_differentiable(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+    z = x + y
+    w = y.detach()
+    w[0] = z[1].clone()
+    return z, w
+
+
+@program()
+def argument_detached_in_place(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    row = x.unbind()[1]
+    with torch.no_grad():
+        x.detach_()
+    return row, y * 2
+
+
+@program()
+def write_before_a_call_that_raises(x: Tensor, y: Tensor) -> Tensor:
+    with torch.no_grad():
+        x.add_(1)
+        x.index_add_(0, torch.tensor([0]), y[0, :1].clone())
+    return y * 2
+
+
 CASES = program.cases
 RAISES = frozenset(
     (
         "chunk_written split_written unbind_written fresh_chunk_written expanded_written "
         "fresh_expanded_written view_made_in_no_grad_written_outside resize_argument "
-        "requires_no_grad_of_argument scatter_add_in_place scatter_in_place saved_then_written "
-        "saved_then_written_detached argument_saved_then_written set_argument"
+        "requires_no_grad_of_argument write_before_a_call_that_raises scatter_add_in_place scatter_in_place "
+        "saved_then_written saved_then_written_detached argument_saved_then_written set_argument"
     ).split()
 )
 """The programs of which eager raises, in the call or in backward, where gradients flow."""
 LEFT_TO_EAGER = frozenset(
     (
         "as_strided_written dtype_view_written real_part leaf_made_inside leaf_made_and_returned "
+        "argument_detached_in_place detached_and_made_differentiable "
         "requires_grad_of_detached resize_fresh resize_view set_fresh data_replaced transposed_in_place "
         "argument_transposed_in_place squeezed_in_place function_that_returns_a_view"
     ).split()
@@ -1346,7 +1371,8 @@ def check_whole(name: str) -> None:
 def test_native_code_leaves_what_eager_leaves(name: str) -> None:
     check_whole(name)
     CASES[name].check("native")
-    assert not supple.stats()["fallbacks"]
+    reasons = cast("list[str]", supple.stats()["fallback_reasons"])
+    assert all("[B113]" in reason for reason in reasons)  # eager raises too
 
 
 @pytest.mark.slow
@@ -1358,7 +1384,7 @@ def test_captured_graphs_leave_what_eager_leaves(name: str, backend: str) -> Non
 
 def test_most_programs_are_compiled_whole() -> None:
     assert len(CASES) >= 150
-    assert len(LEFT_TO_EAGER) <= 14
+    assert len(LEFT_TO_EAGER) <= 16
 
 
 def test_a_result_added_to_an_argument_is_freed() -> None:
