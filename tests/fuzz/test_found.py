@@ -77,6 +77,20 @@ def exception_with_an_init_of_its_own():
     return error, str(error), seen, error.args
 
 
+@case(X)
+def locals_of_a_generator_behind_a_break(x):
+    def given(t):
+        yield t.sum().item()
+        print(sorted(locals()))
+
+    return list(given(x))
+
+
+@case(X)
+def least_of_numbers_of_two_types(x):
+    return min(x.sum().item(), 0), max(0, -x.sum().item()), min(x.sum().item(), 3.0)
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_as_eager_wherever_it_breaks(one: Case) -> None:
     position, is_forced = 0, True

@@ -10,7 +10,7 @@ from supple.base.errors import SuppleError, Where
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
-from supple.capture.resume import Point, Slot, cell_names, continued, renamed_local, suspended
+from supple.capture.resume import Point, Slot, can_continue, cell_names, continued, renamed_local, suspended
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
@@ -245,7 +245,7 @@ class Frame:
         code = self.code_object
         names = cell_names(code)
         is_ready = not self.is_finished and all(name in self.cells for name in names)
-        if not is_ready:
+        if not is_ready or not can_continue(code):
             return None
         point = suspended(code, self.pc, self.locals, self.slots(), is_started=self.is_started)
         values = tuple(self.state(point))

@@ -258,10 +258,11 @@ def _extreme(polyfilled: Callable[..., object]) -> Call:
 
 
 def _symbolic_extreme(machine: Machine, polyfilled: object, args: Args) -> Value | None:
-    """Return the least or greatest of numbers of which one depends on sizes, None for others."""
+    """Return the least or greatest of numbers of one type of which one depends on sizes, None for others."""
     items = args[0].items if len(args) == 1 and isinstance(args[0], SequenceValue) else args
     numbers = [numeric(item) for item in items]
-    if None in numbers or not any(isinstance(item, SymbolicValue) for item in items):
+    is_mixed = len({item.python_type() for item in items}) > 1
+    if None in numbers or is_mixed or not any(isinstance(item, SymbolicValue) for item in items):
         return None
     return fold(machine, functools.reduce, LEAST if polyfilled is polyfills.min_of else GREATEST, numbers)
 
