@@ -16,7 +16,7 @@ from supple.autograd import decompose_pointwise as _pointwise
 from supple.autograd import decompose_reduce as _reduce
 from supple.autograd import decompose_view as _view
 from supple.autograd.lowering import Lowering, decompositions
-from supple.autograd.unread import unread
+from supple.autograd.unread import unread, unstacked
 from supple.ir.core_ops import Kind, kind_of
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Constant, Graph, Meta, Node, Var, map_arg, meta_of, uses_of
@@ -34,7 +34,7 @@ def decompose(graph: Graph) -> Graph:
 
     Outputs have the strides of the given graph's; no two outputs, and no output and input, share memory.
     """
-    core = unread(_rewritten(without_dead(graph)))
+    core = unread(_rewritten(without_dead(unstacked(graph))))
     return separated(without_dead(without_copies(without_repeats(core))), graph)
 
 

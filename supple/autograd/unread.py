@@ -1,16 +1,18 @@
-"""Numbers that are read out of a tensor for arithmetic on tensors alone stay in the tensor.
+"""Scalars stay in the tensors that they come from: what is stacked to be taken apart is not stacked, and
+numbers that are read for arithmetic on tensors alone are not read.
 
-before:  uf0 = aten._local_scalar_dense.default(rate); y = aten.mul.Tensor(x, uf0)
-after:   y = aten.mul.Tensor(x, rate)
+before:  s = aten.stack.default([a, b]); rate = aten.select.int(s, 0, 1)
+         uf0 = aten._local_scalar_dense.default(rate); y = aten.mul.Tensor(x, uf0)
+after:   y = aten.mul.Tensor(x, b)
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, cast
 
 from supple.expr.real import Real, inputs_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, symbols_in
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, map_arg, symbols_in, vars_of
 from supple.ir.graph.rewrite import without_dead
 from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
@@ -76,3 +78,46 @@ def _with_tensors(node: Node, homes: Mapping[Meta, Var], metas: Mapping[str, Met
             var = Var(name)
         args.append(arg if var is None else var)
     return [*made, replace(node, args=tuple(args))]
+
+
+def unstacked(graph: Graph) -> Graph:
+    """Return the graph with the part itself where one is selected that was stacked, outputs aside."""
+    metas = graph.metas()
+    stacks = {node.name: node.args for node in graph.nodes if node.op.name == "aten.stack.default"}
+    if not stacks:
+        return graph
+    kept = {var.name for var in vars_of(list(graph.outputs))}
+    parts: dict[str, Var] = {}
+
+    def look_up(var: Var) -> Arg:
+        return var if var.path else parts.get(var.name, var)
+
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        args = cast("tuple[Arg, ...]", map_arg(look_up, node.args))
+        part = (
+            _selected(args, stacks) if node.op.name == "aten.select.int" and node.name not in kept else None
+        )
+        if part is not None and not part.path and _is_alike(metas[part.name], node.meta):
+            parts[node.name] = cast("Var", look_up(part))
+        else:
+            kwargs = cast("dict[str, Arg]", map_arg(look_up, dict(node.kwargs)))
+            nodes.append(replace(node, args=args, kwargs=kwargs))
+    return Graph(graph.inputs, tuple(nodes), graph.outputs)
+
+
+def _is_alike(one: Meta, other: Meta) -> bool:
+    """Tell whether two tensors differ in where they lie in memory at most."""
+    if not isinstance(one, TensorMeta) or not isinstance(other, TensorMeta):
+        return False
+    return replace(one, offset=other.offset) == other
+
+
+def _selected(args: tuple[Arg, ...], stacks: Mapping[str, tuple[Arg, ...]]) -> Var | None:
+    """Return the part of a stack along the first dimension that is selected along it."""
+    stack, dim, index = args
+    if not isinstance(stack, Var) or stack.name not in stacks or dim != 0 or not isinstance(index, int):
+        return None
+    items, *along = stacks[stack.name]
+    part = cast("Sequence[Arg]", items)[index] if along in ([], [0]) else None
+    return part if isinstance(part, Var) else None

@@ -2,8 +2,9 @@
 
 import torch
 
-from supple.autograd.unread import unread
+from supple.autograd.unread import unread, unstacked
 from supple.ir.graph.interp import run
+from supple.ir.graph.nodes import Var
 from supple.ir.graph.text import parse
 
 READ = "aten._local_scalar_dense.default"
@@ -37,3 +38,17 @@ def test_a_type_that_would_round_the_number_reads_it() -> None:
     source = HEAD.replace("f32[4]", "bf16[4]")
     source += "    y: \"bf16[4](1)\" = aten.mul.Tensor(x, size('uf0'))\n    return (y,)\n"
     assert names(source) == [READ, "aten.mul.Tensor"]
+
+
+def test_a_part_of_a_stack_is_the_part_unless_it_is_returned() -> None:
+    source = """def graph(a: "f32[4](1)", b: "f32[4](1)"):
+    both: "f32[2,4](4,1)" = aten.stack.default([a, b])
+    one: "f32[4](1)" = aten.select.int(both, 0, -1)
+    other: "f32[4](1)" = aten.select.int(both, 0, 0)
+    y: "f32[4](1)" = aten.sin.default(one)
+    return (y, other)
+"""
+    graph = unstacked(parse(source))
+    assert [node.op.name for node in graph.nodes if node.args == (Var("b"),)] == ["aten.sin.default"]
+    a, b = torch.randn(4), torch.randn(4)
+    torch.testing.assert_close(run(graph, [a, b]), run(parse(source), [a, b]))
