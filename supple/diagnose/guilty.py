@@ -110,7 +110,7 @@ def explained(
 def _cause(
     graph: Graph, setting: Setting, inputs: Sequence[object], first: Difference
 ) -> tuple[str, str, Part, tuple[Where, ...]]:
-    """Return the cause of a difference in words, the last right backend, the part that shows it, the place."""
+    """Return the cause of a difference in words, the last backend that is right, the part, its lines."""
     part, node = smallest(graph, setting, inputs)
     shown = part.difference(setting)
     before, stage = stage_of(part, setting)

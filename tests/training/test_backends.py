@@ -9,6 +9,9 @@ import supple
 from supple.backends import OURS
 from tests.training.test_gradients import CASES, close, weighted
 
+IN_VAIN = {("convolutions", "first.bias"), ("channels last", "first.bias")}
+"""Biases that a norm takes away again: their gradients are 0, and what is computed is rounding alone."""
+
 
 @pytest.mark.parametrize("backend", ["aot_eager", "aot_eager_decomp"])
 @pytest.mark.parametrize("name", CASES)
@@ -28,8 +31,11 @@ def test_functional_graphs_run_by_eager_give_its_numbers(name: str, backend: str
         node = results[1].grad_fn
         assert node is not None
         assert "Compiled" in node.name()
-    for left, right in zip(plain.parameters(), model.parameters(), strict=True):
-        close(left.grad, right.grad)
+    for (named, left), right in zip(plain.named_parameters(), model.parameters(), strict=True):
+        if (name, named) in IN_VAIN:
+            assert max(float(one.grad.abs().max()) for one in (left, right) if one.grad is not None) < 1e-4
+        else:
+            close(left.grad, right.grad)
     assert supple.stats()["refusals"] == []
     assert supple.stats()["kernels"] == 0
 
