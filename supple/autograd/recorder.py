@@ -13,6 +13,7 @@ from supple.autograd.builder import Builder
 from supple.autograd.errors import NotFunctional
 from supple.autograd.functionalize import read, write
 from supple.autograd.numbers import Numbers
+from supple.autograd.selfless import knows_torch_alone
 from supple.autograd.storage import Cell, Storage, Value, Viewing, ViewStep, are_apart, overlaps
 from supple.expr import Expr
 from supple.expr.real import Real
@@ -143,19 +144,21 @@ class Recorder(Faking):
         result = callable_of(node.op, args)(*args, **kwargs)
         owner = getattr(node.op.call, "__self__", None)
         if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
-            self._require_own(owner.__name__, result, len(self.constants) > constants)
+            self._require_own(owner, result, len(self.constants) > constants)
         self.numbers.match(node.meta, result)
         return result
 
-    def _require_own(self, name: str, result: object, has_constants: bool) -> None:
+    def _require_own(self, owner: type, result: object, has_constants: bool) -> None:
         """Check that a function of the program depends on its arguments alone, and gives memory of its own.
 
         Raises:
-            NotFunctional: it reads tensors, or may read numbers that vary (capture guards what it reads of
-                the others); or autograd does not know its result as the view that it is.
+            NotFunctional: it reads tensors, or numbers that may vary, or its backward, which runs here and
+                never again, knows objects of the program; or autograd does not know its result as the view
+                that it is.
         """
-        if has_constants or not self.numbers.are_sizes:
-            raise NotFunctional(f"{name} reads tensors or numbers of the program")
+        name, backward = owner.__name__, vars(owner).get("backward")
+        if has_constants or not self.numbers.are_sizes or not knows_torch_alone(backward):
+            raise NotFunctional(f"{name} reads tensors or objects of the program")
         tensors = (one for one in leaves(result) if isinstance(one, torch.Tensor))
         if any(self.cell(one).storage.base is not one for one in tensors):
             raise NotFunctional(f"{name} returns a view")
