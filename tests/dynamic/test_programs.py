@@ -20,7 +20,7 @@ SPECIALISED = {
 }
 #: Capture writes to a view of an argument as if that were a leaf.
 NO_LEAVES = dict.fromkeys(
-    ("write_to_a_slice", "write_through_a_view"), "written through a view, an argument counts as a leaf"
+    ("write_to_a_slice",), "written through a view, an argument counts as a leaf"
 )
 
 
