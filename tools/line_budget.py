@@ -30,7 +30,7 @@ LAYOUT_TOKENS = frozenset(
 class Budget:
     """Upper bounds, in lines."""
 
-    package: int = 28_500
+    package: int = 29_600
     file: int = 600
     function: int = 60
 
