@@ -121,7 +121,9 @@ def _(
 ) -> TensorMeta:
     """A copy with the indexed elements replaced."""
     require(self.dtype is values.dtype)
-    if not any(index is not None and index.dtype in _MASKS for index in indices):
+    if any(index is not None and index.dtype in _MASKS for index in indices):
+        _require_fitting(self, indices)
+    else:
         found = _indexed(self, indices).sizes
         require(all_must_equal(broadcast((values.sizes, found)), found))
     return copied(self)
@@ -133,15 +135,25 @@ def _(self: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
     return _indexed(self, indices)
 
 
+def _require_fitting(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> None:
+    """Require that masks have the sizes of the dimensions that they cover."""
+    start = 0
+    for index in indices:
+        mask = index if index is not None and index.dtype in _MASKS else None
+        end = start + (1 if mask is None else mask.rank)
+        require(end <= tensor.rank)
+        require(mask is None or all_must_equal(mask.sizes, tensor.sizes[start:end]))
+        start = end
+
+
 def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> list[TensorMeta | None]:
     """Return indices with each mask replaced by lists of positions, one per dimension of it."""
+    _require_fitting(tensor, indices)
     found: list[TensorMeta | None] = []
     for index in indices:
         if index is None or index.dtype not in _MASKS:
             found.append(index)
             continue
-        covered = tensor.sizes[len(found) : len(found) + index.rank]
-        require(all_must_equal(index.sizes, covered))
         count = unbacked("aten.index.Tensor with a mask", index.numel)
         found += [fresh((count,), DType.I64, index)] * index.rank
     return found
@@ -149,7 +161,6 @@ def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> 
 
 def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
     indices = _without_masks(tensor, indices)
-    require(len(indices) <= tensor.rank)
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     for _, index in given:
         require(index.dtype in _INDICES)

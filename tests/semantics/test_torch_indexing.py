@@ -73,6 +73,15 @@ def indexing_out_of_range_raises(m):
         return m.sum()
 
 
+@case(M, breaks="B112")
+def a_mask_of_another_size_is_no_place_to_write(m):
+    n = m.clone()
+    try:
+        n[m[:1] > 0] = 1
+    except IndexError as error:
+        return str(error), n
+
+
 @case(M, [0, slice(1, 3), None, ..., (1, 2), slice(None, None, 2)])
 def indexing_with_computed_keys(m, keys):
     return [m[key] for key in keys]
