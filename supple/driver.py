@@ -1,8 +1,9 @@
 """From a captured graph to a callable: functional ATen graphs, and what runs each of them, bound together."""
 
+import functools
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import cast
 
 import torch
@@ -14,6 +15,7 @@ from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 from supple.runtime.autograd_fn import Pair, Run
+from supple.shapes.env import active, using
 from supple.shapes.errors import Undecided
 
 Compiled = Callable[..., tuple[object, ...]]
@@ -49,12 +51,30 @@ class Functional:
                 run = torch.no_grad()(run) if torch.is_grad_enabled() and needs_grad(graph) else run
             else:
                 back = self._build(split.backward.parts.backward, self._options, {})
-                run = differentiable(split, run, back)
+                run = differentiable(split, run, back, self._twice(split))
         except (autograd.Refused, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
         return cast("Compiled", bound)
+
+    def _twice(self, split: autograd.Split) -> Callable[[], Compiled | None]:
+        """Return what compiles the gradients, as a function of their own, when they are to have gradients.
+
+        It returns None where they cannot be compiled, or only with guards: it is too late for those.
+        """
+        env = active()
+
+        @functools.cache
+        def compiled() -> Compiled | None:
+            symbols = using(env) if env else nullcontext()
+            with symbols, torch.enable_grad(), torch.autocast("cpu", enabled=False):
+                try:
+                    return self(autograd.of_gradients(split), ())
+                except Exception:  # eager says what is wrong
+                    return None
+
+        return compiled
 
 
 def needs_grad(graph: Graph) -> bool:
@@ -68,7 +88,9 @@ def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run
     return torch.no_grad()(lambda inputs: run(*inputs))
 
 
-def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
+def differentiable(
+    split: autograd.Split, forward: Run, backward: Run, twice: Callable[[], Compiled | None]
+) -> Run:
     """Return the function of a forward and a backward graph, as autograd runs them."""
     assert split.backward is not None, "a result requires gradients"
     parts, flows = split.backward.parts, split.backward.flows
@@ -86,7 +108,9 @@ def differentiable(split: autograd.Split, forward: Run, backward: Run) -> Run:
         parts.kept,
         flows.inputs,
         autograd.rerun(split.convention, compile_python(split.source)),
+        twice,
         is_random,
+        len(split.convention.constants),
         tuple(
             place
             for place, item in enumerate(split.forward.inputs)

@@ -2,6 +2,7 @@
 
 from supple.autograd.convention import Split, bind, rerun
 from supple.autograd.errors import NeedsGrad, NotFunctional, Refused
+from supple.autograd.higher import of_gradients
 from supple.autograd.split import split
 
-__all__ = ["NeedsGrad", "NotFunctional", "Refused", "Split", "bind", "rerun", "split"]
+__all__ = ["NeedsGrad", "NotFunctional", "Refused", "Split", "bind", "of_gradients", "rerun", "split"]

@@ -47,6 +47,7 @@ def _filled(value: Number | None, place: int = 0) -> Body:
 
 
 creation("zeros.default", "new_zeros.default", "zeros_like.default")(_filled(0))
+creation("_efficientzerotensor.default")(_filled(0))
 creation("ones.default", "new_ones.default", "ones_like.default")(_filled(1))
 creation("scalar_tensor.default")(_filled(None, 0))
 creation("full.default", "full_like.default")(_filled(None, 1))

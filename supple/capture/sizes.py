@@ -224,6 +224,7 @@ class Sizes:
             ConstraintViolationError: the program does not allow all sizes of a dimension marked dynamic.
         """
         self.env.is_installed = True
+        self.env.where = tuple  # compiled code may keep the symbols, not what capture looked at
         found = [violation for strict in self.strict if (violation := self._violation(strict)) is not None]
         if found:
             raise violations(found)

@@ -25,7 +25,9 @@ class Pair:
         kept: which outputs of `forward` are kept, after them.
         gradients: places of the inputs that the gradients belong to.
         again: (inputs) -> the differentiable results, by eager torch: for gradients of gradients.
+        twice: () -> a compiled (*inputs, *tangents) -> gradients that have gradients, or None.
         is_random: forward draws random numbers.
+        constants: how many of the inputs, the last, the captured graph does not have.
         cut: places of the inputs that require gradients and get none, not even an undefined one.
         scratch: places of the inputs that are written after forward and do not matter to gradients.
         reached: for each gradient, which of the tangents flow into it.
@@ -40,7 +42,9 @@ class Pair:
     kept: tuple[int, ...]
     gradients: tuple[int, ...]
     again: Callable[[Sequence[object]], Sequence[torch.Tensor]]
+    twice: Callable[[], Callable[..., Sequence[object]] | None]
     is_random: bool
+    constants: int
     cut: tuple[int, ...]
     scratch: tuple[int, ...]
     reached: tuple[frozenset[int], ...]
@@ -98,12 +102,12 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[object, ...]:
-        """Run backward on what was kept; for gradients that have gradients, run forward again by eager."""
+        """Run backward on what was kept; for gradients that have gradients, on the inputs of forward."""
         pair: Pair = ctx.pair
         flowing = [grads[place] for place in pair.differentiable]
         missing = {place for place, grad in enumerate(flowing) if grad is None}
         if torch.is_grad_enabled():
-            found = _by_eager(ctx, pair, flowing)
+            found = _with_history(ctx, pair, flowing)
         else:
             zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
@@ -131,9 +135,9 @@ def _is_freed(ctx: Any) -> bool:
 
 
 def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, torch.Tensor]) -> torch.Tensor:
-    """Return what flows into a result in the result's own layout; zeros where nothing does."""
+    """Return what flows into a result in memory, in the result's own layout; zeros where nothing does."""
     sizes, strides, dtype, device = layout
-    if grad is not None and grad.stride() == strides:
+    if grad is not None and grad.stride() == strides and not (grad.is_neg() or grad._is_zerotensor()):
         return grad
     if grad is None and layout in zeros:
         return zeros[layout]
@@ -144,8 +148,8 @@ def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, tor
     return made
 
 
-def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None]) -> Sequence[torch.Tensor | None]:
-    """Return the gradients with their own graph.
+def _with_history(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None]) -> Sequence[object]:
+    """Return the gradients with their own graph, compiled where that can be.
 
     Raises:
         RuntimeError: an input was written since forward ran.
@@ -157,16 +161,29 @@ def _by_eager(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None]) -> 
             "since. Do: write to a clone, or compute these gradients outside of compiled code."
         )
         raise RuntimeError(msg)
+    twice = pair.twice()
     with _drawn_again(ctx.draws):
-        inputs: list[object] = list(ctx.given)
-        # One tensor at two places has a gradient for each.
-        for place in pair.gradients:
-            given = cast("torch.Tensor", inputs[place])
-            inputs[place] = given.view_as(given)
-        results = pair.again(inputs)
-    sources = [cast("torch.Tensor", inputs[place]) for place in pair.gradients]
-    defined = [both for both in zip(results, tangents, strict=True) if both[1] is not None]
+        if twice is None:
+            return differentiated(pair.again, pair.gradients, ctx.given, tangents)
+        zeros: dict[Layout, torch.Tensor] = {}
+        given = ctx.given[: len(ctx.given) - pair.constants]
+        return twice(*given, *(_laid_out(*both, zeros) for both in zip(tangents, ctx.layouts, strict=True)))
+
+
+def differentiated(
+    run: Callable[[Sequence[object]], Sequence[torch.Tensor]],
+    places: Sequence[int],
+    inputs: Sequence[object],
+    tangents: Sequence[torch.Tensor | None],
+) -> tuple[torch.Tensor | None, ...]:
+    """Return the gradients of what a function returns, for its inputs at `places`, with their own graph."""
+    given: list[Any] = list(inputs)
+    # One tensor at two places has a gradient for each.
+    for place in places:
+        given[place] = given[place].view_as(given[place])
+    defined = [both for both in zip(run(given), tangents, strict=True) if both[1] is not None]
     outputs, grads = [result for result, _ in defined], [grad for _, grad in defined]
+    sources = [given[place] for place in places]
     return torch.autograd.grad(outputs, sources, grads, create_graph=True, allow_unused=True)
 
 

@@ -192,6 +192,7 @@ def _is_describable(tensor: torch.Tensor) -> bool:
         and not tensor.is_nested
         and not (tensor.is_complex() and tensor.is_conj())
         and not tensor.is_neg()
+        and not tensor._is_zerotensor()
         and not tensor.is_quantized
     )
 

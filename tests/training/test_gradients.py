@@ -285,3 +285,30 @@ def test_a_gradient_that_is_zero_for_all_that_flows_is_no_undefined_one() -> Non
         )
         assert (wanted[0] is None) == (got[0] is None)
         torch.testing.assert_close(got, wanted)
+
+
+def test_what_flows_in_as_the_negative_of_its_memory_or_as_no_memory() -> None:
+    run = supple.compile(lambda x: x.exp() * 2, fullgraph=True)
+    x = torch.zeros(3, requires_grad=True)
+    negative = torch.complex(torch.ones(3), torch.ones(3)).conj().imag
+    assert negative.is_neg()
+    assert torch.autograd.grad(run(x), x, torch.as_strided(negative, (3,), (2,)))[0].tolist() == [-2.0] * 3
+    assert torch.autograd.grad(run(x), x, torch._efficientzerotensor((3,)))[0].tolist() == [0.0] * 3
+    assert supple.compile(lambda x: x.exp())(torch._efficientzerotensor((3,))).tolist() == [1.0] * 3
+
+
+def test_gradients_of_gradients_are_compiled() -> None:
+    def penalty(run: Callable[[torch.Tensor], torch.Tensor], w: torch.Tensor) -> torch.Tensor:
+        (grad,) = torch.autograd.grad(run(w).sum(), w, create_graph=True)
+        return torch.autograd.grad(grad.square().sum(), w)[0]
+
+    def function(w: torch.Tensor) -> torch.Tensor:
+        return (w.sin() * w.exp() + w.tanh()).detach().cos() * w.sin().exp()
+
+    w = torch.linspace(-1, 1, 8, requires_grad=True)
+    run = supple.compile(function, fullgraph=True)
+    torch.testing.assert_close(penalty(run, w), penalty(function, w))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+        penalty(run, w)
+    assert not {"aten::sin", "aten::exp", "aten::tanh"} & {event.name for event in seen.events()}
+    assert not supple.stats()["refusals"]
