@@ -31,6 +31,9 @@ STEPS: Final = 4
 MULTIPLE: Final = 4
 """How much farther than eager, or random rounding, compiled code may be from float64."""
 
+SAMPLES: Final = 4
+"""How many runs with random rounding say how far it goes, where the first look finds a difference."""
+
 
 class Raised(SuppleError):
     """A run raised an exception, which is the cause."""
@@ -81,9 +84,9 @@ def differences(graph: Graph, run: Run, inputs: Sequence[object]) -> tuple[tuple
         raise NotCompared("compiled code draws other random numbers than eager")
 
     @cache
-    def exact(noise: float) -> Outcome:
+    def exact(noise: float, sample: int) -> Outcome:
         try:
-            return left(eager, Double(coarsest, noise))[0]
+            return left(eager, Double(coarsest, noise, sample))[0]
         except Raised:
             return {}
 
@@ -196,11 +199,11 @@ class Judge:
     """Says whether two values are the same.
 
     Attributes:
-        exact: noise -> what the graph leaves in float64; empty when it cannot run so.
+        exact: (noise, number of the sample) -> what the graph leaves in float64; empty when it cannot run so.
         noise: the rounding of the coarsest type in the graph.
     """
 
-    exact: Callable[[float], Outcome]
+    exact: Callable[[float, int], Outcome]
     noise: float
 
     def difference(self, name: str, eager: object, compiled: object) -> Difference | None:
@@ -232,12 +235,13 @@ class Judge:
         if odd.any() or is_exact:
             return _told(e, c, odd) if odd.any() else ""
         step = torch.finfo(eager.dtype).eps
-        scale = _largest(exact)
+        scale = max(_largest(exact), self._largest_gradient() if name.startswith(GRADIENT) else 0.0)
         least = STEPS * (step * scale + torch.finfo(eager.dtype).tiny)
         by_eager, by_compiled = _largest(e - exact), _largest(c - exact)
         if by_compiled <= by_eager + least and by_eager <= step**0.5 * scale:
             return ""
-        by_rounding = _largest(self._doubled(name, self.noise, exact) - exact)
+        samples = (self._doubled(name, self.noise, exact, sample) for sample in range(SAMPLES))
+        by_rounding = max(_largest(sample - exact) for sample in samples)
         allowed = MULTIPLE * max(by_eager, by_rounding) + least
         if by_eager > 64 * by_rounding + least:
             # In float64 the program computes something else: types are part of what it asks.
@@ -245,9 +249,16 @@ class Judge:
         far = ((c - exact).abs() > allowed) & e.isfinite() & c.isfinite()
         return f"{_told(e, c, far)} At most {allowed:.1g} is rounding." if far.any() else ""
 
-    def _doubled(self, name: str, noise: float, default: torch.Tensor) -> torch.Tensor:
+    def _largest_gradient(self) -> float:
+        """Return the largest number in gradients: where they cancel, its rounding is left."""
+        found = (item for name, item in self.exact(0.0, 0).items() if name.startswith(GRADIENT))
+        return max(
+            (_largest(_doubles(item.detach())) for item in found if isinstance(item, torch.Tensor)), default=0
+        )
+
+    def _doubled(self, name: str, noise: float, default: torch.Tensor, sample: int = 0) -> torch.Tensor:
         """Return a value as a run in float64 gives it."""
-        found = self.exact(noise).get(name)
+        found = self.exact(noise, sample).get(name)
         is_alike = isinstance(found, torch.Tensor) and _doubles(found).size() == default.size()
         return _doubles(found.detach()) if isinstance(found, torch.Tensor) and is_alike else default
 

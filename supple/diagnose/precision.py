@@ -95,11 +95,11 @@ class Double(DispatchMode):
             memory holds 0 then.
     """
 
-    def __init__(self, narrow: torch.dtype, noise: float = 0.0) -> None:
+    def __init__(self, narrow: torch.dtype, noise: float = 0.0, seed: int = 0) -> None:
         super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
         self._narrow = narrow
         self._noise = noise
-        self._random = torch.Generator().manual_seed(0)
+        self._random = torch.Generator().manual_seed(seed)
 
     def __torch_dispatch__(
         self,
