@@ -1,19 +1,22 @@
 """Training steps of a GPT-2, beside eager and `torch.compile`: `python -m benchmarks.training --help`.
 
 memory: the most that torch allocates in a step above what is there before, in MB; the same in each run.
-cold: CPU seconds of the first step (forward and backward).    step: seconds of a step, eager in turns.
+cold: CPU seconds of the first step (forward and backward) with empty caches: of 1 x 32 tokens, where
+compiling is nearly all, and of 8 x 256.    step: seconds of a step, all targets taking turns in one process.
 
-Each target runs in a fresh process. Gradients of the first step are compared with eager's.
+Cold figures are taken in fresh processes. Gradients of the first step are compared with eager's.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 import transformers
@@ -30,6 +33,10 @@ TARGETS: dict[str, Callable[[Any], Any]] = {
     "torch-aot_eager": lambda model: torch.compile(model, backend="aot_eager"),
 }
 
+SMALL: Final = (1, 32)
+LARGE: Final = (8, 256)
+"""Batch and length."""
+
 
 def megabytes(run: Callable[[], object]) -> float:
     """Return the most bytes that torch allocates at a time, above what is there before."""
@@ -42,21 +49,27 @@ def megabytes(run: Callable[[], object]) -> float:
     return max(accumulate(event.nbytes() for event in ordered)) / 2**20
 
 
-def measure(target: str, layers: int) -> dict[str, float]:
-    """Return the figures of one target."""
+def subject(layers: int, batch: int, length: int) -> tuple[Any, Callable[[Any], None]]:
+    """Return a model, and what runs a training step of it or of what it was compiled to."""
     torch.manual_seed(0)
     config = transformers.GPT2Config(
         n_layer=layers, n_embd=256, n_head=4, vocab_size=5000, n_positions=256,
         resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=0, eos_token_id=1,
     )  # fmt: skip
     model: Any = transformers.GPT2LMHeadModel(config).train()
-    ids = torch.randint(0, 5000, (8, 256))
-    compiled = TARGETS[target](model)
+    ids = torch.randint(0, 5000, (batch, length))
 
     def step(run: Any) -> None:
         model.zero_grad()
         run(input_ids=ids, labels=ids).loss.backward()
 
+    return model, step
+
+
+def first(target: str, layers: int, batch: int, length: int) -> dict[str, float]:
+    """Return what the first step costs, how its gradients differ, and the memory of a later step."""
+    model, step = subject(layers, batch, length)
+    compiled = TARGETS[target](model)
     step(model)
     wanted = [parameter.grad.clone() for parameter in model.parameters()]
     begun = cpu_seconds()
@@ -66,45 +79,52 @@ def measure(target: str, layers: int) -> dict[str, float]:
     difference = max((a - b).abs().max().item() for a, b in zip(wanted, found, strict=True))
     step(compiled)
     model.zero_grad()
-    memory = megabytes(lambda: step(compiled))
-    times = in_turns({"eager": lambda: step(model), target: lambda: step(compiled)}, 20.0)
-    return {
-        "memory": memory,
-        "cold": cold,
-        "step": times[target],
-        "over eager": times[target] / times["eager"],
-        "difference": difference,
-    }
+    return {"cold": cold, "difference": difference, "memory": megabytes(lambda: step(compiled))}
+
+
+def steps(layers: int) -> dict[str, float]:
+    """Return the seconds of a step of each target."""
+    model, step = subject(layers, *LARGE)
+    compiled = {target: compiler(model) for target, compiler in TARGETS.items()}
+    return in_turns({target: lambda run=run: step(run) for target, run in compiled.items()}, 60.0)
+
+
+def measured(*arguments: str) -> dict[str, float]:
+    """Return what a fresh process without caches measures."""
+    with tempfile.TemporaryDirectory() as caches:
+        settings = {"TORCHINDUCTOR_CACHE_DIR": caches, "SUPPLE_CACHE_DIR": caches, "SUPPLE_PROFILE": "0"}
+        command = [sys.executable, "-m", "benchmarks.training", *arguments]
+        folder, environment = Path(__file__).parents[1], {**os.environ, **settings}
+        run = subprocess.run(
+            command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True
+        )
+    return json.loads(run.stdout.splitlines()[-1])
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Training steps of a GPT-2, beside eager and torch.compile.")
     parser.add_argument("--layers", type=int, default=12)
-    parser.add_argument("--target", choices=TARGETS, help="measure this one here")
+    parser.add_argument("--first", nargs=3, help="one target, batch and length: its first step, here")
+    parser.add_argument("--steps", action="store_true", help="the steps of all targets, here")
     given = parser.parse_args()
-    if given.target:
-        print(json.dumps(measure(given.target, given.layers)))
+    if given.first:
+        target, batch, length = given.first
+        print(json.dumps(first(target, given.layers, int(batch), int(length))))
         return
-    table = start(
-        f"A GPT-2 of {given.layers} layers, batch 8 x 256", ["MB", "cold CPU s", "s per step", "over eager"]
-    )
+    if given.steps:
+        print(json.dumps(steps(given.layers)))
+        return
+    columns = ["MB", "cold CPU s, 1 x 32", "cold CPU s, 8 x 256", "s per step", "over eager"]
+    table = start(f"A GPT-2 of {given.layers} layers, batch 8 x 256", columns)
+    layers = ("--layers", str(given.layers))
+    seconds = measured(*layers, "--steps")
     for target in TARGETS:
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.training",
-            "--layers",
-            str(given.layers),
-            "--target",
-            target,
-        ]
-        folder = Path(__file__).parents[1]
-        run = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(run.stdout.splitlines()[-1])
-        print(json.dumps({"target": target, **found}))
-        shown = (found["memory"], found["cold"], found["step"], found["over eager"])
-        table.add_row(target, f"{shown[0]:.0f}", *(f"{value:.3f}" for value in shown[1:]))
+        small, large = (measured(*layers, "--first", target, *map(str, size)) for size in (SMALL, LARGE))
+        over = seconds[target] / seconds["eager"]
+        print(json.dumps({"target": target, "small": small, "large": large, "step": seconds[target]}))
+        shown = (small["cold"], large["cold"], seconds[target], over)
+        table.add_row(target, f"{large['memory']:.0f}", *(f"{value:.3f}" for value in shown))
     Console().print(table)
 
 

@@ -4,86 +4,36 @@ The public names load on first use, so that `import supple` alone imports neithe
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
-    from supple import errors, testing
-    from supple.api import (
-        allow_in_graph,
-        assume_constant_result,
-        compile_times,
-        config,
-        disable,
-        error_on_graph_break,
-        explain,
-        graph_break,
-        is_compiling,
-        list_backends,
-        mark_dynamic,
-        mark_static,
-        mark_unbacked,
-        maybe_mark_dynamic,
-        optimize,
-        register_backend,
-        reset,
-        run,
-        set_logs,
-        set_stance,
-        skip_frame,
-        stats,
-        step_unsupported,
-        substitute_in_graph,
-    )
-    from supple.api import compile as compile
+    from supple import errors as errors
+    from supple import testing as testing
+    from supple.api import *  # noqa: F403  # the one list of public names is there
 
 __version__: Final = "0.1.0"
-
-__all__ = [
-    "allow_in_graph",
-    "assume_constant_result",
-    "compile",
-    "compile_times",
-    "config",
-    "disable",
-    "error_on_graph_break",
-    "errors",
-    "explain",
-    "graph_break",
-    "is_compiling",
-    "list_backends",
-    "mark_dynamic",
-    "mark_static",
-    "mark_unbacked",
-    "maybe_mark_dynamic",
-    "optimize",
-    "register_backend",
-    "reset",
-    "run",
-    "set_logs",
-    "set_stance",
-    "skip_frame",
-    "stats",
-    "step_unsupported",
-    "substitute_in_graph",
-    "testing",
-]
 
 _MODULES: Final = ("errors", "testing")
 
 
 def __getattr__(name: str) -> object:
     """Return the public name, importing its home on first use."""
-    if name not in __all__:
+    if name in _MODULES:
+        return import_module(f"supple.{name}")
+    if name == "__all__":
+        return _names()
+    if name.startswith("_") or name not in _names():
         raise AttributeError(f"module 'supple' has no attribute {name!r}")
-    value: object = import_module(f"supple.{name}") if name in _MODULES else getattr(_api(), name)
+    value = getattr(import_module("supple.api"), name)
     globals()[name] = value
     return value
 
 
-def _api() -> object:
-    return import_module("supple.api")
-
-
 def __dir__() -> list[str]:
     """Return the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_names()})
+
+
+def _names() -> list[str]:
+    api = import_module("supple.api")
+    return [*cast("list[str]", api.__all__), *_MODULES]

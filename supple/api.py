@@ -38,7 +38,6 @@ from supple.shapes import profile
 from supple.shapes.marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
 
 __all__ = [
-    "CompiledModule",
     "allow_in_graph",
     "assume_constant_result",
     "compile",

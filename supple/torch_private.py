@@ -4,7 +4,7 @@
 
 import sys
 import types
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Final, cast
@@ -25,9 +25,6 @@ from torch.optim.optimizer import _get_value  # pyright: ignore[reportUnknownVar
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten as tree_flatten  # what associative_scan takes apart
 from torch.utils._pytree import tree_unflatten as tree_unflatten  # and puts together
-
-# A mode that sees every ATen operator of a thread, below autograd.
-DispatchMode = TorchDispatchMode
 
 # Keeps a tensor subclass out of the __torch_function__ protocol.
 no_torch_function: Final = cast("Callable[..., object]", _disabled_torch_function_impl)
@@ -208,6 +205,30 @@ MARK_ATTRIBUTES: Final = (
 )
 # The same of bounds: a set of objects with `dim`, `min` and `max`.
 MARK_RANGES: Final = "_dynamo_dynamic_range"
+
+
+class OperatorMode(TorchDispatchMode):
+    """While active, `on_operator` is called in place of each ATen operator of this thread."""
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Keep torch from wrapping the handler in a function that loads torch's own compiler."""
+        return False
+
+    def __torch_dispatch__(
+        self,
+        func: OpOverload,
+        types: Sequence[type],
+        args: tuple[object, ...] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ) -> object:
+        """Run an operator."""
+        return self.on_operator(func, args, kwargs or {})
+
+    def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+        """Return what an operator gives."""
+        raise NotImplementedError
+
 
 # Changes of thread state, by the name under which a graph node repeats them.
 STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {

@@ -179,36 +179,29 @@ class Recorder(Faking):
         given = {id(one) for item in self.given.values() for one in (item.fake, item.leaf)}
         return [tensor for key, (tensor, _) in self._cells.items() if key not in given]
 
-    def __torch_dispatch__(
-        self,
-        func: OpOverload,
-        types: Sequence[type],
-        args: tuple[object, ...] = (),
-        kwargs: Mapping[str, object] | None = None,
-    ) -> object:
+    def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Record an operator and return its fake results."""
-        named = kwargs or {}
         if is_composite(func):  # in inference mode
             with self:
-                return func.decompose(*args, **named)
-        result = super().__torch_dispatch__(func, types, args, named)
+                return func.decompose(*args, **kwargs)
+        result = super().on_operator(func, args, kwargs)
         op = aten_op(func)
         if op.name == "aten.lift_fresh.default" and not isinstance(args[0], FakeTensor):
             self._record_literal(cast("torch.Tensor", args[0]), cast("torch.Tensor", result))
         elif is_writer(func):
-            self._record_write(func, args, named)
+            self._record_write(func, args, kwargs)
         elif op.is_view and args and isinstance(args[0], torch.Tensor):
             if args[0] is self._created and op.name == "aten.detach.default":
                 self._record_creation(args[0], cast("torch.Tensor", result))
             else:
-                self._record_view(op, args, named, result)
+                self._record_view(op, args, kwargs, result)
         else:
-            self._record_pure(op, args, named, result)
+            self._record_pure(op, args, kwargs, result)
             if op.name == "aten.native_batch_norm.default":
                 self._record_statistics(args)
             if isinstance(result, torch.Tensor) and not any(isinstance(one, torch.Tensor) for one in args):
                 self._created = result
-        if op.name == "aten.clone.default" and named.get("memory_format") is torch.contiguous_format:
+        if op.name == "aten.clone.default" and kwargs.get("memory_format") is torch.contiguous_format:
             self._note_copy(cast("torch.Tensor", args[0]), cast("torch.Tensor", result))
         elif op.name == "aten._unsafe_view.default":
             before = self.cell(cast("torch.Tensor", args[0])).storage

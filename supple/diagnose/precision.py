@@ -8,7 +8,7 @@ import torch
 
 from supple.base.errors import SuppleError
 from supple.ir.arguments import leaves, map_leaves
-from supple.torch_private import DispatchMode, OpOverload, schema_of
+from supple.torch_private import OperatorMode, OpOverload, schema_of
 
 WIDE: Final = {
     torch.float16: torch.float64,
@@ -86,7 +86,7 @@ def _following(item: torch.Tensor, copy: torch.Tensor) -> tuple[torch.Tensor, to
         return copy.copy_(leaf), leaf
 
 
-class Double(DispatchMode):
+class Double(OperatorMode):
     """Runs operators in float64; random numbers are those of the original types.
 
     Args:
@@ -101,15 +101,9 @@ class Double(DispatchMode):
         self._noise = noise
         self._random = torch.Generator().manual_seed(seed)
 
-    def __torch_dispatch__(
-        self,
-        func: OpOverload,
-        types: Sequence[type],
-        args: tuple[object, ...] = (),
-        kwargs: Mapping[str, object] | None = None,
-    ) -> object:
+    def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Run an operator on doubles."""
-        schema, named = schema_of(func), dict(kwargs or {})
+        schema, named = schema_of(func), dict(kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags:
             return self._draw(func, args, named)
         if not schema.is_mutable and any(returned.alias_info is not None for returned in schema.returns):

@@ -88,8 +88,10 @@ def make_function(
 def with_traceback(error: BaseException) -> BaseException:
     """Return an exception that is being handled; one that capture raised gets a traceback."""
     if error.__traceback__ is None:
+        context = error.__context__
         with suppress(BaseException):
             raise error
+        error.__context__ = context
     return error
 
 

@@ -71,13 +71,7 @@ def last_uses(
     return names, storages
 
 
-def planned(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
-    """Return the steps with dead buffers taken over and every tensor freed after its last use."""
-    steps = _shaped(steps)
-    return _freed(_taken_over(steps, sharing(steps)))
-
-
-def _shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
+def shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
     """Return the steps with buffers that only kernels and one view use allocated as that view.
 
     A kernel takes an address, so its buffer may have any sizes and strides over the same elements.
@@ -90,16 +84,16 @@ def _shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
         elif isinstance(step, (nodes.Extern, nodes.Return)):
             for name in used(step):
                 allocs.pop(name, None)
-    shaped: dict[str, TensorMeta] = {}
+    as_view: dict[str, TensorMeta] = {}
     for name, alloc in allocs.items():
         metas = views.get(name, set())
         if len(metas) == 1 and is_same_storage(alloc.meta, *metas):
-            shaped[name] = next(iter(metas))
-    names = {step.name: step.base for step in steps if isinstance(step, nodes.View) and step.base in shaped}
+            as_view[name] = next(iter(metas))
+    names = {step.name: step.base for step in steps if isinstance(step, nodes.View) and step.base in as_view}
     result: list[nodes.Step] = []
     for step in steps:
-        if isinstance(step, nodes.Alloc) and step.name in shaped:
-            result.append(nodes.Alloc(step.name, shaped[step.name]))
+        if isinstance(step, nodes.Alloc) and step.name in as_view:
+            result.append(nodes.Alloc(step.name, as_view[step.name]))
         elif not (isinstance(step, nodes.View) and step.name in names):
             result.append(renamed_step(step, names))
     return tuple(result)
@@ -117,8 +111,9 @@ def is_same_storage(fresh: TensorMeta, view: TensorMeta) -> bool:
     )
 
 
-def _taken_over(steps: Sequence[nodes.Step], shares: Mapping[str, tuple[str, ...]]) -> tuple[nodes.Step, ...]:
-    _, storages = last_uses(steps, shares)
+def taken_over(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
+    """Return the steps with buffers that died in place of fresh ones of the same metadata."""
+    _, storages = last_uses(steps, sharing(steps))
     end = len(steps) - 1
     new_name: dict[str, str] = {}
     dead: dict[TensorMeta, list[str]] = {}
@@ -167,7 +162,8 @@ def renamed_arg(arg: object, names: Mapping[str, str]) -> object:
     return map_leaves(rename, arg)
 
 
-def _freed(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
+def freed(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
+    """Return the steps with every tensor freed after its last use."""
     last: dict[str, int] = {}
     for place, step in enumerate(steps):
         for name in (*used(step), *defined(step)):

@@ -30,7 +30,7 @@ from supple.shapes.symnode import expr_of, plain, sym, symint
 from supple.shapes.table import shape_rules
 from supple.shapes.writes import Write, completed, is_writer, write_of
 from supple.torch_private import (
-    DispatchMode,
+    OperatorMode,
     OpOverload,
     make_wrapper_subclass,
     no_torch_dispatch,
@@ -82,23 +82,12 @@ class FakeTensor(torch.Tensor):
     __reduce_ex__ = _refuse
 
 
-class Faking(DispatchMode):
+class Faking(OperatorMode):
     """While active, every ATen operator of this thread computes metadata only; see `faking`."""
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        """Keep torch from wrapping the handler in a function that loads torch's own compiler."""
-        return False
-
-    def __torch_dispatch__(
-        self,
-        func: OpOverload,
-        types: Sequence[type],
-        args: tuple[object, ...] = (),
-        kwargs: Mapping[str, object] | None = None,
-    ) -> object:
+    def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Return fake results of an ATen overload."""
-        return run_fake(func, args, kwargs or {})
+        return run_fake(func, args, kwargs)
 
 
 def faking() -> Faking:

@@ -1,5 +1,6 @@
 """`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown."""
 
+import gc
 import logging
 import os
 import signal
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.programs import programs
 from tests.fuzz.reducing import reduced
-from tests.fuzz.running import Difference, difference
+from tests.fuzz.running import Difference, Endless, difference
 
 ROUND: Final = 100
 """Programs that are drawn at once."""
@@ -46,10 +47,6 @@ def failure(source: str, chosen: Options) -> Difference | None:
         return Difference(traceback.format_exc(), "endless")
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-class Endless(BaseException):
-    """A program, or its compilation, takes too long."""
 
 
 def stop(*_: object) -> NoReturn:
@@ -127,6 +124,8 @@ def main(minutes: float, first: int) -> None:
     logging.disable(logging.CRITICAL)
     signal.signal(signal.SIGALRM, stop)
     torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()
     started, count, number = time.monotonic(), 0, first * 1_000_000
     failed: Counter[str] = Counter()
     while time.monotonic() < started + minutes * 60:

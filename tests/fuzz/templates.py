@@ -258,7 +258,7 @@ _COMPOUND: Final = (
     "for $~I in $!L:\n    $L.append($I)\n    if len($L) > 6:\n        break",
     "$~I = 0\nwhile $~I < 3 and $B:\n    $~I += 1\n    $loop",
     "$~I = $!I % 4\nwhile $~I:\n    $~I -= 1\n    $loop\nelse:\n    $body",
-    "while len($~L := $!L[:3]) > 2:\n    $body\n    break",
+    "$~I = 2\nwhile $~I and len($~L := $!L[:3]) > 2:\n    $~I -= 1\n    $loop",
     "try:\n    $body\nexcept ValueError as $~E:\n    $body",
     "try:\n    $body\nexcept (KeyError, IndexError, Oops) as $~E:\n    $body\nelse:\n    $body",
     "try:\n    $body\nfinally:\n    $body",
@@ -288,7 +288,7 @@ _COMPOUND: Final = (
     "for $~I in $!V:\n    $loop\n    if $~I > 3:\n        break",
     "for $~I in range($!I % 3):\n    try:\n        $loop\n    finally:\n        $loop",
     "for $~I in range($!I % 3):\n    with Trace($I):\n        $loop",
-    "while $!Q:\n    $body\n    break",
+    "$~I = 2\nwhile $~I and $!Q:\n    $~I -= 1\n    $loop",
     "try:\n    try:\n        $body\n    finally:\n        $body\nexcept Exception as $~E:\n    $body",
     "try:\n    raise $!E\nexcept (ValueError, KeyError):\n    $body\nexcept Oops as $~E:\n"
     "    print($~E.code)",

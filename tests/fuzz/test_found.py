@@ -56,6 +56,14 @@ def locals_of_a_function_whose_callee_breaks(x):
 
 
 @case()
+def reverse_that_is_no_number():
+    try:
+        return sorted([], reverse="a"), sorted([1, 3, 2], reverse=2)
+    except TypeError as error:
+        return str(error)
+
+
+@case()
 def attribute_that_a_new_module_lacks():
     try:
         return torch.nn.Identity().weight
@@ -140,3 +148,23 @@ def arguments_0():
 
 def test_effects_before_the_error_of_a_graph_that_had_written_nothing() -> None:
     assert running.difference(WRITES) is None
+
+
+CONTEXT = """
+def program(x):
+    try:
+        raise ValueError
+    except ValueError:
+        with guarded(x):
+            try:
+                raise StopIteration
+            except Exception as error:
+                raise Oops(3) from error
+
+def arguments_0():
+    return (torch.ones(3),)
+"""
+
+
+def test_context_of_an_exception_that_is_raised_behind_a_break() -> None:
+    assert running.difference(CONTEXT) is None

@@ -33,7 +33,6 @@ def _without_what_is_there() -> None:
 
 
 def check(source: str, backend: str, break_at: int, dynamic: bool | None) -> None:
-    gc.collect()  # generators of earlier programs print when they are closed
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = difference(source, backend, break_at=break_at, dynamic=dynamic)

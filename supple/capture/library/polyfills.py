@@ -5,13 +5,16 @@ These run only on symbolic values, never as such. Plain loops and few calls keep
 
 import functools
 import operator
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any, Final
+from typing import Any, Final, SupportsIndex
 
 from supple.capture.library.folding import format_fields, format_path
 
 _MISSING: Final = object()
+_flag: Final = operator.index if sys.version_info < (3, 12) else bool
+"""What CPython makes of `reverse`."""
 
 
 def sequence_eq(left: Sequence[object], right: Sequence[object]) -> bool:
@@ -170,9 +173,10 @@ def _extreme(name: str, items: Iterable[Any], key: Callable[[Any], Any] | None, 
 
 
 def sorted_(
-    items: Iterable[Any], *, key: Callable[[Any], Any] | None = None, reverse: bool = False
+    items: Iterable[Any], *, key: Callable[[Any], Any] | None = None, reverse: SupportsIndex = False
 ) -> list[Any]:
     """sorted(items, key=key, reverse=reverse), stable, by insertion."""
+    reverse = _flag(reverse)
     ranked: list[Any] = []
     for item in items:
         rank = item if key is None else key(item)

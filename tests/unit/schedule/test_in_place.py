@@ -4,6 +4,7 @@ import torch
 
 from supple.ir.graph.nodes import Var
 from supple.ir.host import spec as host_spec
+from supple.ir.host.nodes import Alloc
 from supple.schedule import schedule
 from tests.unit.schedule.aten_graphs import TARGET, Program, compiled, interpreted, same
 
@@ -73,3 +74,41 @@ def test_running_statistics_are_written_by_the_kernel_that_reads_them() -> None:
     assert in_place(p, (moved,), {0: 1}) == {0}
     normed = p("sub.Tensor", x, mean)
     assert not in_place(p, (moved, normed), {0: 1})
+
+
+def allocated(program: Program, *outputs: Var) -> int:
+    """Return how many tensors the program allocates of itself, after checking its results."""
+    scheduled = schedule(program.graph(*outputs), TARGET)
+    host_spec.check(scheduled.host)
+    for run in (interpreted, compiled):
+        for result, output in zip(run(scheduled, program.arguments()), outputs, strict=True):
+            same(result, program.value(output))
+    return sum(isinstance(step, Alloc) for step in scheduled.host.steps)
+
+
+def test_a_kernel_writes_over_the_product_that_it_is_the_last_to_read() -> None:
+    p = Program()
+    x, y, bias = p.input(torch.randn(6, 4)), p.input(torch.randn(4, 8)), p.input(torch.randn(8))
+    hidden = p("relu.default", p("add.Tensor", p("mm.default", x, y), bias))
+    assert allocated(p, p("mm.default", hidden, p.input(torch.randn(8, 8)))) == 0
+
+
+def test_a_row_is_written_over_what_it_was_normalised_from() -> None:
+    p = Program()
+    x, y = p.input(torch.randn(6, 4)), p.input(torch.randn(4, 8))
+    assert allocated(p, p("_softmax.default", p("mm.default", x, y), -1, False)) == 0
+
+
+def test_a_product_that_is_read_later_or_elsewhere_is_kept() -> None:
+    p = Program()
+    x, y = p.input(torch.randn(8, 4)), p.input(torch.randn(4, 8))
+    product = p("mm.default", x, y)
+    assert allocated(p, p("mm.default", p("relu.default", p("neg.default", product)), product)) == 1
+    q = Program()
+    x, y = q.input(torch.randn(8, 4)), q.input(torch.randn(4, 8))
+    product = q("mm.default", x, y)
+    assert allocated(q, q("add.Tensor", product, q("permute.default", product, [1, 0]))) == 1
+    r = Program()
+    x, y = r.input(torch.randn(8, 4)), r.input(torch.randn(4, 8))
+    product = r("mm.default", x, y)
+    assert allocated(r, r("relu.default", r("neg.default", product)), product) == 1
