@@ -46,6 +46,8 @@ class Functional:
                 split = autograd.split(graph, self._options, decomposed=self._decomposed)
             homes = {one.index: one.input for one in split.convention.mutations if split.backward is None}
             run = self._build(split.forward, self._options, homes)
+            if split.convention.in_inference and not torch.is_inference_mode_enabled():
+                run = torch.inference_mode()(run)
             if split.backward is None:
                 # Library calls on what requires gradients would give results that do.
                 run = torch.no_grad()(run) if torch.is_grad_enabled() and needs_grad(graph) else run

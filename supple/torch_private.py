@@ -230,6 +230,9 @@ class OperatorMode(TorchDispatchMode):
         raise NotImplementedError
 
 
+# The object in C that `torch.inference_mode` holds: a context manager of one bool.
+InferenceGuard = torch._C._InferenceMode
+
 # Changes of thread state, by the name under which a graph node repeats them.
 STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
     "torch._C._set_grad_enabled": torch._C._set_grad_enabled,

@@ -116,6 +116,7 @@ class Convention:
         views: what outputs are made of, in this order.
         sizes: which outputs of the functional graph are the symbolic numbers of views.
         sources: what the tangents belong to, in their order.
+        in_inference: whether results are tensors of inference mode; the graph does not enter it.
     """
 
     inputs: int
@@ -125,6 +126,7 @@ class Convention:
     views: tuple[ViewCall, ...] = ()
     sizes: Mapping[Number, int] = field(default_factory=dict[Number, int])
     sources: tuple[Origin, ...] = ()
+    in_inference: bool = False
 
     @property
     def is_plain(self) -> bool:

@@ -35,6 +35,7 @@ from supple.expr.real import Real
 from supple.ir.arguments import leaves
 from supple.ir.graph.nodes import Arg, Graph, Node, Number, uses_of
 from supple.ir.meta import TensorMeta
+from supple.runtime.modes import kept
 from supple.shapes.decide import ONE, decide
 from supple.shapes.fake import meta_of
 from supple.shapes.layout import generally_all_equal, is_dense
@@ -65,7 +66,7 @@ def trace(graph: Graph) -> Traced:
     values = {item.name: recorder.input_value(place, item) for place, item in enumerate(graph.inputs)}
     grad_enabled = torch.is_grad_enabled()
     try:
-        with recorder:
+        with recorder, kept():
             for node in graph.nodes:
                 recorder.builder.stack = node.where
                 values[node.name] = recorder.run(node, values)
@@ -123,6 +124,7 @@ class _Ending:
         self._shown = Counter(id(recorder.cell(item).storage) for item in tensors)
         self._results: dict[int, int] = {}
         self._calls: dict[int, int] = {}
+        self._inference: set[bool] = set()
 
     def finish(
         self, tangents: tuple[str, ...] = (), grads: Mapping[int, torch.Tensor | None] = NONE
@@ -150,7 +152,10 @@ class _Ending:
             tuple(self.views),
             self.sizes,
             tuple(map(self._origin, self.sources)),
+            True in self._inference,
         )
+        if len(self._inference) > 1 or (tangents and True in self._inference):
+            raise NotFunctional("results are made in inference mode and outside of it")
         flows = None
         if tangents:
             defined = {place: grad for place, grad in grads.items() if grad is not None}
@@ -186,6 +191,7 @@ class _Ending:
             raise NotFunctional("a view that shows other numbers is returned")
         if self._shown[id(storage)] == 1 and storage.input is None and not storage.base.requires_grad:
             if is_dense(meta.sizes, meta.strides):
+                self._inference.add(tensor.is_inference())
                 return Result(self._add(builder.restrided(read(builder, cell).var, meta)))
         if cell.made is None or self.recorder.cell(storage.base).chain:
             raise NotFunctional("a view of what was reshaped in place, or reshaped itself, is returned")
@@ -222,6 +228,7 @@ class _Ending:
             elif not generally_all_equal(value.meta.strides, meta.strides):
                 raise NotFunctional("a result has gaps in its memory")
             self._results[id(storage)] = self._add(var)
+            self._inference.add(storage.base.is_inference())
         return self._results[id(storage)]
 
     def _origin(self, source: torch.Tensor) -> Origin:

@@ -17,13 +17,8 @@ R = TypeVar("R")
 Backend = str | Callable[..., object]
 
 NAMES: Final = (
-    "default",
-    "force_eager",
-    "eager_on_recompile",
-    "fail_on_recompile",
-    "eager_then_compile",
-    "aot_eager_then_compile",
-)
+    "default force_eager eager_on_recompile fail_on_recompile eager_then_compile aot_eager_then_compile"
+).split()
 
 
 @dataclass(frozen=True, slots=True)

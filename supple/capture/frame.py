@@ -42,7 +42,7 @@ from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input, uses_of
 from supple.ir.graph.symbols import numbers_of, simplified
-from supple.runtime.rebuild import autocast_nested, autocast_nesting
+from supple.runtime.modes import HERE, NESTING, Depth, deeper, depth, kept, nest
 from supple.shapes.checks import checked
 from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
@@ -137,7 +137,7 @@ class _Once:
         engine.stop_at = stop_at
         frame = _root_frame(engine, self.function, self.bound)
         with using(engine.sizes.env):
-            with _Restored() as restored, faking():
+            with faking(), _Restored() as restored:
                 plan = _refusal(self.function, self.state) or _interpreted(engine, frame)
                 changes = restored.changes(engine.heap.devices)
             engine.guard(SOURCE, Kind.STATE, self.state)
@@ -231,11 +231,11 @@ def _refusal(function: types.FunctionType, state: State) -> Unsupported | None:
 
 
 class _Restored:
-    """Grad mode and autocast as they were before, however capture changed them."""
+    """Grad mode, inference mode and autocast as they were before, however capture changed them."""
 
     def __enter__(self) -> "_Restored":
         self._before = _modes()
-        self._nesting = autocast_nesting(0)
+        self._depth = depth()
         return self
 
     def changes(self, devices: Sequence[torch.device]) -> "_Changes":
@@ -243,20 +243,20 @@ class _Restored:
         now = zip(self._before, _modes(), strict=True)
         calls = [new for old, new in now if new != old]
         calls += [(torch.device.__enter__, (device,)) for device in devices]
-        return _Changes(tuple(calls), autocast_nesting(0) - self._nesting)
+        return _Changes(tuple(calls), deeper(self._depth))
 
     def __exit__(self, *_: object) -> None:
+        nest(self._depth)
         for setter, args in self._before:
             setter(*args)
-        autocast_nesting(self._nesting - autocast_nesting(0))
 
 
 @dataclass(frozen=True, slots=True)
 class _Changes:
-    """Calls that set modes, each (function, arguments), and by how much autocast is nested deeper."""
+    """Calls that set modes, each (function, arguments), after what was entered."""
 
     calls: "tuple[_Setting, ...]" = ()
-    nesting: int = 0
+    nesting: Depth = HERE
 
 
 _Setting = tuple[Callable[..., object], tuple[object, ...]]
@@ -341,21 +341,23 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
         *(engine.recorder.var_of(tensor.fake) for tensor in builder.tensors.values()),
         *(number.expr for number in builder.numbers.values()),
     )
-    if plan.changes.nesting:
-        writer.called(autocast_nesting, Const(0))
-    nesting = writer.store() if plan.changes.nesting else ""
+    is_nested = plan.changes.nesting != HERE
+    if is_nested:
+        writer.called(depth)
+    before = writer.store() if is_nested else ""
     if engine.recorder.nodes:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
         is_counted = not any("data" in node.args for node in graph.nodes)  # writes to `x.data` are not
         compiled = noting_writes(compiled) if writes and is_counted else compiled
+        compiled = kept()(compiled) if any(node.op.name in NESTING for node in graph.nodes) else compiled
         recover = Recovery(function, _modes(), writes)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
+    if is_nested:
+        writer.run(nest, before, Const(plan.changes.nesting))
     for setter, args in plan.changes.calls:
         writer.run(setter, *map(Const, args))
-    if nesting:
-        writer.run(autocast_nested, nesting, Const(plan.changes.nesting))
     final = _write(engine, builder, plan.result, plan.dirty)
     if plan.frames:
         writer.called(_hand_over(once, plan), final)

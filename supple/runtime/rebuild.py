@@ -16,8 +16,6 @@ from collections.abc import (
 from contextlib import suppress
 from typing import Final, cast
 
-import torch
-
 Store = Callable[[object, object, object], None]
 New = Callable[..., object]
 
@@ -93,19 +91,6 @@ def with_traceback(error: BaseException) -> BaseException:
             raise error
         error.__context__ = context
     return error
-
-
-def autocast_nesting(change: int) -> int:
-    """Change how many blocks of autocast count as entered; return how many do."""
-    for _ in range(abs(change)):
-        (torch.autocast_increment_nesting if change > 0 else torch.autocast_decrement_nesting)()
-    torch.autocast_increment_nesting()
-    return torch.autocast_decrement_nesting()
-
-
-def autocast_nested(before: int, deeper: int) -> None:
-    """Make autocast nested so much deeper than before, whatever a graph did to it."""
-    autocast_nesting(before + deeper - autocast_nesting(0))
 
 
 def relay(box: list[object]) -> Generator[object, object, object]:

@@ -11,6 +11,7 @@ A temporary that the kernel is the last to read, also the result of a library ca
     after:   c = mm(a, b); kernel(c, c); e = mm(c, w)
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from supple.expr.walk import substitute
@@ -21,53 +22,23 @@ from supple.schedule.memory import defined, last_uses, renamed_step, sharing, us
 
 
 def in_place(
-    steps: list[Step],
+    steps: Sequence[Step],
     nests: Mapping[str, Nest],
     metas: Mapping[str, TensorMeta],
     homes: Mapping[int, str],
 ) -> list[Step]:
-    """Return the steps with results written into the inputs that they replace, where that is legal.
+    """Return the steps with what kernels write put over what they are the last to read, where that is legal.
 
     Args:
         nests: kernels by name.
-        metas: of the inputs.
-        homes: which input a result replaces, by the place of the result.
+        metas: of inputs and of what library calls return.
+        homes: which input a result replaces, by the place of the result; no other input is written.
     """
-    end = steps[-1] if steps else None
-    if not homes or not isinstance(end, Return):
-        return steps
     shares = sharing(steps)
     _, last = last_uses(steps, shares)
     allocs = {step.name: step.meta for step in steps if isinstance(step, Alloc)}
-    shown = {name for step in steps if isinstance(step, Extern | View) for name in used(step)}
-    returned = used(end)
-    writers: dict[str, tuple[int, Launch]] = {}
-    for place, step in enumerate(steps):
-        if isinstance(step, Launch):
-            writers |= {name: (place, step) for name in step.buffers if name not in writers}
-    moved: dict[str, str] = {}
-    for index, home in homes.items():
-        value = end.values[index]
-        name = value.name if isinstance(value, Value) else ""
-        if name not in writers or name not in allocs or name in shown or returned.count(name) > 1:
-            continue
-        place, launch = writers[name]
-        is_read_through_view = any(home in shares.get(buffer, ()) for buffer in launch.buffers)
-        is_last = last.get(home, 0) <= place and not is_read_through_view
-        if is_last and _is_same_layout(allocs[name], metas[home]):
-            if _reads_where_it_writes(nests[launch.kernel], launch.buffers, home, name):
-                moved[name] = home
-    return _moved(steps, moved)
-
-
-def over_dying(
-    steps: Sequence[Step], nests: Mapping[str, Nest], metas: Mapping[str, TensorMeta]
-) -> list[Step]:
-    """Return the steps with what a kernel writes put over a temporary that it is the last to read."""
-    shares = sharing(steps)
-    _, last = last_uses(steps, shares)
-    allocs = {step.name: step.meta for step in steps if isinstance(step, Alloc)}
-    known: dict[str, TensorMeta] = {}
+    home_of = _replaced(steps, homes)
+    known = {home: metas[home] for home in home_of.values()}
     moved: dict[str, str] = {}
     for place, step in enumerate(steps):
         if isinstance(step, Extern):
@@ -75,23 +46,32 @@ def over_dying(
             known.update((name, metas[name]) for name in own)
         if not isinstance(step, Launch):
             continue
-        dying = [name for name in step.buffers if name in known and last[name] == place]
-        seen = {base for buffer in step.buffers for base in shares.get(buffer, ())}
-        for name in step.buffers:
+        nest, buffers = nests[step.kernel], step.buffers
+        seen = {base for buffer in buffers for base in shares.get(buffer, ())}
+        dying = {
+            one: None for one in buffers if one in known and one not in homes.values() and last[one] == place
+        }
+        for name in buffers:
             if name in allocs and name not in known:
-                same = (old for old in dying if old not in seen and _is_same_layout(allocs[name], known[old]))
-                nest = nests[step.kernel]
-                home = next((o for o in same if _reads_where_it_writes(nest, step.buffers, o, name)), None)
+                wanted = [home_of[name]] if name in home_of and last.get(home_of[name], 0) <= place else dying
+                same = (
+                    one for one in wanted if one not in seen and _is_same_layout(allocs[name], known[one])
+                )
+                home = next((one for one in same if _reads_where_it_writes(nest, buffers, one, name)), None)
                 if home is not None:
                     moved[name] = moved.get(home, home)
-                    dying.remove(home)
-        known.update((name, allocs[name]) for name in step.buffers if name in allocs)
-    return _moved(steps, moved)
-
-
-def _moved(steps: Sequence[Step], moved: Mapping[str, str]) -> list[Step]:
+                    dying.pop(home, None)
+        known.update((name, allocs[name]) for name in buffers if name in allocs)
     kept = (step for step in steps if not (isinstance(step, Alloc) and step.name in moved))
     return [renamed_step(step, moved) for step in kept]
+
+
+def _replaced(steps: Sequence[Step], homes: Mapping[int, str]) -> dict[str, str]:
+    """Return the inputs to be replaced by the names of results that nothing but kernels has seen."""
+    shown = Counter(name for step in steps if isinstance(step, Extern | View | Return) for name in used(step))
+    values = steps[-1].values if isinstance(steps[-1], Return) else ()
+    results = {index: value.name for index, value in enumerate(values) if isinstance(value, Value)}
+    return {results[at]: home for at, home in homes.items() if at in results and shown[results[at]] == 1}
 
 
 def _is_same_layout(fresh: TensorMeta, home: TensorMeta) -> bool:

@@ -16,7 +16,7 @@ from supple.schedule.canonical import KernelNames
 from supple.schedule.epilogue import with_epilogues
 from supple.schedule.fuse import fuse
 from supple.schedule.host import Steps, identifiers
-from supple.schedule.in_place import in_place, over_dying
+from supple.schedule.in_place import in_place
 from supple.schedule.lower import Lowered, lower
 from supple.schedule.memory import defined, freed, renamed_step, shaped, taken_over
 from supple.schedule.tile import tile
@@ -56,8 +56,7 @@ def schedule(
     steps.finish(lowered.outputs)
     nests = {nest.name: nest for nest in names.nests.values()}
     replaced = {index: graph.inputs[place].name for index, place in homes.items()}
-    steps.steps = in_place(steps.steps, nests, lowered.metas, replaced)
-    return Scheduled(tuple(nests.values()), _host(lowered, steps, nests))
+    return Scheduled(tuple(nests.values()), _host(lowered, steps, nests, replaced))
 
 
 def _nest(kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Target) -> Nest:
@@ -74,10 +73,10 @@ def _announce(named: Nest, nest: Nest) -> None:
         events.emit(events.KernelFused(named.name, nest.origin, loops_text(named)))
 
 
-def _host(lowered: Lowered, steps: Steps, nests: Mapping[str, Nest]) -> Host:
+def _host(lowered: Lowered, steps: Steps, nests: Mapping[str, Nest], homes: Mapping[int, str]) -> Host:
     """Return the host program with dead memory used again and identifiers for names."""
     inputs = [item.name for item in lowered.inputs]
-    ready = freed(taken_over(over_dying(shaped(steps.steps), nests, lowered.metas)))
+    ready = freed(taken_over(in_place(shaped(steps.steps), nests, lowered.metas, homes)))
     words = identifiers([*inputs, *(name for step in ready for name in defined(step))], steps.numbers)
     words.update(
         (step.value, step.value) for step in ready if isinstance(step, Bind) and step.number == step.value

@@ -10,6 +10,7 @@ and torch's own dispatch of tensor subclasses stays out (it loads torch.distribu
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Final, NoReturn, cast
 
@@ -229,9 +230,17 @@ def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, ob
         RuntimeError, IndexError, ...: what eager raises for these arguments.
     """
     try:
-        return _answered(func, args, kwargs)
+        with torch.inference_mode(False) if _shows_normal(func, args) else nullcontext():
+            return _answered(func, args, kwargs)
     except Misfit as misfit:
         raise refusal(func, args, kwargs, misfit) from None
+
+
+def _shows_normal(func: OpOverload, args: tuple[object, ...]) -> bool:
+    """Tell whether the result is a view of a tensor made outside of inference mode: it is none of it."""
+    if not torch.is_inference_mode_enabled() or not func.is_view:
+        return False
+    return isinstance(args[0], torch.Tensor) and not args[0].is_inference()
 
 
 def _answered(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:

@@ -35,6 +35,11 @@ FUNCTIONS: Final = 500
 """The file keeps this many functions, those that were stored last."""
 PATIENCE_S: Final = 2.0
 """Whoever does not get the lock within this time leaves the file alone until the next compilation."""
+CONTENT: Final = (
+    "co_code co_exceptiontable co_consts co_argcount co_posonlyargcount co_kwonlyargcount co_flags "
+    "co_names co_varnames co_freevars co_cellvars co_qualname"
+).split()
+"""What of a code object says what it does: all but where it stands."""
 FULLY: Final = "fully dynamic scalar or tensor"
 
 _log: Final = logging.getLogger("supple")
@@ -303,15 +308,7 @@ def key_of(code: types.CodeType) -> str:
 def _content(value: object) -> str:
     match value:
         case types.CodeType():
-            counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags)
-            names = (
-                value.co_names,
-                value.co_varnames,
-                value.co_freevars,
-                value.co_cellvars,
-                value.co_qualname,
-            )
-            return _content((value.co_code, value.co_exceptiontable, value.co_consts, *counts, *names))
+            return _content(tuple(getattr(value, name) for name in CONTENT))
         case tuple() | frozenset():
             parts = [_content(part) for part in cast("Iterable[object]", value)]
             return f"({','.join(parts if isinstance(value, tuple) else sorted(parts))})"

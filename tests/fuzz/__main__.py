@@ -113,6 +113,7 @@ def one_round(number: int, failed: Counter[str], until: float) -> int:
                 show(source, chosen, found)
 
     run()
+    gc.freeze()
     return count
 
 

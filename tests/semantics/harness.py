@@ -294,6 +294,8 @@ class Comparison:
         for name in ("dtype", "device", "shape", "requires_grad", "is_leaf", "layout", "is_quantized"):
             if getattr(want, name) != getattr(got, name):
                 return f"{path}.{name}: {getattr(want, name)} and {getattr(got, name)}"
+        if want.is_inference() != got.is_inference():
+            return f"{path}.is_inference(): {want.is_inference()} and {got.is_inference()}"
         if want.device.type == "meta":
             return None
         if want.layout is not torch.strided or want.is_quantized or want.is_nested:

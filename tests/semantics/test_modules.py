@@ -283,7 +283,7 @@ def meta_device_context(x):
     return a, x, torch.ones(1).device
 
 
-@case(X, breaks="B102", line="inference_mode")
+@case(X)
 def inference_mode_block(x):
     with torch.inference_mode():
         y = x * 2

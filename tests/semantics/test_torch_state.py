@@ -13,6 +13,7 @@ from tests.semantics.harness import Corpus
 from tests.semantics.sessions import check_compiled, seeded
 
 case = Corpus()
+torch.use_deterministic_algorithms(False)  # loads the modules that it needs
 # What torch deprecates is compared as well.
 pytestmark = pytest.mark.filterwarnings("ignore")
 X = torch.arange(8.0).reshape(2, 4) / 8
@@ -80,18 +81,30 @@ def no_grad_object_is_entered_twice(w):
     return a, b, w * 4
 
 
-@case(W, breaks="B102")
+# X-PY06: blocks of inference mode, as a whole in graphs.
+
+
+@case(W)
 def inference_mode_gives_inference_tensors(w):
     with torch.inference_mode():
         y = w * 2
         inside = torch.is_inference_mode_enabled()
-    return y.is_inference(), inside, y.requires_grad
+    return y, inside, y.requires_grad
 
 
-@case(W, breaks="B102")
+@case(W)
 def inference_mode_off(w):
     with torch.inference_mode(False):
         return w * 2
+
+
+@case(W)
+def normal_mode_in_inference_mode(w):
+    with torch.inference_mode():
+        with torch.inference_mode(False):
+            y = w.detach() * 2
+        z = w * 3
+    return y, z, torch.is_grad_enabled()
 
 
 @torch.inference_mode()
@@ -99,10 +112,45 @@ def inferring(w):
     return w * 2
 
 
-@case(W, breaks="B102")
+@case(W)
 def inference_mode_as_decorator(w):
     y = inferring(w)
-    return y.is_inference(), y.sum().requires_grad
+    return y, y.sum()
+
+
+@case(X)
+def inference_mode_writes_and_shows_what_was_made_outside(x):
+    with torch.inference_mode():
+        x.add_(1)
+        row, made = x[0], (x * 2)[0]
+        row.mul_(2)
+    return x, row, made, x + row
+
+
+@case(X)
+def inference_mode_ends_when_an_exception_flies(x):
+    try:
+        with torch.inference_mode():
+            y = x * 2
+            raise KeyError(1)
+    except KeyError:
+        return y, x * 2, torch.is_inference_mode_enabled()
+
+
+@case(X, breaks="B106")
+def print_in_inference_mode(x):
+    with torch.inference_mode():
+        y = x * 2
+        print(x)
+        z = y + 1
+    return y, z, x * 3, torch.is_inference_mode_enabled()
+
+
+@case(W, breaks="B105")
+def query_of_inference_tensors(w):
+    with torch.inference_mode():
+        y = w * 2
+    return y.is_inference(), w.is_inference()
 
 
 @case(W)

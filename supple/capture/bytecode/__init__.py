@@ -18,21 +18,14 @@ The normal form in one place (`tables.EFFECTS` has every op with what it pops an
 * Class scopes read a captured variable by LOAD_LOCALS, LOAD_FROM_DICT_OR_DEREF.
 """
 
-from supple.capture.bytecode.assemble import Jump, Label, Protected, assemble
-from supple.capture.bytecode.decode import decode
-from supple.capture.bytecode.encode import encode
-from supple.capture.bytecode.instruction import Decoded, Header, Instruction, Position, Region
-
-__all__ = [
-    "Decoded",
-    "Header",
-    "Instruction",
-    "Jump",
-    "Label",
-    "Position",
-    "Protected",
-    "Region",
-    "assemble",
-    "decode",
-    "encode",
-]
+from supple.capture.bytecode.assemble import Jump as Jump
+from supple.capture.bytecode.assemble import Label as Label
+from supple.capture.bytecode.assemble import Protected as Protected
+from supple.capture.bytecode.assemble import assemble as assemble
+from supple.capture.bytecode.decode import decode as decode
+from supple.capture.bytecode.encode import encode as encode
+from supple.capture.bytecode.instruction import Decoded as Decoded
+from supple.capture.bytecode.instruction import Header as Header
+from supple.capture.bytecode.instruction import Instruction as Instruction
+from supple.capture.bytecode.instruction import Position as Position
+from supple.capture.bytecode.instruction import Region as Region

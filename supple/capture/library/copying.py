@@ -17,14 +17,7 @@ from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 
-_HOOKS: Final = (
-    "__reduce_ex__",
-    "__reduce__",
-    "__getstate__",
-    "__setstate__",
-    "__getnewargs__",
-    "__getnewargs_ex__",
-)
+_HOOKS: Final = "__reduce_ex__ __reduce__ __getstate__ __setstate__ __getnewargs__ __getnewargs_ex__".split()
 _WHOLE: Final = (ConstantValue, FunctionValue, LeafValue, ClassValue)
 
 

@@ -15,13 +15,14 @@ import torch
 from supple import torch_private
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
-from supple.capture.library.table import NONE, Args, Call, Kwargs, call, make, transparent
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, make, polyfill, transparent
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.tensor import emit
 from supple.ir.ops import function_op
+from supple.runtime import modes
 
 
 def _constant(result: object) -> Call:
@@ -54,6 +55,8 @@ def _change(function: object, name: str) -> Call:
             plain = tuple(value.as_python() for value in args)
         except NotConstant:
             machine.unsupported(breaks.CALL, name=name)
+        if function is modes.leave_inference and not _entered(machine):
+            machine.unsupported(breaks.CALL, name=name)  # the block began where other modes were active
         result = function(*plain)
         op = function_op(name, function, is_pure=False)
         machine.recorder.record(op, plain, {}, result, machine.user_stack())
@@ -62,7 +65,15 @@ def _change(function: object, name: str) -> Call:
     return rule
 
 
-for _name, _function in torch_private.STATE_CHANGES.items():
+def _entered(machine: Machine) -> int:
+    """Return how many blocks of inference mode this graph has entered and not left."""
+    names = [node.op.name for node in machine.recorder.nodes]
+    return names.count("torch.inference_mode.enter") - names.count("torch.inference_mode.leave")
+
+
+polyfill[torch_private.InferenceGuard] = modes.InferenceMode
+
+for _name, _function in {**torch_private.STATE_CHANGES, **modes.NESTING}.items():
     call.on(_function)(_change(_function, _name))
 
 

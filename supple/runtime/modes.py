@@ -1,0 +1,96 @@
+"""Modes of torch that nest and have no setter: blocks of autocast, and of inference mode.
+
+A captured `with torch.inference_mode()` enters and leaves by the functions here, also around a break.
+"""
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Final
+
+import torch
+
+from supple.torch_private import InferenceGuard
+
+Depth = tuple[int, tuple[bool, ...]]
+"""How many blocks of autocast are entered, and which of inference mode by `enter_inference`."""
+
+HERE: Final[Depth] = (0, ())
+
+
+class _Entered(threading.local):
+    def __init__(self) -> None:
+        self.modes: tuple[bool, ...] = ()
+        self.guards: list[InferenceGuard] = []
+
+
+_entered = _Entered()
+
+
+def enter_inference(mode: bool) -> None:
+    """Begin a block of inference mode, or with False one of normal mode."""
+    guard = InferenceGuard(mode)
+    guard.__enter__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+    _entered.guards.append(guard)
+    _entered.modes += (mode,)
+
+
+def leave_inference() -> None:
+    """End the innermost block."""
+    _entered.modes = _entered.modes[:-1]
+    _entered.guards.pop().__exit__(None, None, None)
+
+
+NESTING: Final[dict[str, Callable[..., None]]] = {
+    "torch.inference_mode.enter": enter_inference,
+    "torch.inference_mode.leave": leave_inference,
+}
+"""Names of the graph nodes that do so."""
+
+
+class InferenceMode:
+    """What captured code has in place of torch's object in C."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        enter_inference(self.mode)
+
+    def __exit__(self, *_: object) -> None:
+        leave_inference()
+
+
+def depth() -> Depth:
+    """Return what is entered now."""
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting(), _entered.modes
+
+
+def deeper(before: Depth) -> Depth:
+    """Return what was entered since."""
+    blocks, modes = depth()
+    return blocks - before[0], modes[len(before[1]) :]
+
+
+def nest(before: Depth, deeper: Depth = HERE) -> None:
+    """Leave and enter what makes the depth that of before, deeper by this, whatever a graph did to it."""
+    blocks, modes = before
+    more, entered = deeper
+    for _ in range(abs(missing := blocks + more - depth()[0])):
+        (torch.autocast_increment_nesting if missing > 0 else torch.autocast_decrement_nesting)()
+    wanted = modes + entered
+    while _entered.modes != wanted[: len(_entered.modes)]:
+        leave_inference()
+    for mode in wanted[len(_entered.modes) :]:
+        enter_inference(mode)
+
+
+@contextmanager
+def kept() -> Generator[None]:
+    """Leave again what is entered inside, by a block or, as a decorator, by a function."""
+    before = depth()
+    try:
+        yield
+    finally:
+        nest(before)
