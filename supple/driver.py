@@ -14,6 +14,7 @@ from supple.base.options import Options
 from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
+from supple.ir.ops import is_random
 from supple.runtime.autograd_fn import Pair, Run
 from supple.shapes.env import active, using
 from supple.shapes.errors import Undecided
@@ -96,10 +97,6 @@ def differentiable(
     """Return the function of a forward and a backward graph, as autograd runs them."""
     assert split.backward is not None, "a result requires gradients"
     parts, flows = split.backward.parts, split.backward.flows
-    is_random = any(
-        not node.op.is_pure and torch.Tag.nondeterministic_seeded in getattr(node.op.call, "tags", ())
-        for node in split.forward.nodes
-    )
     return Pair(
         forward,
         backward,
@@ -111,7 +108,7 @@ def differentiable(
         flows.inputs,
         autograd.rerun(split.convention, compile_python(split.source)),
         twice,
-        is_random,
+        any(is_random(node.op) for node in split.forward.nodes),
         len(split.convention.constants),
         tuple(
             place

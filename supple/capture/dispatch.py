@@ -301,7 +301,7 @@ class Versions:
         if newest[1].kind is Kind.SHAPE or not failure("", newest[1], call.values).is_size:
             return False
         self._is_widened = True
-        seen_for(self.function.__code__).widen()
+        seen_for(self.function.__code__).is_widened = True
         return True
 
     def _exhausted(

@@ -22,7 +22,7 @@ from supple.capture.interp import arithmetic, build, calls, excepts, jumps, name
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
 from supple.capture.rebuild import Builder, contents, parts_of, rule_of
-from supple.capture.residual import Const, Recovery, Writer, call_graph, noting_writes
+from supple.capture.residual import Const, Recovery, Writer, call_graph, noting
 from supple.capture.resume import (
     CELLS,
     CONTINUES,
@@ -137,7 +137,7 @@ class _Once:
         engine.stop_at = stop_at
         frame = _root_frame(engine, self.function, self.bound)
         with using(engine.sizes.env):
-            with faking(), _Restored() as restored:
+            with faking() as fakes, _Restored() as restored:
                 plan = _refusal(self.function, self.state) or _interpreted(engine, frame)
                 changes = restored.changes(engine.heap.devices)
             engine.guard(SOURCE, Kind.STATE, self.state)
@@ -146,7 +146,7 @@ class _Once:
                 reason, plan.is_error = plan, engine.region
             else:
                 with _Restored():  # the backend may give up in the middle of the graph
-                    graph, run = _finish(engine, self, replace(plan, changes=changes))
+                    graph, run = _finish(engine, self, replace(plan, changes=changes), fakes.is_random)
         engine.sizes.finish()
         guards = merged(tuple(engine.guards.values()))
         guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
@@ -331,7 +331,9 @@ def _need(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value
         builder.need(value)
 
 
-def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Callable[..., object]]:
+def _finish(
+    engine: Engine, once: _Once, plan: _Plan, is_random: bool
+) -> tuple[Graph | None, Callable[..., object]]:
     function = once.function
     writer = Writer(function.__code__.co_firstlineno)
     builder = Builder(engine, writer)
@@ -349,8 +351,9 @@ def _finish(engine: Engine, once: _Once, plan: _Plan) -> tuple[Graph | None, Cal
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
-        is_counted = not any("data" in node.args for node in graph.nodes)  # writes to `x.data` are not
-        compiled = noting_writes(compiled) if writes and is_counted else compiled
+        is_counted = writes and not any("data" in node.args for node in graph.nodes)  # unlike `x.data`
+        if is_counted or is_random:
+            compiled = noting(compiled, writes=is_counted, is_random=is_random)
         compiled = kept()(compiled) if any(node.op.name in NESTING for node in graph.nodes) else compiled
         recover = Recovery(function, _modes(), writes)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)

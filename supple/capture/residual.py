@@ -19,11 +19,14 @@ from supple.base.config import config
 from supple.base.errors import VerificationError
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
+from supple.runtime.autograd_fn import draws
 from supple.torch_private import StopRecomputation
 
 _log: Final = logging.getLogger("supple")
 UNWRITTEN: Final = "__supple_unwritten__"
 """Attribute of an exception: the graph that raised it had written to none of its inputs."""
+DRAWN: Final = "__supple_drawn__"
+"""Attribute of an exception: generators that the graph may have drawn from, and their states before."""
 MEANT: Final = (VerificationError, StopRecomputation)
 """Exceptions that are no fault of the graph that raises them."""
 
@@ -190,15 +193,16 @@ def call_graph(
     return results
 
 
-def noting_writes(compiled: Callable[..., object]) -> Callable[..., object]:
-    """Return a graph that notes on what it raises whether it had written to its inputs."""
+def noting(compiled: Callable[..., object], *, writes: bool, is_random: bool) -> Callable[..., object]:
+    """Return a graph that notes on what it raises whether it had written to its inputs, and what it drew."""
 
     def run(*inputs: object) -> object:
-        before = _versions(inputs)
+        before = _versions(inputs) if writes else None
+        drawn = draws(inputs) if is_random else []
         try:
             return compiled(*inputs)
         except Exception as error:
-            setattr(error, UNWRITTEN, before == _versions(inputs))
+            error.__dict__.update({UNWRITTEN: writes and before == _versions(inputs), DRAWN: drawn})
             raise
 
     return run
@@ -214,8 +218,9 @@ def _versions(inputs: Sequence[object]) -> list[object]:
 class Recovery:
     """What residual code does when its graph raises, which is before any other effect of the call.
 
-    The modes of torch are put back, and the function runs as plain Python: it raises the exception at its
-    place among the effects. Where the graph has written to tensors, the exception goes on.
+    The modes of torch and the random state are put back, and the function runs as plain Python: it raises
+    the exception at its place among the effects. Where the graph has written to tensors, the exception goes
+    on.
 
     Attributes:
         settings: calls that set the modes, with their arguments.
@@ -232,6 +237,8 @@ class Recovery:
         has_written = self.writes and not getattr(error, UNWRITTEN, False)
         if has_written or isinstance(error, MEANT) or not isinstance(error, Exception):
             raise error
+        for generator, state in getattr(error, DRAWN, ()):
+            generator.set_state(state)
         result = self.function(*args, **kwargs)
         if not config.now().suppress_errors:
             raise error

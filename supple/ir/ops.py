@@ -93,6 +93,11 @@ def aten_op(overload: OpOverload) -> Op:
     return _BY_NAME.setdefault(name, made)
 
 
+def is_random(op: Op) -> bool:
+    """Tell whether an ATen operator draws random numbers."""
+    return not op.is_pure and torch.Tag.nondeterministic_seeded in getattr(op.call, "tags", ())
+
+
 def op_named(name: str) -> Op:
     """Return the op of a name met before, or an ATen overload by its dotted name.
 

@@ -85,7 +85,7 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, pair: Pair, held: Sequence[object], *inputs: object) -> tuple[object, ...]:
         """Run forward and keep what backward takes."""
-        ctx.draws = _draws(inputs) if pair.is_random else []
+        ctx.draws = draws(inputs) if pair.is_random else []
         outputs = pair.forward(inputs)
         kept = [_as_it_is(inputs[place]) for place in pair.inputs]
         ctx.save_for_backward(*kept, *(outputs[place] for place in pair.kept))
@@ -192,17 +192,17 @@ def _alone(item: object) -> object:
     return item.detach() if isinstance(item, torch.Tensor) and item._is_view() else item
 
 
-def _draws(inputs: Iterable[object]) -> list[tuple[torch.Generator, torch.Tensor]]:
-    """Return the generators that forward may draw from, with their states."""
+def draws(inputs: Iterable[object]) -> list[tuple[torch.Generator, torch.Tensor]]:
+    """Return the generators that a graph may draw from, with their states."""
     given = (item for item in inputs if isinstance(item, torch.Generator))
     return [(generator, generator.get_state()) for generator in (torch.default_generator, *given)]
 
 
 @contextmanager
-def _drawn_again(draws: Sequence[tuple[torch.Generator, torch.Tensor]]) -> Generator[None]:
+def _drawn_again(drawn: Sequence[tuple[torch.Generator, torch.Tensor]]) -> Generator[None]:
     """Let generators draw from these states, then go on as if they had not."""
-    states = [(generator, generator.get_state()) for generator, _ in draws]
-    for generator, state in draws:
+    states = [(generator, generator.get_state()) for generator, _ in drawn]
+    for generator, state in drawn:
         generator.set_state(state)
     try:
         yield

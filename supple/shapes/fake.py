@@ -21,6 +21,7 @@ from supple.expr.real import Real
 from supple.ir.arguments import map_leaves
 from supple.ir.dtypes import from_torch, is_represented
 from supple.ir.meta import TensorMeta
+from supple.ir.ops import aten_op, is_random
 from supple.shapes import meta_kernels
 from supple.shapes.decide import all_must_equal
 from supple.shapes.env import active
@@ -84,10 +85,16 @@ class FakeTensor(torch.Tensor):
 
 
 class Faking(OperatorMode):
-    """While active, every ATen operator of this thread computes metadata only; see `faking`."""
+    """While active, every ATen operator of this thread computes metadata only; see `faking`.
+
+    `is_random` tells whether one would have drawn random numbers.
+    """
+
+    is_random = False
 
     def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Return fake results of an ATen overload."""
+        self.is_random = self.is_random or is_random(aten_op(func))
         return run_fake(func, args, kwargs)
 
 

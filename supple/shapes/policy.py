@@ -140,7 +140,7 @@ def tensor_plan(
     if seen is not None and _is_automatic(options):
         strides = tuple(tensor.stride())
         said = () if forced else tuple(dim for dim, mark in enumerate(marks) if Kind.DYNAMIC in mark)
-        seen.note_tensor(source, sizes, strides, said, is_private=bool(forced))
+        seen.note(source, tensor_record(sizes, strides, said), is_private=bool(forced))
         varied = seen.varied_dims(source, tensor_record(sizes, strides))
     is_early = _is_early(options)
     asked = (

@@ -179,26 +179,22 @@ class Seen:
     private: set[str] = field(default_factory=set[str])
     is_widened: bool = False
 
-    def note_tensor(
-        self,
-        source: str,
-        sizes: tuple[int, ...],
-        strides: tuple[int, ...],
-        dynamic: tuple[int, ...] = (),
-        *,
-        is_private: bool = False,
-    ) -> None:
-        """Remember a tensor, and that some of its dimensions vary; in this process only if it is private."""
-        self._note(source, tensor_record(sizes, strides, dynamic), is_private)
+    def note(self, source: str, now: Record, *, is_private: bool = False) -> None:
+        """Remember what an input is now; in this process only if it is private."""
+        (self.private.add if is_private else self.private.discard)(source)
+        old = self.records.get(source)
+        if old is now:
+            return
+        new = self._with(source, now)
+        if old != new:
+            self.records[source] = new
+            if self.key and not is_private:
+                _MEMORY.changed[id(self)] = self
 
     def note_number(self, source: str, value: float, *, is_private: bool = False) -> None:
         """Remember an int or a float; in this process only if it is private."""
         if value == value:  # a NaN equals nothing, and is never dynamic
-            self._note(source, Record("scalar", ((value,),)), is_private)
-
-    def widen(self) -> None:
-        """Take what varied for dynamic from now on, even where the configuration keeps it static."""
-        self.is_widened = True
+            self.note(source, Record("scalar", ((value,),)), is_private=is_private)
 
     def varied_dims(self, source: str, now: Record) -> dict[int, str]:
         """Return the dimensions of which not all sizes were those of this tensor, and what they were."""
@@ -225,17 +221,6 @@ class Seen:
     def _with(self, source: str, now: Record) -> Record:
         old = self.records.get(source)
         return now if old is None or old is now else old.join(now)
-
-    def _note(self, source: str, now: Record, is_private: bool) -> None:
-        (self.private.add if is_private else self.private.discard)(source)
-        old = self.records.get(source)
-        if old is now:
-            return
-        new = self._with(source, now)
-        if old != new:
-            self.records[source] = new
-            if self.key and not is_private:
-                _MEMORY.changed[id(self)] = self
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +252,7 @@ def note(seen: Seen, source: str, value: object) -> None:
     """Note the sizes and numbers in an argument, as capture does where it reads them."""
     match value:
         case torch.Tensor() if value.layout is torch.strided:
-            seen.note_tensor(source, tuple(value.shape), tuple(value.stride()))
+            seen.note(source, tensor_record(tuple(value.shape), tuple(value.stride())))
         case bool():
             pass
         case int() | float():

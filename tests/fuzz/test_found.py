@@ -168,3 +168,18 @@ def arguments_0():
 
 def test_context_of_an_exception_that_is_raised_behind_a_break() -> None:
     assert running.difference(CONTEXT) is None
+
+
+DRAWS = """
+def program(x, n):
+    y = F.dropout(torch.zeros(3))
+    return x.index_select(0, torch.tensor(n)) + y
+
+def arguments_0():
+    return (torch.ones(3), 5)
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_random_numbers_that_a_graph_draws_before_it_raises(backend: str) -> None:
+    assert running.difference(DRAWS, backend) is None

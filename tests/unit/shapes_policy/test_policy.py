@@ -12,7 +12,7 @@ from supple.base.config import Settings, changed
 from supple.base.options import Options
 from supple.errors import ConstraintViolationError
 from supple.shapes.policy import Decision, Mode, number_plan, stride_plan, tensor_plan
-from supple.shapes.profile import Seen
+from supple.shapes.profile import Seen, tensor_record
 from supple.shapes.sources import plain, program_name, torch_name
 
 X = "L['x']"
@@ -52,7 +52,7 @@ def number(
 def seen_sizes(*sizes: tuple[int, ...]) -> Seen:
     seen = Seen()
     for one in sizes:
-        seen.note_tensor(X, one, torch.empty(one).stride())
+        seen.note(X, tensor_record(one, torch.empty(one).stride()))
     return seen
 
 
@@ -188,7 +188,7 @@ def test_what_is_forced_is_not_stored_and_widening_ends_it() -> None:
     seen = seen_sizes((3,))
     assert plan(torch.zeros(5), seen=seen, is_parameter=True)[0].mode is Mode.STATIC
     assert seen.private == {X}
-    seen.widen()
+    seen.is_widened = True
     assert plan(torch.zeros(5), seen=seen, is_parameter=True)[0].why == "automatic dynamic: 3, 5"
 
 
@@ -233,7 +233,7 @@ def test_bounds_of_a_mark() -> None:
 def test_a_stride_that_varied_is_dynamic() -> None:
     seen = Seen()
     first, second = torch.zeros(4, 7)[:, :5], torch.zeros(4, 9)[:, :5]
-    seen.note_tensor(X, tuple(first.shape), first.stride())
+    seen.note(X, tensor_record(tuple(first.shape), first.stride()))
     found = stride_plan(second, X, options=options(), seen=seen)
     assert [one.mode for one in found] == [Mode.DYNAMIC, Mode.STATIC]
     assert found[0].why == "automatic dynamic: 7, 9"

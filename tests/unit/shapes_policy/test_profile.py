@@ -46,7 +46,7 @@ def noted(key: str = "k", place: str = "/here/r2.py:2:func", **tensors: tuple[in
         strides = [1] * len(sizes)
         for dim in reversed(range(len(sizes) - 1)):
             strides[dim] = strides[dim + 1] * sizes[dim + 1]
-        seen.note_tensor(f"L[{name!r}]", sizes, tuple(strides))
+        seen.note(f"L[{name!r}]", tensor_record(sizes, tuple(strides)))
     return seen
 
 
@@ -54,22 +54,22 @@ def noted(key: str = "k", place: str = "/here/r2.py:2:func", **tensors: tuple[in
 def test_the_text_is_that_of_the_guide() -> None:
     seen = noted(x=(10,))
     assert seen.records[X].text == "tensor size=[10] stride=[1]"
-    seen.note_tensor(X, (20,), (1,))
+    seen.note(X, tensor_record((20,), (1,)))
     assert seen.records[X].text == "tensor size=[?] stride=[1]"
     seen.note_number(M, 3)
     assert seen.records[M].text == "scalar 3"
     seen.note_number(M, 4)
     assert seen.records[M].text == "fully dynamic scalar or tensor"
     assert noted(x=(2, 3)).records[X].text == "tensor size=[2, 3] stride=[S(1), 1]"
-    seen.note_tensor(X, (2, 3), (3, 1))
+    seen.note(X, tensor_record((2, 3), (3, 1)))
     assert seen.records[X].text == "fully dynamic scalar or tensor"
 
 
 def test_an_outer_stride_that_does_not_follow_from_sizes_varies() -> None:
     seen = Seen()
-    seen.note_tensor(X, (4, 5), (7, 1))
+    seen.note(X, tensor_record((4, 5), (7, 1)))
     assert seen.records[X].text == "tensor size=[4, 5] stride=[7, 1]"
-    seen.note_tensor(X, (4, 5), (9, 1))
+    seen.note(X, tensor_record((4, 5), (9, 1)))
     assert seen.records[X].text == "tensor size=[4, 5] stride=[?, 1]"
 
 
@@ -96,10 +96,10 @@ def test_records_join_in_any_order(a: Record, b: Record, c: Record) -> None:
 
 def test_a_profile_survives_the_file(tmp_path: Path) -> None:
     seen = noted(x=(2, 3), y=(4,))
-    seen.note_tensor(X, (2, 5), (5, 1))
+    seen.note(X, tensor_record((2, 5), (5, 1)))
     seen.note_number(M, 3)
     seen.note_number("L['z']", 0.5)
-    seen.note_tensor("L['z']", (), ())
+    seen.note("L['z']", tensor_record((), ()))
     assert store(tmp_path / "p.json", [seen])
     found = function(load(tmp_path / "p.json")["k"])
     assert found.place == "/here/r2.py:2:func"
@@ -272,11 +272,11 @@ def test_a_profile_that_cannot_be_written_is_told(tmp_path: Path, caplog: pytest
 WRITER = """
 import sys
 from pathlib import Path
-from supple.shapes.profile import Seen, store
+from supple.shapes.profile import Seen, store, tensor_record
 path, number = Path(sys.argv[1]), int(sys.argv[2])
 for turn in range(20):
     seen, own = Seen("shared", "f"), Seen(f"own {number}", "f")
-    seen.note_tensor(f"L['x{turn}']", (number + 2,), (1,))
+    seen.note(f"L['x{turn}']", tensor_record((number + 2,), (1,)))
     own.note_number(f"L['n{turn}']", turn)
     while not store(path, [seen, own]):
         pass
@@ -315,7 +315,7 @@ def test_a_lock_that_is_never_released_does_not_stop_the_program(
 # PGO07, PGO08, PGO09, PGO11
 def test_the_command_prints_the_profile(tmp_path: Path) -> None:
     seen = noted(x=(10,), w=(3,))
-    seen.note_tensor(X, (20,), (1,))
+    seen.note(X, tensor_record((20,), (1,)))
     seen.note_number(M, 3)
     seen.note_number(M, 4)
     path = tmp_path / "p.json"
