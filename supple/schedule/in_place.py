@@ -38,7 +38,8 @@ def in_place(
     _, last = last_uses(steps, shares)
     allocs = {step.name: step.meta for step in steps if isinstance(step, Alloc)}
     home_of = _replaced(steps, homes)
-    known = {home: metas[home] for home in home_of.values()}
+    inputs = set(home_of.values())
+    known = {home: metas[home] for home in inputs}
     moved: dict[str, str] = {}
     for place, step in enumerate(steps):
         if isinstance(step, Extern):
@@ -47,21 +48,21 @@ def in_place(
         if not isinstance(step, Launch):
             continue
         nest, buffers = nests[step.kernel], step.buffers
-        seen = {base for buffer in buffers for base in shares.get(buffer, ())}
-        dying = {
-            one: None for one in buffers if one in known and one not in homes.values() and last[one] == place
-        }
-        for name in buffers:
-            if name in allocs and name not in known:
-                wanted = [home_of[name]] if name in home_of and last.get(home_of[name], 0) <= place else dying
-                same = (
-                    one for one in wanted if one not in seen and _is_same_layout(allocs[name], known[one])
-                )
-                home = next((one for one in same if _reads_where_it_writes(nest, buffers, one, name)), None)
-                if home is not None:
-                    moved[name] = moved.get(home, home)
-                    dying.pop(home, None)
-        known.update((name, allocs[name]) for name in buffers if name in allocs)
+        fresh = {name: allocs[name] for name in buffers if name in allocs and name not in known}
+        own = {name: home_of[name] for name in fresh if name in home_of}
+        shown = {base for buffer in buffers for base in shares.get(buffer, ())}
+        free = {one for one in (*buffers, *own.values()) if one in known and one not in shown}
+        free = {one for one in free if last.get(one, 0) <= place}
+        for name, meta in fresh.items():
+            wanted = (
+                [own[name]] if own.get(name) in free else [one for one in buffers if one in free - inputs]
+            )
+            same = (one for one in wanted if _is_same_layout(meta, known[one]))
+            home = next((one for one in same if _can_hold(nest, buffers, one, name)), None)
+            if home is not None:
+                moved[name] = moved.get(home, home)
+                free.remove(home)
+        known |= fresh
     kept = (step for step in steps if not (isinstance(step, Alloc) and step.name in moved))
     return [renamed_step(step, moved) for step in kept]
 
@@ -79,11 +80,12 @@ def _is_same_layout(fresh: TensorMeta, home: TensorMeta) -> bool:
     return one == other
 
 
-def _reads_where_it_writes(nest: Nest, names: Sequence[str], home: str, name: str) -> bool:
-    """Tell whether a kernel reads `home` only at the element of `name` that it is about to write."""
+def _can_hold(nest: Nest, names: Sequence[str], old: str, new: str) -> bool:
+    """Tell whether a kernel reads `old` only at the element of `new` that it is about to write."""
     parameters = [buffer.name for buffer in nest.buffers if buffer.access is not Access.SCRATCH]
-    by_name = dict(zip(names, parameters, strict=True))
-    return home not in by_name or _is_safe(nest.body, by_name[home], by_name[name])
+    roles = list(zip(names, parameters, strict=True))
+    read, written = ([one for name, one in roles if name == value] for value in (old, new))
+    return not read or (len(read) == 1 and _is_safe(nest.body, read[0], written[0]))
 
 
 def _is_safe(body: Sequence[Statement], read: str, written: str) -> bool:
