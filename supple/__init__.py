@@ -24,9 +24,7 @@ def __getattr__(name: str) -> object:
         return _names()
     if name.startswith("_") or name not in _names():
         raise AttributeError(f"module 'supple' has no attribute {name!r}")
-    value = getattr(import_module("supple.api"), name)
-    globals()[name] = value
-    return value
+    return globals().setdefault(name, getattr(import_module("supple.api"), name))
 
 
 def __dir__() -> list[str]:

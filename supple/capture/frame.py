@@ -423,7 +423,7 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
         write = rule_of(contents, value)
         assert write is not None, value.describe()
         write(builder, value)
-    builder.finish()
+    builder.finish(advances=True)
     for scope, name, part in written:
         writer.push(part, Const(scope.names), Const(name))
         writer.op("STORE_SUBSCR")

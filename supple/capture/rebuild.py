@@ -58,6 +58,7 @@ class Builder:
         self.results = ""
         self._made: dict[object, str] = {}
         self._fills: list[Callable[[], None]] = []
+        self._advances: list[Callable[[], None]] = []
 
     def need(self, value: Value) -> None:
         """Collect the tensors that making `value` needs, before the graph is compiled."""
@@ -95,13 +96,18 @@ class Builder:
         self._made[key] = name
         fill = rule_of(contents, value)
         if fill is not None and not is_existing(value):
-            self._fills.append(lambda: fill(self, value))
+            fills = self._advances if isinstance(value, SequenceIterator) else self._fills
+            fills.append(lambda: fill(self, value))
         return name
 
-    def finish(self) -> None:
-        """Emit the contents of containers made so far (they may refer to each other)."""
-        while self._fills:
-            self._fills.pop(0)()
+    def finish(self, *, advances: bool = False) -> None:
+        """Emit the contents of containers made so far (they may refer to each other).
+
+        Args:
+            advances: also what iterators took, now that lists from before the call hold it.
+        """
+        while fills := self._fills or (self._advances if advances else []):
+            fills.pop(0)()
 
     def keys(self, values: Collection[Value]) -> list[str]:
         """Prepare values that are about to be hashed: what was made so far is complete then."""

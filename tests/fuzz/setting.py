@@ -199,7 +199,8 @@ class Trace:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
-        print("exit", self.name, kind and kind.__name__)
+        is_unbound = kind is not None and issubclass(kind, NameError)  # of two classes, see `running.chain`
+        print("exit", self.name, "NameError" if is_unbound else kind and kind.__name__)
         return kind is not None and issubclass(kind, self.swallows)
 
 

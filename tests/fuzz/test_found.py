@@ -63,6 +63,17 @@ def reverse_that_is_no_number():
         return str(error)
 
 
+@case([2], X)
+def list_that_grows_while_it_is_iterated(items, x):
+    for item in items:
+        items.append(item + 1)
+        if len(items) == 4:
+            print(x)
+        if len(items) > 6:
+            break
+    return items
+
+
 @case()
 def attribute_that_a_new_module_lacks():
     try:
