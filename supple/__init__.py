@@ -33,5 +33,4 @@ def __dir__() -> list[str]:
 
 
 def _names() -> list[str]:
-    api = import_module("supple.api")
-    return [*cast("list[str]", api.__all__), *_MODULES]
+    return [*cast("list[str]", import_module("supple.api").__all__), *_MODULES]

@@ -43,8 +43,7 @@ def in_place(
     moved: dict[str, str] = {}
     for place, step in enumerate(steps):
         if isinstance(step, Extern):
-            own = (name for name in defined(step) if name in metas and name not in shares)
-            known.update((name, metas[name]) for name in own)
+            known.update((one, metas[one]) for one in defined(step) if one in metas and one not in shares)
         if not isinstance(step, Launch):
             continue
         nest, buffers = nests[step.kernel], step.buffers

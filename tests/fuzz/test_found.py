@@ -194,3 +194,24 @@ def arguments_0():
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_random_numbers_that_a_graph_draws_before_it_raises(backend: str) -> None:
     assert running.difference(DRAWS, backend) is None
+
+
+BOOLEANS = """
+def program(n, is_more):
+    yes = n > 2
+    known = [n + True, n - say(is_more), 3 // (n * True), n // True, n % True, n ** True, n < True, n == True]
+    return [*known, yes + n, n * yes, -yes, yes is True, yes is (n < 9), max(yes, True), min(yes, n)]
+
+def arguments_0():
+    return (3, True)
+
+def arguments_1():
+    return (5, False)
+
+def arguments_2():
+    return (1, True)
+"""
+
+
+def test_booleans_in_arithmetic_with_a_symbolic_number() -> None:
+    assert running.difference(BOOLEANS, dynamic=True) is None

@@ -155,6 +155,9 @@ class Engine:
         """Return `left is right`; that two existing objects are different ones is guarded."""
         if left is right:
             return True
+        is_symbolic = SymbolicValue in (type(left), type(right)) and not _is_ours(self.frames[-1])
+        if is_symbolic and left.python_type() is right.python_type():
+            left, right = (ConstantValue(one.as_python()) for one in (left, right))
         if left.identity() == right.identity():
             if (
                 isinstance(left, ConstantValue)

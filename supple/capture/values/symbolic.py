@@ -98,7 +98,8 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
     """Return a function of numbers of which one at least is symbolic; None when it does not stay symbolic."""
     if function not in SYMBOLIC or not any(isinstance(value, SymbolicValue) for value in values):
         return None
-    numbers = [numeric(value) for value in values]
+    # Conditions are decided.
+    numbers = [int(bool(n)) if isinstance(n, bool | torch.SymBool) else n for n in map(numeric, values)]
     if None in numbers:
         return None
     base, *rest = numbers
