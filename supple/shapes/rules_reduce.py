@@ -274,14 +274,9 @@ def _(
     require(must_equal(channels % group, ZERO))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
-    return fresh(input.sizes, input.dtype, input, suggested_strides(input)), stat, stat
-
-
-def suggested_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
-    """Return channels-last strides for a channels-last tensor, None (row-major) for any other."""
-    return (
-        channels_last_strides(tensor.sizes) if is_channels_last_like(tensor.sizes, tensor.strides) else None
-    )
+    is_channels_last = is_channels_last_like(input.sizes, input.strides)
+    strides = channels_last_strides(input.sizes) if is_channels_last else None
+    return fresh(input.sizes, input.dtype, input, strides), stat, stat
 
 
 def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:

@@ -200,6 +200,7 @@ BOOLEANS = """
 def program(n, is_more):
     yes = n > 2
     known = [n + True, n - say(is_more), 3 // (n * True), n // True, n % True, n ** True, n < True, n == True]
+    known += [divmod(n, True), divmod(yes, 2), pow(n, 2, 5), pow(yes, 2)]
     return [*known, yes + n, n * yes, -yes, yes is True, yes is (n < 9), max(yes, True), min(yes, n)]
 
 def arguments_0():

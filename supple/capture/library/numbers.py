@@ -16,7 +16,7 @@ from supple.capture.library.table import NONE, Args, Call, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue, fold
-from supple.capture.values.symbolic import SymbolicValue, numeric
+from supple.capture.values.symbolic import SymbolicValue, decided, numeric
 from supple.expr import Expr, less_equal
 from supple.shapes import env
 from supple.shapes.errors import Undecided
@@ -54,9 +54,9 @@ SYMBOLIC: Final[dict[Function, Function]] = {
 
 def symbolic(machine: Machine, function: Function, args: Sequence[Value]) -> Value | None:
     """Return a function of numbers of which one is symbolic; None for other arguments."""
-    if not any(isinstance(value, SymbolicValue) for value in args):
+    if len(args) > 2 or not any(isinstance(value, SymbolicValue) for value in args):
         return None
-    numbers = [numeric(value) for value in args]
+    numbers = [numeric(one) if function is torch.sym_not else decided(numeric(one)) for one in args]
     return None if None in numbers else fold(machine, function, *numbers)
 
 

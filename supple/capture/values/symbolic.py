@@ -94,12 +94,16 @@ def numeric(value: Value) -> object | None:
     return None
 
 
+def decided(number: object) -> object:
+    """Return an operand of arithmetic: 0 or 1 for a condition, any other as it is."""
+    return int(bool(number)) if isinstance(number, bool | torch.SymBool) else number
+
+
 def applied(machine: Machine, function: object, values: Sequence[Value]) -> Value | None:
     """Return a function of numbers of which one at least is symbolic; None when it does not stay symbolic."""
     if function not in SYMBOLIC or not any(isinstance(value, SymbolicValue) for value in values):
         return None
-    # Conditions are decided.
-    numbers = [int(bool(n)) if isinstance(n, bool | torch.SymBool) else n for n in map(numeric, values)]
+    numbers = [decided(numeric(value)) for value in values]
     if None in numbers:
         return None
     base, *rest = numbers

@@ -1,0 +1,57 @@
+"""What Python does with a number that became symbolic, and with conditions on it: as with a plain one.
+
+An error that only a symbolic number raises must not reach the program, which may catch it.
+"""
+
+import math
+import operator
+from typing import Any
+
+import pytest
+import torch
+
+import supple
+
+NUMBERS = """
+divmod(n, True) | divmod(n, 2.5) | divmod(7, n) | divmod(-n, 3) | n**2.5 | n**-1 | 2**n | (-2)**n | 2.5**n
+n**True | round(n, 2) | round(n / 3, 1) | n.__add__(2) | math.pow(n, 2) | n.bit_length() | complex(n)
+f'{n:x}' | f'{n:>5}' | hash(n) | list(range(n)) | 'a' * n | [0] * n | math.gcd(n, 6) | math.isqrt(n)
+operator.index(n) | n.real | n.numerator | n.conjugate() | (n / 2).is_integer() | math.hypot(n, 4)
+math.prod([n, 2]) | sum([n, 1.5]) | n // 2.0 | n % 2.5 | -n // 2 | n / 0.5 | n > 2.5 | n == n + 0.0
+math.floor(n / 2) | math.ceil(n / 2) | int(n / 2) | float(n) | str(n / 2) | n ^ 3 | ~n | n >> 1 | 1 << n
+n & 6 | not n | bool(n) | n and 5 | n or 5 | n if n > 2 else 0 | n < 5 < 10 | n in (3, 4) | n in [1, n]
+{n: 1}[n] | (n, 1) < (n, 2) | max(n, 2.5) | min(n, True) | max([n, 4], default=0) | sorted([n, 2, 4])
+abs(-n) | n.__class__ | type(n) is int | isinstance(n, int) | pow(n, 2, 5) | pow(n, True) | math.sqrt(n)
+math.log(n) | math.exp(n / 4) | math.sin(n) | n is n | n is None | n == None | n != 'a' | n < True | repr(n)
+n.__hash__() | n + x.size(0) | x.size(0) // True | x.numel() / 2 | x.size(0)**2 | x.size() == (4,)
+x.size(0) in {4} | len(x) * True | n // True | n % True | True - n | n / True | 2.5 * n | -n | n is 3
+"""
+CONDITIONS = """
+(x.size(0) > 2) is True | (n > 2) is True | (n > 2) is (n < 9) | (x.size(0) > 2) + 1
+all([x.size(0) > 2, n > 2]) | any([n > 100]) | (n > 2) ^ True | (n > 2) & (n < 9) | ~(n > 2) | int(n > 2)
+float(n > 2) | str(n > 2) | f'{n > 2}' | [5, 6][n > 2] | {True: 1, False: 2}[n > 2] | (n > 2) * 1.5
+(n > 2) == 1 | (n > 2) < 2 | hash(n > 2) | (n > 2) / 2 | sum([n > 2, n > 3]) | divmod(n > 2, 2)
+(n > 2) // True | (n > 2) + n | n * (n > 2) | -(n > 2) | abs(n > 2) | (n > 2)**2 | max(n > 2, n)
+max(n > 2, True) | round(n > 2) | x[n > 2:] | [*map(int, [n, n > 2])] | n << (n > 2)
+torch.tensor([n, n > 2]) | x.new_full((2,), n > 2) | x + (n > 2) | x * (n > 2)
+torch.where(x > 0, n, n > 2)
+"""
+PROGRAM = """
+def program(x, n):
+    try:
+        return x + 1, {}
+    except Exception as error:
+        return type(error), str(error)
+"""
+EXPRESSIONS = [one for line in (NUMBERS + CONDITIONS).splitlines() if line for one in line.split(" | ")]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("dynamic", [True, None])
+def test_as_plain_numbers(expression: str, dynamic: bool | None) -> None:
+    names: dict[str, Any] = {"torch": torch, "math": math, "operator": operator}
+    exec(PROGRAM.format(expression), names)
+    compiled = supple.compile(names["program"], backend="eager", dynamic=dynamic)
+    for number in (3, 5, 1, 2):
+        assert repr(compiled(torch.ones(4), number)) == repr(names["program"](torch.ones(4), number))
