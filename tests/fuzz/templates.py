@@ -226,7 +226,7 @@ _SIMPLE: Final = (
     "$M.register_forward_hook(lambda module, args, out: out * 2)", "warnings.warn($S)",
     "logging.getLogger('x').info($S)",
     "$=A = [lambda x, k=k: x + k for k in $!L][0]", "$=T = $T.unsqueeze(0)", "random.shuffle($L)",
-    "$T.resize_(1)", "$T.t_()",
+    "$T.resize_(0)", "$T.t_()",
     "$T.squeeze_()", "$T.grad = None", "$=T = $T[None]", "$=S = type($O).__name__",
     "($=T, $=I), $=L = $P, $L", "$X.sort(key=len)",
     "$O.items, $O.count = $L, $I", "$D[$S], $=I = $T, $I", "$=T = torch.stack($X)", "del $.T\n$.T = $T",
