@@ -5,6 +5,7 @@ as the framework's own (`guard_or_false`, contiguity) never guard; conditions th
 by the hint, and guarded.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Final
@@ -299,6 +300,8 @@ class SymNode:
 
     def _whole(self, op: "str") -> "SymNode":
         assert isinstance(self.expr, Real), f"{self} is whole"
+        if not self.env.decide_real("<", Real("abs", (self.expr,)), math.inf):
+            return self.wrap_int(int(self.guard_float()))
         return self.wrap_int(self.env.as_integer(op, self.expr))
 
     def round(self, ndigits: int | None = None) -> "SymNode":

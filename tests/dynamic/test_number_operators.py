@@ -36,22 +36,51 @@ max(n > 2, True) | round(n > 2) | x[n > 2:] | [*map(int, [n, n > 2])] | n << (n 
 torch.tensor([n, n > 2]) | x.new_full((2,), n > 2) | x + (n > 2) | x * (n > 2)
 torch.where(x > 0, n, n > 2)
 """
+FLOATS = """
+divmod(f,True) | divmod(f,2) | divmod(7,f) | f**2 | f**-1 | f**0.5 | 2**f | round(f) | round(f,1)
+f.is_integer() | f.hex() | f.as_integer_ratio() | int(f) | math.floor(f) | math.ceil(f) | math.trunc(f)
+abs(f) | -f | +f | f+True | f*(f>1) | (f>1) is True | f==1 | f==2.5 | f!=f | f<3<9 | str(f) | f'{f:.2f}'
+repr(f) | hash(f) | max(f,1) | min(f,0.5) | sorted([f,1.0]) | sum([f,1]) | f%2 | f%True | -f%3 | f//1
+f/0.5 | 1/f | math.sqrt(abs(f)) | math.exp(f) | math.isnan(f) | math.isinf(f) | math.copysign(1,f)
+math.fmod(f,2) | math.modf(f) | math.frexp(f) | complex(f) | bool(f) | not f | f and 1 | f or 2
+f if f>1 else 0 | type(f) is float | isinstance(f,int) | f.real | f.__class__ | [f]==[2.5] | f in (2.5,3.0)
+{f:1}[f] | f is None | f is f | pow(f,2) | pow(f,True) | (f,1)<(2.6,0) | torch.tensor(f) | x*f | x+f
+x.clamp(max=f) | torch.full((2,),f) | x.new_tensor([f,1]) | torch.where(x>0,f,0.0)
+x.add(x,alpha=f) | f.conjugate() | operator.truediv(f,2) | float(f) | f.__add__(1) | [*map(int,[f,2.2])]
+math.fsum([f,0.1]) | math.isclose(f,2.5) | f//True | (f>1)/2 | all([f>0]) | any([f>9,f<-9]) | f<=True
+math.pow(f,2) | math.hypot(f,3) | math.log(abs(f)) | x**f | torch.pow(2,x*f) | x[int(f):]
+list(range(int(f)))
+"""
 PROGRAM = """
-def program(x, n):
+def program(x, {}):
     try:
         return x + 1, {}
     except Exception as error:
         return type(error), str(error)
 """
-EXPRESSIONS = [one for line in (NUMBERS + CONDITIONS).splitlines() if line for one in line.split(" | ")]
+
+
+def expressions(text: str) -> list[str]:
+    return [one for line in text.splitlines() if line for one in line.split(" | ")]
+
+
+def check(expression: str, name: str, dynamic: bool | None, values: tuple[float, ...]) -> None:
+    names: dict[str, Any] = {"torch": torch, "math": math, "operator": operator}
+    exec(PROGRAM.format(name, expression), names)
+    compiled = supple.compile(names["program"], backend="eager", dynamic=dynamic)
+    for value in values:
+        assert repr(compiled(torch.ones(4), value)) == repr(names["program"](torch.ones(4), value))
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.parametrize("expression", expressions(NUMBERS + CONDITIONS))
 @pytest.mark.parametrize("dynamic", [True, None])
-def test_as_plain_numbers(expression: str, dynamic: bool | None) -> None:
-    names: dict[str, Any] = {"torch": torch, "math": math, "operator": operator}
-    exec(PROGRAM.format(expression), names)
-    compiled = supple.compile(names["program"], backend="eager", dynamic=dynamic)
-    for number in (3, 5, 1, 2):
-        assert repr(compiled(torch.ones(4), number)) == repr(names["program"](torch.ones(4), number))
+def test_as_plain_integers(expression: str, dynamic: bool | None) -> None:
+    check(expression, "n", dynamic, (3, 5, 1, 2))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("expression", expressions(FLOATS))
+@pytest.mark.parametrize("dynamic", [True, None])
+def test_as_plain_floats(expression: str, dynamic: bool | None) -> None:
+    check(expression, "f", dynamic, (2.5, 3.0, -1.5, 0.5, 0.0, math.nan, math.inf))

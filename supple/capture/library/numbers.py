@@ -4,7 +4,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
@@ -29,10 +28,6 @@ LEAST = cast("Function", torch.sym_min)
 GREATEST = cast("Function", torch.sym_max)
 
 
-def _divided(left: int, right: int) -> tuple[int, int]:
-    return left // right, left % right
-
-
 #: Function of the program -> what it is on torch's symbolic numbers.
 SYMBOLIC: Final[dict[Function, Function]] = {
     math.sqrt: torch.sym_sqrt,
@@ -47,14 +42,12 @@ SYMBOLIC: Final[dict[Function, Function]] = {
     LEAST: LEAST,
     torch.sym_not: torch.sym_not,
     abs: abs,
-    divmod: _divided,
-    pow: operator.pow,
 }
 
 
 def symbolic(machine: Machine, function: Function, args: Sequence[Value]) -> Value | None:
     """Return a function of numbers of which one is symbolic; None for other arguments."""
-    if len(args) > 2 or not any(isinstance(value, SymbolicValue) for value in args):
+    if not any(isinstance(value, SymbolicValue) for value in args):
         return None
     numbers = [numeric(one) if function is torch.sym_not else decided(numeric(one)) for one in args]
     return None if None in numbers else fold(machine, function, *numbers)

@@ -2,7 +2,8 @@
 
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from math import inf
+from typing import Any, Final, cast
 
 import torch
 
@@ -18,15 +19,9 @@ from supple.shapes.symnode import Symbolic, SymNode, plain
 TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 #: Operators that stay symbolic; all others are on the number that it is in this call.
 POW: Final[object] = vars(operator)["pow"]
-SYMBOLIC: Final[frozenset[object]] = frozenset(
-    (
-        abs,
-        *(
-            getattr(operator, name)
-            for name in "add sub mul truediv floordiv mod pow eq ne lt le gt ge neg pos".split()
-        ),
-    )
-)
+_NAMES: Final = "add sub mul truediv floordiv mod pow eq ne lt le gt ge neg pos".split()
+SYMBOLIC: Final = frozenset((abs, *(vars(operator)[name] for name in _NAMES)))
+DIVISIONS: Final = frozenset(vars(operator)[name] for name in ("truediv", "floordiv", "mod"))
 
 
 class SymbolicValue(Value):
@@ -106,9 +101,19 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
     numbers = [decided(numeric(value)) for value in values]
     if None in numbers:
         return None
-    base, *rest = numbers
-    if function is POW and isinstance(rest[0], float) and isinstance(base, torch.SymInt | torch.SymFloat):
+    is_float = any(isinstance(number, float | torch.SymFloat) for number in numbers)
+    has_hints = all(type(number) not in TYPES or vars(number)["node"].has_hint() for number in numbers)
+    if is_float and has_hints and not _is_smooth(function, *numbers):
+        return fold(machine, function, *(value.as_python() for value in values))
+    if function is POW and is_float and type(numbers[0]) in TYPES and type(numbers[1]) not in TYPES:
         # torch's own `**` of a symbolic float loads its symbolic engine.
-        node = cast("SymNode", vars(base)["node"])
-        return machine.wrap(torch.SymFloat(node.float_pow(node.wrap_float(rest[0]))), None)
+        node = cast("SymNode", vars(numbers[0])["node"])
+        return machine.wrap(torch.SymFloat(node.float_pow(node.wrap_float(cast("float", numbers[1])))), None)
     return fold(machine, function, *numbers)
+
+
+def _is_smooth(function: object, left: Any, right: Any = None) -> bool:
+    """Decide that an operator of floats gives a float, for these and what the guards let through."""
+    if function is POW:
+        return type(right) not in TYPES and type(left) in TYPES and bool(left >= 0 if right > 0 else left > 0)
+    return function not in DIVISIONS or bool(right != 0 and abs(left) < inf and abs(right) < inf)
