@@ -115,5 +115,5 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
 def _is_smooth(function: object, left: Any, right: Any = None) -> bool:
     """Decide that an operator of floats gives a float, for these and what the guards let through."""
     if function is POW:
-        return type(right) not in TYPES and type(left) in TYPES and bool(left >= 0 if right > 0 else left > 0)
+        return bool(left >= 0 if type(right) not in TYPES and right > 0 else left > 0)
     return function not in DIVISIONS or bool(right != 0 and abs(left) < inf and abs(right) < inf)
