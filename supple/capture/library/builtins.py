@@ -261,8 +261,8 @@ def _symbolic_extreme(machine: Machine, polyfilled: object, args: Args) -> Value
     """Return the least or greatest of numbers of one type of which one depends on sizes, None for others."""
     items = args[0].items if len(args) == 1 and isinstance(args[0], SequenceValue) else args
     numbers = [numeric(item) for item in items]
-    is_one_type = {item.python_type() for item in items} in ({int}, {float})
-    if None in numbers or not is_one_type or not any(isinstance(item, SymbolicValue) for item in items):
+    is_symbolic = None not in numbers and any(isinstance(item, SymbolicValue) for item in items)
+    if not is_symbolic or {item.python_type() for item in items} not in ({int}, {float}):
         return None
     return fold(machine, functools.reduce, LEAST if polyfilled is polyfills.min_of else GREATEST, numbers)
 
