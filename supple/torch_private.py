@@ -82,6 +82,16 @@ module_call_wrapper = cast("Callable[..., object]", vars(torch.nn.Module)["_wrap
 # The code of what torch wraps around its own functions that are not to be compiled; it loads the compiler.
 disabled_by_torch: Final = cast("types.FunctionType", vars(torch)["_disable_dynamo"](lambda: None)).__code__
 
+# Where what torch.compile wraps keeps the original.
+WRAPPED: Final = "_torchdynamo_orig_callable"
+
+
+def is_patched(function: types.FunctionType) -> bool:
+    """Tell whether torch.compile wrapped an internal function of an optimizer, as it does once loaded."""
+    is_own = function.__module__.startswith("torch.optim.") and function.__name__.startswith("_")
+    return is_own and WRAPPED in function.__dict__
+
+
 # Operators on lists of tensors, by the name of the operator on one that they repeat.
 FOREACH: Final = {
     name.removeprefix("_foreach_"): cast("Callable[..., object]", function)

@@ -41,6 +41,7 @@ from supple.capture.values.tensor import TensorValue
 from supple.runtime.compiled import CompiledModule
 from supple.runtime.rebuild import box_of, made_of, relay
 from supple.shapes.symnode import Symbolic
+from supple.torch_private import WRAPPED, is_patched
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -243,10 +244,14 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
 
 @_wraps(types.FunctionType)
 def _(engine: "Engine", obj: types.FunctionType, source: Source | None) -> Value:
-    """A Python function; its code is guarded. Of a compiled function, the original is captured."""
-    if ORIGINAL in obj.__dict__:
+    """A Python function; its code is guarded. Of a compiled function, the original is captured.
+
+    So it is of an optimizer's own function, on which torch.compile puts a mark for itself once it is loaded.
+    """
+    inner = WRAPPED if is_patched(obj) else ORIGINAL
+    if inner in obj.__dict__:
         engine.guard(source, Kind.CODE, obj.__code__)
-        return wrap(engine, obj.__dict__[ORIGINAL], instance_attribute(source, ORIGINAL) if source else None)
+        return wrap(engine, obj.__dict__[inner], instance_attribute(source, inner) if source else None)
     value = wrap_function(engine, obj, source)
     value.closure = [engine.shared_cell(cell) for cell in value.closure]
     return value

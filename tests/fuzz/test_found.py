@@ -216,3 +216,25 @@ def arguments_2():
 
 def test_booleans_in_arithmetic_with_a_symbolic_number() -> None:
     assert running.difference(BOOLEANS, dynamic=True) is None
+
+
+NOTHING = """
+def program(x):
+    few = x[: x.shape[0] // 2].sort()[0]
+    return [few.diff(), torch.diff(input=few, n=2), torch.diff(few, prepend=x), *few.chunk(2)]
+
+def arguments_0():
+    return (torch.randn(5),)
+
+def arguments_1():
+    return (torch.randn(1),)
+
+def arguments_2():
+    return (torch.randn(2),)
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_differences_of_nothing_where_the_size_is_computed(backend: str) -> None:
+    # SYM10
+    assert running.difference(NOTHING, backend, dynamic=True) is None

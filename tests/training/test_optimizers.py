@@ -1,6 +1,8 @@
 """`torch.optim` steps compiled whole: parameters and state as eager's, one graph once state exists."""
 
 import copy
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
 from typing import Any
@@ -224,3 +226,25 @@ def test_a_recompilation_names_no_numbers_of_parameters() -> None:
         pair.step()
     [why] = supple.stats()["recompile_reasons"]  # pyright: ignore[reportGeneralTypeIssues]  # a list
     assert "were [], are [a Parameter, a Parameter, a Parameter, a Parameter]" in why
+
+
+BESIDE_TORCH = """
+import torch, supple
+torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+for kind, options in ((torch.optim.SGD, {"momentum": 0.9}), (torch.optim.Adam, {})):
+    supple.reset()
+    model = torch.nn.Linear(3, 3)
+    optimizer = kind(model.parameters(), lr=0.1, **options)
+    step = supple.compile(optimizer.step)
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(torch.ones(2, 3)).sum().backward()
+        step()
+    print(supple.stats()["graphs"], supple.stats()["breaks"])
+"""
+
+
+def test_what_torch_compile_marks_for_itself_is_no_break() -> None:
+    # TRN02: once loaded, torch.compile wraps `_init_group` of every optimizer
+    done = subprocess.run([sys.executable, "-c", BESIDE_TORCH], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["2", "0", "2", "0"], done.stderr

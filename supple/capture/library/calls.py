@@ -114,9 +114,8 @@ LEFT_ALONE: Final = (
 
 def is_left_alone(function: types.FunctionType) -> bool:
     """Tell whether a function asks not to be compiled, or is one that capture must not follow."""
-    marks = ("_torchdynamo_disable", "__supple_disabled__")
-    is_marked = any(getattr(function, mark, False) for mark in marks)
-    is_marked = is_marked or function.__code__ is disabled_by_torch
+    marks = (getattr(function, mark, False) for mark in ("_torchdynamo_disable", "__supple_disabled__"))
+    is_marked = any(marks) or function.__code__ is disabled_by_torch
     is_plain = function is torch.func.functional_call  # writes attributes, and writes them back
     return is_marked or (not is_plain and f"{function.__module__}.".startswith(LEFT_ALONE))
 

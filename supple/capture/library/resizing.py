@@ -1,5 +1,5 @@
-"""What torch answers for plain sizes only (`interpolate`, `max_pool1d`, `linspace`, `tensor_split`),
-and what it answers for general ones only: `chunk` and `diff` of nothing.
+"""What torch answers for plain sizes only (`interpolate`, `max_pool1d`, `linspace`, `tensor_split`), and
+what it answers for sizes that are not 0 only (`chunk`, `diff`).
 """
 
 import math
@@ -13,14 +13,11 @@ from supple.capture.library.calls import torch_op
 from supple.capture.library.table import Args, Call, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
-from supple.capture.values.constant import ConstantValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
-from supple.expr import not_equal
-from supple.shapes.decide import decide
-from supple.shapes.symnode import expr_of
 
 Numbers = float | Sequence[float] | None
+Extra = torch.Tensor | None
 aten = torch.ops.aten
 NEAREST = (aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d)
 NEAREST_EXACT = (
@@ -93,6 +90,28 @@ def divided(x: torch.Tensor, sections: int, dim: int = 0) -> tuple[torch.Tensor,
     )
 
 
+def differences(
+    x: torch.Tensor, n: int = 1, dim: int = -1, prepend: Extra = None, append: Extra = None
+) -> torch.Tensor:
+    """What `torch.diff` gives: of nothing, the tensor itself."""
+    if prepend is not None or append is not None:
+        x = torch.cat([part for part in (prepend, x, append) if part is not None], dim)
+    if n <= 0:
+        return torch.diff(x.new_empty(1), n) if n else x.clone()
+    for _ in range(n):
+        less = x.size(dim) - 1
+        if less < 0:
+            break
+        late, early = x.narrow(dim, 1, less), x.narrow(dim, 0, less)
+        x = late ^ early if x.dtype == torch.bool else late - early
+    return x
+
+
+def pieces(x: torch.Tensor, chunks: int, dim: int = 0) -> tuple[torch.Tensor, ...]:
+    """What `chunk` gives: of nothing, as many pieces as were asked for."""
+    return aten.chunk.default(x if x.size(dim) else x.narrow(dim, 0, 0), chunks, dim)
+
+
 _ONLY_PLAIN: Final = frozenset(("out", "antialias", "return_indices"))
 
 
@@ -102,15 +121,9 @@ def _for_plain_sizes(function: Callable[..., object], general: Callable[..., obj
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         named = {name: given for name, given in kwargs.items() if name not in ("input", "self", "out")}
         given = [*args, *(kwargs[name] for name in ("input", "self") if name in kwargs)]
-        symbolic = (
-            isinstance(one, SymbolicValue)
-            or (
-                isinstance(one, TensorValue)
-                and any(isinstance(size, torch.SymInt) for size in one.fake.shape)
-            )
-            for one in given
-        )
-        if any(symbolic) and _ONLY_PLAIN.isdisjoint(kwargs) and len(args) <= most:
+        sizes = [size for one in given if isinstance(one, TensorValue) for size in one.fake.shape]
+        is_symbolic = any(isinstance(one, SymbolicValue | torch.SymInt) for one in (*given, *sizes))
+        if is_symbolic and _ONLY_PLAIN.isdisjoint(kwargs) and len(args) <= most:
             return machine.call(machine.wrap(general, None), given, named)
         op = torch_op(function)
         return (
@@ -126,27 +139,7 @@ for _function in (functional.max_pool1d, torch.max_pool1d):
 call.on(torch.linspace)(_for_plain_sizes(torch.linspace, spaced, 3))
 for _function in (torch.tensor_split, torch.Tensor.tensor_split):
     call.on(_function)(_for_plain_sizes(_function, divided, 3))
-
-
-def _not_of_nothing(function: Callable[..., object], usual_dim: int) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        value = args[0] if args else kwargs["input"]
-        dim = kwargs.get("dim", args[2] if len(args) > 2 else ConstantValue(usual_dim)).as_python()
-        if (
-            isinstance(value, TensorValue)
-            and isinstance(dim, int)
-            and -value.fake.ndim <= dim < value.fake.ndim
-        ):
-            # Of nothing, `chunk` gives as many pieces as were asked for, and `diff` nothing.
-            decide(not_equal(expr_of(value.fake.shape[dim]), 0))
-        op = torch_op(function)
-        assert op is not None, function
-        return emit(machine, op, args, kwargs)
-
-    return rule
-
-
 for _function in (torch.chunk, torch.Tensor.chunk):
-    call.on(_function)(_not_of_nothing(_function, 0))
+    call.on(_function)(_for_plain_sizes(_function, pieces, 3))
 for _function in (torch.diff, torch.Tensor.diff):
-    call.on(_function)(_not_of_nothing(_function, -1))
+    call.on(_function)(_for_plain_sizes(_function, differences, 5))
