@@ -88,7 +88,7 @@ WRAPPED: Final = "_torchdynamo_orig_callable"
 
 def is_patched(function: types.FunctionType) -> bool:
     """Tell whether torch.compile wrapped an internal function of an optimizer, as it does once loaded."""
-    is_own = function.__module__.startswith("torch.optim.") and function.__name__.startswith("_")
+    is_own = str(function.__module__).startswith("torch.optim.") and function.__name__.startswith("_")
     return is_own and WRAPPED in function.__dict__
 
 

@@ -197,10 +197,7 @@ USER_BREAK: Final = _reason(
     "Remove the call.",
 )
 FORCED: Final = _reason(
-    "B131",
-    "A break before instruction {number}.",
-    "The option break_at asks for it.",
-    "Set the option to 0.",
+    "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )
 SKIPPED: Final = _reason(
     "U103",

@@ -385,10 +385,7 @@ def _placed(point: Point, items: Iterable[Item]) -> list[Item]:
 
 
 def _note_origin(
-    made: types.CodeType,
-    code: types.CodeType,
-    items: Sequence[Item],
-    reached: Sequence[int],
+    made: types.CodeType, code: types.CodeType, items: Sequence[Item], reached: Sequence[int]
 ) -> None:
     bodies = [item.op for item in items if not isinstance(item, Label)]
     indices: list[int | None] = [None] * (len(bodies) - len(reached))

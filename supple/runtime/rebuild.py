@@ -4,15 +4,7 @@ import copy
 import inspect
 import itertools
 import types
-from collections.abc import (
-    Callable,
-    Generator,
-    Iterator,
-    Mapping,
-    MutableMapping,
-    MutableSequence,
-    Sequence,
-)
+from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from contextlib import suppress
 from typing import Final, cast
 

@@ -6,16 +6,7 @@ from functools import reduce
 from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import (
-    ONE,
-    ZERO,
-    all_must_equal,
-    is_equal,
-    is_known,
-    is_one,
-    must_equal,
-    requires,
-)
+from supple.shapes.decide import ONE, ZERO, all_must_equal, is_equal, is_known, is_one, must_equal, requires
 from supple.shapes.layout import (
     channels_last_strides,
     format_strides,

@@ -236,5 +236,24 @@ def arguments_2():
 
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_differences_of_nothing_where_the_size_is_computed(backend: str) -> None:
-    # SYM10
+    # DYN09
     assert running.difference(NOTHING, backend, dynamic=True) is None
+
+
+BEHIND_A_WRITE = """
+def program(x):
+    x.add_(1)
+    return x[x > 0][0]
+
+def arguments_0():
+    return (torch.ones(3),)
+
+def arguments_1():
+    return (-3 * torch.ones(3),)
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_the_first_of_nothing_behind_a_write(backend: str) -> None:
+    # UNB01
+    assert running.difference(BEHIND_A_WRITE, backend) is None

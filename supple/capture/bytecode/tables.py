@@ -46,11 +46,7 @@ class Dialect:
 
 DIALECTS: Final = {
     (3, 11): Dialect(
-        precall=True,
-        method_bit=False,
-        unchecked_loads=False,
-        compare_shift=0,
-        compare_masks=(0,) * 6,
+        precall=True, method_bit=False, unchecked_loads=False, compare_shift=0, compare_masks=(0,) * 6
     ),
     (3, 12): Dialect(yield_depth=True, cleanups={"FOR_ITER": ("END_FOR",), "SEND": ("END_SEND",)}),
     (3, 13): Dialect(

@@ -51,12 +51,7 @@ make.on(frozenset)(lambda machine, args, _: _new_set(machine, frozenset, args))
 
 
 #: Name of an operator -> the method of the same meaning.
-COMBINE: Final = {
-    "and": "intersection",
-    "or": "union",
-    "sub": "difference",
-    "xor": "symmetric_difference",
-}
+COMBINE: Final = {"and": "intersection", "or": "union", "sub": "difference", "xor": "symmetric_difference"}
 
 
 def combined(machine: Machine, name: str, left: Value, rights: Args) -> SetValue:

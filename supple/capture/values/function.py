@@ -7,16 +7,7 @@ from typing import cast
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import (
-    Pinned,
-    Source,
-    attribute,
-    cell,
-    instance_attribute,
-    item,
-    referent,
-    root_of,
-)
+from supple.capture.source import Pinned, Source, attribute, cell, instance_attribute, item, referent, root_of
 from supple.capture.values.base import LazyValue, NotConstant, Unique, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 
