@@ -361,11 +361,12 @@ def _(builder: Builder, value: SequenceIterator) -> None:
 
 @rebuilds(DictIterator)
 def _(builder: Builder, value: DictIterator) -> None:
-    """An iterator over a dict's keys; advanced later."""
+    """An iterator over a dict, a view of it or a set; advanced later."""
     mapping, engine = value.mapping, builder.engine
     if value.keys != (mapping.keys(engine) if isinstance(mapping, DictValue) else mapping.ordered(engine)):
         builder.engine.unsupported(breaks.REBUILD, name="iterator over a dict that has changed")
-    builder.writer.called(iter, *builder.keys([mapping]))
+    view = DictView(mapping, value.part) if isinstance(mapping, DictValue) else mapping
+    builder.writer.called(iter, builder.prepare(view))
 
 
 @rebuilds(GeneratorValue)

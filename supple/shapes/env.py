@@ -253,10 +253,10 @@ class ShapeEnv:
         return value
 
     def _guard_real(self, condition: Comparison) -> None:
+        if not condition.names or any(known.condition == condition for known in self.guards):
+            return
         if self.is_installed:
             raise LateGuard(condition)
-        if any(known.condition == condition for known in self.guards):
-            return
         guard = ShapeGuard(condition, self.where(), framework_line())
         self.guards.append(guard)
         events.emit(events.ShapeGuarded(str(condition), guard.stack, guard.ours, (), ()))

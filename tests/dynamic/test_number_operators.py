@@ -84,3 +84,16 @@ def test_as_plain_integers(expression: str, dynamic: bool | None) -> None:
 @pytest.mark.parametrize("dynamic", [True, None])
 def test_as_plain_floats(expression: str, dynamic: bool | None) -> None:
     check(expression, "f", dynamic, (2.5, 3.0, -1.5, 0.5, 0.0, math.nan, math.inf))
+
+
+def test_a_condition_on_a_number_that_a_constant_tensor_holds_is_no_guard(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # SYM10
+    def program() -> list[int]:
+        with torch.inference_mode():
+            return [*range(torch.tensor(2.0).item() // 1 % 3)]  # pyright: ignore[reportArgumentType]  # a float
+
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        supple.compile(program, dynamic=True)()
+    assert "I001" not in caplog.text

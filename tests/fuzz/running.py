@@ -176,7 +176,8 @@ def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -
 
 
 def nameless(text: str) -> str:
-    """Return a text without the addresses of objects."""
+    """Return a text without the addresses of objects and the names of autograd's nodes; see also `chain`."""
+    text = re.sub(r"grad_fn=<\w+>", "grad_fn", text.replace("UnboundLocalError", "NameError"))
     return re.sub("0x[0-9a-f]+", "0x", text)
 
 

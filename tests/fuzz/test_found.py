@@ -257,3 +257,38 @@ def arguments_1():
 def test_the_first_of_nothing_behind_a_write(backend: str) -> None:
     # UNB01
     assert running.difference(BEHIND_A_WRITE, backend) is None
+
+
+DICTS = """
+def program(d, counts, x):
+    seen = []
+    for key, value in d.items():
+        d[key] = value + 1
+        seen.append((key, value, [*d.values()]))
+    try:
+        for value in d.values():
+            d["more"] = value
+    except RuntimeError as error:
+        seen.append(str(error))
+    try:
+        for key, value in d.items():
+            say(key)
+            d["most"] = value
+    except RuntimeError as error:
+        seen.append(str(error))
+    return [seen, counts.pop("a"), x + 1]
+
+def arguments_0():
+    return ({"a": 1, "b": 2}, collections.defaultdict(int, a=4), torch.ones(2))
+
+def arguments_1():
+    return ({"a": 1, "b": 2}, collections.defaultdict(int), torch.ones(2))
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_dicts_that_change_while_they_are_iterated_and_defaults_that_a_check_must_not_make(
+    backend: str,
+) -> None:
+    # CON07
+    assert running.difference(DICTS, backend) is None

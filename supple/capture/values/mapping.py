@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, cast
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, item, key_at
+from supple.capture.source import Called, Source, item, key_at
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
@@ -60,10 +60,6 @@ class DictValue(Value):
     def python_type(self) -> type:
         return self.kind
 
-    @property
-    def _reader(self) -> type:
-        return types.MappingProxyType if self.kind is types.MappingProxyType else dict
-
     def _require_mutable(self, machine: Machine, what: str) -> None:
         if self.kind is types.MappingProxyType:
             machine.throw(TypeError, f"'mappingproxy' object does not support item {what}")
@@ -110,9 +106,11 @@ class DictValue(Value):
     def _source_of(self, machine: Machine, key: object) -> Source | None:
         if self.source is None:
             return None
-        if hasattr(self.kind, "__missing__"):  # a defaultdict makes what a check reads
+        found = item(self.source, key, self.kind if self.kind is types.MappingProxyType else dict)
+        if hasattr(self.kind, "__missing__"):  # a defaultdict makes what is read as an item
             machine.guard(self.source, Kind.HAS_KEY, key)
-        return item(self.source, key, self._reader)
+            return Called(found.name, self.source, dict[object, object].get, (key,))
+        return found
 
     def find(self, machine: Machine, key: Value) -> Value | None:
         """Return the value at a key, None when there is none (guarded)."""
@@ -207,18 +205,19 @@ class DictValue(Value):
 
 
 class DictIterator(Value):
-    """An iterator over a dict's keys or a set; raises RuntimeError when the size changes meanwhile."""
+    """An iterator over a dict, a view of it or a set; raises RuntimeError when the size changes meanwhile."""
 
-    __slots__ = ("keys", "mapping", "position")
+    __slots__ = ("keys", "mapping", "part", "position")
 
-    def __init__(self, mapping: "DictValue | SetValue", keys: list[Value]) -> None:
+    def __init__(self, mapping: "DictValue | SetValue", keys: list[Value], part: str = "keys") -> None:
         super().__init__()
         self.mapping = mapping
         self.keys = keys
+        self.part = part
         self.position = 0
 
     def python_type(self) -> type:
-        return type(iter({} if isinstance(self.mapping, DictValue) else {0}))
+        return type(iter(getattr(_EMPTY, self.part)() if isinstance(self.mapping, DictValue) else {0}))
 
     def iterate(self, machine: Machine) -> Value:
         return self
@@ -236,7 +235,11 @@ class DictIterator(Value):
         if isinstance(self.mapping, DictValue) and self.mapping.keys(machine)[-1] is not self.keys[-1]:
             machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its dict has other keys by now")
         machine.heap.set_field(self, "position", self.position + 1)
-        return self.keys[self.position - 1]
+        key = self.keys[self.position - 1]
+        if isinstance(self.mapping, SetValue) or self.part == "keys":
+            return key
+        found = self.mapping.get_item(machine, key)
+        return found if self.part == "values" else new_tuple([key, found])
 
 
 _EMPTY: Final[Mapping[str, object]] = {}
@@ -277,7 +280,7 @@ class DictView(Value):
         return new_list([new_tuple(pair) for pair in zip(keys, values, strict=True)])
 
     def iterate(self, machine: Machine) -> Value:
-        return self.list(machine).iterate(machine)
+        return DictIterator(self.mapping, self.mapping.keys(machine), self.part)
 
     def contains(self, machine: Machine, item: Value) -> Value:
         if self.part == "keys":
