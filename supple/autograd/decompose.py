@@ -77,6 +77,10 @@ def _lowered(
         # Its sizes and strides are about the memory of the operand, which must lie as it did.
         old = cast("TensorMeta", meta_of(cast("Var", node.args[0]), before))
         args = (lowering.restrided(cast("Var", args[0]), old), *args[1:])
+    if _keeps_integers(node, before):
+        args, kwargs = tuple(map(_as_integer, args)), {key: _as_integer(arg) for key, arg in kwargs.items()}
+        if float in map(type, (*args, *kwargs.values())):
+            return lowering.emit(node.op, args, kwargs, name=node.name)
     rule = decompositions.find(node.op.name)
     result = None if rule is None else rule(lowering, *args, **kwargs)
     return lowering.emit(node.op, args, kwargs, name=node.name) if result is None else result
@@ -86,6 +90,17 @@ def _is_complex(node: Node, before: Mapping[str, Meta]) -> bool:
     """Tell whether a node reads or makes complex numbers; such nodes stay library calls."""
     metas = [node.meta, *(meta_of(var, before) for var in uses_of(node))]
     return any(isinstance(meta, TensorMeta) and meta.dtype in (DType.C64, DType.C128) for meta in metas)
+
+
+def _keeps_integers(node: Node, before: Mapping[str, Meta]) -> bool:
+    """Tell whether integers give integers of their type, so that eager converts each number, or refuses."""
+    first = next((meta_of(var, before) for var in uses_of(node)), None)
+    dtypes = [meta.dtype if isinstance(meta, TensorMeta) else None for meta in (first, node.meta)]
+    return dtypes[0] is dtypes[1] and dtypes[0] is not None and dtypes[0].is_integer
+
+
+def _as_integer(arg: Arg) -> Arg:
+    return int(arg) if isinstance(arg, float) and arg.is_integer() else arg
 
 
 def without_copies(graph: Graph) -> Graph:

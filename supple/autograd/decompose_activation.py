@@ -70,16 +70,16 @@ def softplus(b: Lowering, x: Var, beta: Number = 1, threshold: Number = 20) -> V
 
 @_activation("elu")
 def elu(b: Lowering, x: Var, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Var:
-    """scale * x above 0, alpha * scale * (exp(input_scale * x) - 1) elsewhere."""
+    """scale * x from 0 on, alpha * scale * (exp(input_scale * x) - 1) below."""
     low = b.unary("expm1", x if input_scale == 1 else b.mul(x, input_scale))
     factor = calculated("*", alpha, scale)
     low = low if factor == 1 else b.mul(low, factor)
-    return b.where(b.point("gt.Tensor", x, 0), x if scale == 1 else b.mul(x, scale), low)
+    return b.where(b.point("ge.Tensor", x, 0), x if scale == 1 else b.mul(x, scale), low)
 
 
 @_activation("celu")
 def celu(b: Lowering, x: Var, alpha: Number = 1.0) -> Var:
-    """x above 0, alpha * (exp(x / alpha) - 1) elsewhere."""
+    """x from 0 on, alpha * (exp(x / alpha) - 1) below."""
     return elu(b, x, alpha, 1, calculated("/", 1.0, alpha))
 
 

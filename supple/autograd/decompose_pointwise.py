@@ -222,9 +222,11 @@ def _(b: Lowering, condition: Var, yes: Operand, no: Operand) -> Var:
 
 
 @decompositions.on("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
-def _(b: Lowering, x: Var, mask: Var, value: Operand) -> Var:
+def _(b: Lowering, x: Var, mask: Var, value: Operand) -> Var | None:
     """The value, in the tensor's type, where the mask holds."""
     dtype = b.tensor_meta(x).dtype
+    if not isinstance(value, Var) and b.common(x, value) is not dtype:
+        return None
     number = b.cast(value, dtype) if isinstance(value, Var) else b.bound(value, dtype)
     return b.where(mask, number, x, dtype)
 

@@ -14,7 +14,7 @@ from supple.autograd.lowering import plain
 from supple.autograd.storage import Cell, Value, ViewStep
 from supple.base.rules import Rules
 from supple.expr import equal
-from supple.ir.graph.nodes import Arg, Var
+from supple.ir.graph.nodes import Var
 from supple.ir.meta import TensorMeta, contiguous
 from supple.ir.ops import op_named
 from supple.shapes.decide import is_known
@@ -74,10 +74,6 @@ def write(builder: Builder, cell: Cell, new: Var) -> None:
     cell.value, cell.version = Value(new, builder.tensor_meta(new)), storage.version
 
 
-def _ints(arg: Arg) -> list[int]:
-    return cast("list[int]", arg)
-
-
 @undo_view.on("aten.alias.default", "aten.detach.default", "aten.lift_fresh.default")
 def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
     """The tensor itself."""
@@ -102,7 +98,7 @@ def _viewed(builder: Builder, new: Var, wanted: TensorMeta) -> Var:
 def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
     """Permuted back."""
     rank = older.meta.rank
-    dims = [dim % rank for dim in _ints(step.args[0])]
+    dims = [dim % rank for dim in cast("list[int]", step.args[0])]
     return builder.emit("aten.permute.default", (new, [dims.index(dim) for dim in range(rank)]))
 
 

@@ -125,6 +125,7 @@ class Lowering(Builder):
     def full(self, sizes: Sequence[Size], value: Number, dtype: DType, device: str = "cpu") -> Var:
         """Return a tensor with one value everywhere."""
         options = {"dtype": dtype.torch, "device": torch.device(device)}
+        value = value % 256 if dtype is DType.U8 and isinstance(value, int) else value
         return self.emit("aten.full.default", (plain(sizes), value), options)
 
     def iota(self, count: Size, device: str = "cpu", dtype: DType = DType.I64) -> Var:

@@ -1,6 +1,7 @@
-"""Library calls that eager makes only on tensors with elements: what it does in their place on empty ones.
+"""Library calls that eager makes only on tensors with elements: what it does in their place on empty ones;
+and the layout of what such calls give.
 
-The same code runs for all sizes, so that choice is made when it runs.
+The same code runs for all sizes, so these choices are made when it runs.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,7 +54,16 @@ def batch_norm_with_statistics(image: torch.Tensor, *options: object) -> Tensors
     return image.clone(), image.new_empty(image.shape[1]), image.new_empty(image.shape[1]), *statistics
 
 
-SAFE: Final[Mapping[str, Callable[..., Tensors]]] = {
+def laid_out(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """Return a tensor in the layout for which kernels were made; eager may choose another at sizes of 1."""
+    if tensor.stride() == strides:
+        return tensor
+    made = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
+    return made.copy_(tensor)
+
+
+SAFE: Final[Mapping[str, Callable[..., object]]] = {
+    "supple.laid_out": laid_out,
     "aten._scaled_dot_product_flash_attention_for_cpu.default": flash_attention,
     "aten._scaled_dot_product_flash_attention_for_cpu_backward.default": flash_attention_backward,
     "aten.native_batch_norm.default": batch_norm,

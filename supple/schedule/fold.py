@@ -1,5 +1,6 @@
 """Scalar operations on numbers are computed while scheduling; some are decided by one operand."""
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Final
@@ -23,7 +24,7 @@ def folded(op: str, dtype: DType, args: tuple[Scalar, ...]) -> Scalar | None:
     if len(numbers) != len(args):
         return None
     if op == "cast":
-        return number(numbers[0], dtype)
+        return number(numbers[0], dtype) if dtype.is_float or math.isfinite(numbers[0]) else None
     if op == "not" and dtype is DType.BOOL:
         return not numbers[0]
     if op in _COMPARISONS:

@@ -6,16 +6,24 @@ from typing import Final
 
 from supple.expr import Expr
 from supple.expr.real import Real
-from supple.ir.core_ops import Kind, kind_of
+from supple.ir.core_ops import CORE_OPS, Kind, kind_of
 from supple.ir.graph.nodes import Constant, Meta, Var, definitions, map_arg
 from supple.ir.host.nodes import Alloc, Bind, Extern, Launch, Return, Step, Value, View
 from supple.ir.loops.nodes import Access, Nest
 from supple.ir.meta import TensorMeta
+from supple.ir.ops import function_op
+from supple.runtime.empty import laid_out
 from supple.schedule.deps import base_of
 from supple.schedule.extern import WITH_NUMBER
 from supple.schedule.lower import Call, Lowered
 
 NUMBERS: Final = (bool, int, float, complex, Expr, Real)
+LAID_OUT: Final = function_op("supple.laid_out", laid_out)
+CHOSEN: Final = frozenset(
+    f"aten.{name}.default"
+    for name in ("convolution", "max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d")
+)
+"""Core operators for whose result eager chooses a layout, as it may for operators outside of the core."""
 
 
 class Steps:
@@ -60,11 +68,16 @@ class Steps:
                 name = WITH_NUMBER[name]
             else:
                 args = self._as_tensors(call, args)
-        self.steps.append(Extern(call.names, name, args, kwargs, call.is_tuple))
-        self.known.update(name for name in call.names if name is not None)
-        for name in call.names:
-            if name is not None:
-                self.bind(name, self.lowered.values[name])
+        is_known = (name in CORE_OPS and name not in CHOSEN) or not call.op.is_pure
+        raw = {one: f"{one}.raw" for one, meta in call.metas.items() if meta.rank > 2 and not is_known}
+        names = tuple(raw.get(one, one) if one else None for one in call.names)
+        self.steps.append(Extern(names, name, args, kwargs, call.is_tuple))
+        for one, given in zip(call.names, names, strict=True):
+            if one is not None and given is not None:
+                self.known.add(one)
+                self.bind(given, self.lowered.values[one])
+        for one, given in raw.items():
+            self.steps.append(Extern((one,), LAID_OUT.name, (Value(given), call.metas[one].strides)))
 
     def _as_tensors(self, call: Call, args: tuple[object, ...]) -> tuple[object, ...]:
         """Return operands of a pointwise op with numbers made tensors of the dtype of the others."""

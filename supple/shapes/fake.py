@@ -16,6 +16,7 @@ from typing import Final, NoReturn, cast
 
 import torch
 
+from supple import torch_private
 from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.arguments import map_leaves
@@ -26,18 +27,11 @@ from supple.shapes import meta_kernels
 from supple.shapes.decide import all_must_equal
 from supple.shapes.env import active
 from supple.shapes.errors import DataDependent, Misfit, NoMeta, NoShapeRule, Undecided
-from supple.shapes.refusal import refusal
+from supple.shapes.refusal import refusal, refused
 from supple.shapes.rules import ShapeRule, require
 from supple.shapes.symnode import expr_of, plain, sym, symint
 from supple.shapes.table import shape_rules
 from supple.shapes.writes import Write, completed, is_writer, write_of
-from supple.torch_private import (
-    OperatorMode,
-    OpOverload,
-    make_wrapper_subclass,
-    no_torch_dispatch,
-    no_torch_function,
-)
 
 #: Bytes that the storage of a fake claims to have, so that views within it pass torch's bounds checks.
 _UNBOUNDED: Final = 2**62
@@ -51,12 +45,12 @@ class FakeTensor(torch.Tensor):
     """
 
     known_meta: TensorMeta | None = None
-    __torch_function__ = no_torch_function
+    __torch_function__ = torch_private.no_torch_function
 
     @classmethod
     def __torch_dispatch__(
         cls,
-        func: OpOverload,
+        func: torch_private.OpOverload,
         types: Sequence[type],
         args: tuple[object, ...] = (),
         kwargs: Mapping[str, object] | None = None,
@@ -84,7 +78,7 @@ class FakeTensor(torch.Tensor):
     __reduce_ex__ = _refuse
 
 
-class Faking(OperatorMode):
+class Faking(torch_private.OperatorMode):
     """While active, every ATen operator of this thread computes metadata only; see `faking`.
 
     `is_random` tells whether one would have drawn random numbers.
@@ -92,7 +86,9 @@ class Faking(OperatorMode):
 
     is_random = False
 
-    def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+    def on_operator(
+        self, func: torch_private.OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> object:
         """Return fake results of an ATen overload."""
         self.is_random = self.is_random or is_random(aten_op(func))
         return run_fake(func, args, kwargs)
@@ -196,7 +192,7 @@ def _is_describable(tensor: torch.Tensor) -> bool:
 
 def _wrapped(meta: TensorMeta, *, requires_grad: bool = False) -> FakeTensor:
     sizes, strides, offset = _for_torch(meta)
-    fake = make_wrapper_subclass(
+    fake = torch_private.make_wrapper_subclass(
         FakeTensor,
         sizes,
         strides=strides,
@@ -228,7 +224,9 @@ def _for_torch(meta: TensorMeta) -> tuple[list[Number], list[Number], Number]:
     )
 
 
-def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+def run_fake(
+    func: torch_private.OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> object:
     """Return what an ATen overload gives for fake (or real) arguments: fakes, or arguments that it writes.
 
     Raises:
@@ -236,6 +234,9 @@ def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, ob
         NoShapeRule: torch's meta kernel does not know the operator.
         RuntimeError, IndexError, ...: what eager raises for these arguments.
     """
+    error = refused(func, args, kwargs)
+    if error is not None:
+        raise error
     try:
         with torch.inference_mode(False) if _shows_normal(func, args) else nullcontext():
             return _answered(func, args, kwargs)
@@ -243,14 +244,16 @@ def run_fake(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, ob
         raise refusal(func, args, kwargs, misfit) from None
 
 
-def _shows_normal(func: OpOverload, args: tuple[object, ...]) -> bool:
+def _shows_normal(func: torch_private.OpOverload, args: tuple[object, ...]) -> bool:
     """Tell whether the result is a view of a tensor made outside of inference mode: it is none of it."""
     if not torch.is_inference_mode_enabled() or not func.is_view:
         return False
     return isinstance(args[0], torch.Tensor) and not args[0].is_inference()
 
 
-def _answered(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+def _answered(
+    func: torch_private.OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]
+) -> object:
     rule = shape_rules.find(func)
     if rule is not None:
         found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
@@ -263,7 +266,11 @@ def _answered(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, o
 
 
 def _written(
-    func: OpOverload, write: Write, rule: ShapeRule, args: tuple[object, ...], kwargs: Mapping[str, object]
+    func: torch_private.OpOverload,
+    write: Write,
+    rule: ShapeRule,
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
 ) -> object:
     """Return the argument that an overload writes, after checking that the result fits it."""
     named = dict(kwargs)
@@ -284,7 +291,7 @@ def _written(
 
 def _reshaped(target: torch.Tensor, meta: TensorMeta) -> torch.Tensor:
     """Return a fake after an operator that changes its own sizes and strides (`squeeze_`)."""
-    with no_torch_dispatch():
+    with torch_private.no_torch_dispatch():
         target.data = _wrapped(meta)
     if isinstance(target, FakeTensor):
         target.known_meta = None

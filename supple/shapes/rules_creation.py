@@ -83,7 +83,9 @@ def _(*numbers: Number, **options: object) -> TensorMeta:
         dtype, (distance, pace) = default_dtype(), _steps(start, end, step)
     require(not_equal(pace, ZERO))
     require(less_equal(ZERO, distance) if decide(less(ZERO, pace)) else less_equal(distance, ZERO))
-    return _made((-(-distance // pace),), dtype, options)
+    made = _made((-(-distance // pace),), dtype, options)
+    require(made.dtype is not DType.BOOL and (made.dtype.is_float or dtype is DType.I64))
+    return made
 
 
 def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:
@@ -98,6 +100,7 @@ def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:
     if not pace:
         return ONE, ZERO
     count = (last - first) / pace
+    require(math.isfinite(count))
     return as_expr(math.ceil(count) if count >= 0 else -1), ONE
 
 

@@ -107,11 +107,12 @@ def convolved_strides(
 ) -> tuple[Expr, ...] | None:
     """Return channels-last strides when the image or the weight has that layout, else None (row-major).
 
-    With one spatial dimension, which counts as an image of height 1, only the weight decides.
+    With one spatial dimension, which counts as an image of height 1, the image decides only where it is
+    row-major too, as one with one channel may be.
     """
     if len(sizes) == 3:
-        filter_ = _as_image(weight)
-        tall = convolved_strides(filter_, filter_, (*sizes[:2], as_expr(1), sizes[2]))
+        image, filter_ = _as_image(input if input.is_contiguous else weight), _as_image(weight)
+        tall = convolved_strides(image, filter_, (*sizes[:2], as_expr(1), sizes[2]))
         return None if tall is None else (*tall[:2], tall[3])
     is_last = any(is_channels_last_like(item.sizes, item.strides) for item in (input, weight))
     return channels_last_strides(sizes) if is_last else None

@@ -58,10 +58,6 @@ def _any(*dtypes: DType) -> None:
     """Take every type."""
 
 
-def _require_bits(dtype: DType) -> None:
-    require(category(dtype) <= 1)
-
-
 def elementwise(
     count: int, names: str, check: Callable[[DType], None] = _any, result: Callable[[DType], DType] = _same
 ) -> None:
@@ -73,9 +69,10 @@ def elementwise(
         result: returns the type of the result.
     """
 
-    def rule(*args: Operand, **_numbers: object) -> TensorMeta:
+    def rule(*args: Operand, **numbers: object) -> TensorMeta:
         common = result_dtype(args[:count])
         check(common)
+        require(bool not in map(type, numbers.values()))
         dtype = result(common)
         return pointwise(args[:count], dtype, dtype if result is float_dtype else common)
 
@@ -88,7 +85,7 @@ elementwise(1, "round round.decimals", require_number)
 elementwise(1, "sign sgn positive")
 elementwise(
     1,
-    "hardswish hardsigmoid leaky_relu elu softplus celu mish gelu silu frac hardshrink softshrink",
+    "hardswish hardsigmoid leaky_relu elu softplus mish gelu silu frac hardshrink softshrink",
     require_float,
 )
 elementwise(
@@ -99,12 +96,17 @@ elementwise(
     result=float_dtype,
 )
 elementwise(1, "isnan isinf isfinite logical_not signbit isneginf isposinf", result=_truth)
-elementwise(1, "bitwise_not", _require_bits)
+elementwise(1, "bitwise_not", lambda dtype: require(category(dtype) <= 1))
 elementwise(
     2,
-    "add.Tensor add.Scalar mul.Tensor mul.Scalar remainder.Tensor remainder.Scalar remainder.Scalar_Tensor "
-    "fmod.Tensor fmod.Scalar maximum minimum fmax fmin clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor "
-    "floor_divide floor_divide.Scalar pow.Tensor_Tensor heaviside xlogy.Tensor",
+    "add.Tensor add.Scalar mul.Tensor mul.Scalar maximum minimum fmax fmin pow.Tensor_Tensor heaviside "
+    "xlogy.Tensor",
+)
+elementwise(
+    2,
+    "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar floor_divide "
+    "floor_divide.Scalar clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor",
+    require_number,
 )
 elementwise(
     2, "div.Tensor div.Scalar true_divide.Tensor atan2 copysign.Tensor xlogy.Scalar_Other", result=float_dtype
@@ -119,11 +121,25 @@ elementwise(
 elementwise(
     2,
     "bitwise_and.Tensor bitwise_and.Scalar bitwise_or.Tensor bitwise_or.Scalar bitwise_xor.Tensor "
-    "bitwise_xor.Scalar bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar "
-    "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar",
-    _require_bits,
+    "bitwise_xor.Scalar",
+    lambda dtype: require(category(dtype) <= 1),
 )
-elementwise(3, "addcmul addcdiv", require_number)
+elementwise(
+    2,
+    "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_right_shift.Tensor "
+    "bitwise_right_shift.Tensor_Scalar",
+    lambda dtype: require(dtype.is_integer),
+)
+elementwise(3, "addcmul", require_number)
+elementwise(3, "addcdiv", require_float)
+
+
+@shape_rules.on(*aten("celu"))
+def _(self: TensorMeta, alpha: float = 1.0) -> TensorMeta:
+    """A float tensor like the first."""
+    require_float(self.dtype)
+    require(alpha != 0)
+    return pointwise((self,), self.dtype)
 
 
 @shape_rules.on(*aten("pow.Tensor_Scalar"))
@@ -142,6 +158,7 @@ def _(self: Operand, exponent: TensorMeta) -> TensorMeta:
 def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
     """The promoted type of both; bools have no difference."""
     operands = (self, other)
+    require(not isinstance(alpha, bool))
     require(DType.BOOL not in [x.dtype if isinstance(x, TensorMeta) else number_dtype(x) for x in operands])
     return pointwise(operands, result_dtype(operands))
 
@@ -157,6 +174,7 @@ def _(self: Operand, other: Operand, *, rounding_mode: str | None = None) -> Ten
     """As true division without a mode; with one, integers stay integers."""
     operands = (self, other)
     dtype = result_dtype(operands)
+    require(rounding_mode is None or dtype is not DType.BOOL)
     return pointwise(operands, float_dtype(dtype) if rounding_mode is None else dtype)
 
 
@@ -174,7 +192,9 @@ def _(self: TensorMeta, min: Operand | None = None, max: Operand | None = None) 
     bounds = tuple(bound for bound in (min, max) if bound is not None)
     require(bounds)
     tensors = tuple(bound for bound in bounds if isinstance(bound, TensorMeta))
-    return pointwise((self, *tensors), result_dtype((self, *bounds)))
+    dtype = result_dtype((self, *bounds))
+    require_number(dtype)
+    return pointwise((self, *tensors), dtype)
 
 
 @shape_rules.on(*aten("lerp.Scalar", "lerp.Tensor"))
@@ -232,9 +252,10 @@ def _(self: TensorMeta, *, memory_format: torch.memory_format | None = None) -> 
 
 
 @shape_rules.on(*aten("mse_loss", "smooth_l1_loss", "huber_loss"))
-def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *_numbers: float) -> TensorMeta:
+def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *numbers: float) -> TensorMeta:
     """Element by element, or one number (reduction 1: mean, 2: sum)."""
     operands = (self, target)
+    require(all(number >= 0 for number in numbers))
     require_float(result_dtype(operands))
     wide = pointwise(operands, result_dtype(operands))
     return wide if reduction == 0 else fresh((), wide.dtype, self)

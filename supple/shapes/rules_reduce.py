@@ -7,14 +7,8 @@ import torch
 from supple.expr import Expr, as_expr, less, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
+from supple.shapes import layout
 from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal, requires
-from supple.shapes.layout import (
-    channels_last_strides,
-    is_channels_last,
-    is_channels_last_like,
-    is_contiguous,
-    preserved_strides,
-)
 from supple.shapes.promote import category, float_dtype, real_dtype
 from supple.shapes.rules import (
     Size,
@@ -224,7 +218,7 @@ def _(self: TensorMeta, dim: int, *, dtype: torch.dtype | None = None) -> Tensor
 def _(self: TensorMeta, dim: int) -> TensorMeta:
     """A running total along a dimension."""
     wrapped_dim(dim, self.rank)
-    return fresh(self.sizes, self.dtype, self, preserved_strides(self.sizes, self.strides))
+    return fresh(self.sizes, self.dtype, self, layout.preserved_strides(self.sizes, self.strides))
 
 
 @shape_rules.on(*aten("_safe_softmax"))
@@ -274,16 +268,18 @@ def _(
     require(must_equal(channels % group, ZERO))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
-    is_channels_last = is_channels_last_like(input.sizes, input.strides)
-    strides = channels_last_strides(input.sizes) if is_channels_last else None
+    layout.is_channels_last = layout.is_channels_last_like(input.sizes, input.strides)
+    strides = layout.channels_last_strides(input.sizes) if layout.is_channels_last else None
     return fresh(input.sizes, input.dtype, input, strides), stat, stat
 
 
 def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
     """Return channels-last strides for a dense channels-last tensor, None (row-major) for any other."""
-    if is_contiguous(tensor.sizes, tensor.strides) or not is_channels_last(tensor.sizes, tensor.strides):
+    if layout.is_contiguous(tensor.sizes, tensor.strides) or not layout.is_channels_last(
+        tensor.sizes, tensor.strides
+    ):
         return None
-    return channels_last_strides(tensor.sizes)
+    return layout.channels_last_strides(tensor.sizes)
 
 
 @shape_rules.on(*aten("_native_batch_norm_legit_functional"))

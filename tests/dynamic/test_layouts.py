@@ -1,0 +1,41 @@
+"""Images whose strides do not tell their layout: eager's library chooses one, and kernels must read that."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch.nn import functional
+
+import supple
+
+torch.manual_seed(0)
+FILTERS = {rank: torch.randn(4, 1, *[1] * (rank - 2)) for rank in (3, 4, 5)}
+
+CALLS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "conv1d": lambda x: functional.conv1d(x, FILTERS[3]),
+    "conv2d": lambda x: functional.conv2d(x, FILTERS[4], padding=1),
+    "conv3d": lambda x: functional.conv3d(x, FILTERS[5]),
+    "conv_transpose2d": lambda x: functional.conv_transpose2d(x, FILTERS[4].transpose(0, 1)),
+    "avg_pool2d": lambda x: functional.avg_pool2d(x, 1),
+    "max_pool2d": lambda x: functional.max_pool2d(x, 1),
+    "batch_norm": lambda x: functional.batch_norm(x, None, None, training=True),
+    "interpolate": lambda x: functional.interpolate(x, scale_factor=2),
+}
+SHAPES = {
+    "conv1d": [(2, 1, 9), (1, 1, 5)],
+    "conv3d": [(2, 1, 3, 4, 5), (1, 1, 1, 4, 1)],
+}
+IMAGES = [(2, 1, 5, 6), (5, 1, 4, 1), (3, 1, 1, 4), (1, 1, 5, 3)]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_one_channel_with_the_strides_of_channels_last(name: str, dynamic: bool) -> None:
+    # SYM15, X-SND01
+    call = CALLS[name]
+    for sizes in SHAPES.get(name, IMAGES):
+        supple.reset()
+        compiled = supple.compile(lambda x: call(x).transpose(1, -1) * 2 + 1, dynamic=dynamic)
+        for batch in (sizes[0], sizes[0] + 1):
+            x = torch.randn(batch, *sizes[2:], 1).movedim(-1, 1)
+            torch.testing.assert_close(compiled(x), call(x).transpose(1, -1) * 2 + 1)
