@@ -4,6 +4,7 @@ The public names load on first use, so that `import supple` alone imports neithe
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ _MODULES: Final = ("errors", "testing")
 
 
 def __getattr__(name: str) -> object:
-    """Return the public name, importing its home on first use."""
-    if name in _MODULES:
+    """Return the public name, or the module of this package, importing its home on first use."""
+    if not name.startswith("_") and find_spec(f"supple.{name}") is not None:
         return import_module(f"supple.{name}")
     if name == "__all__":
         return _names()

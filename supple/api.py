@@ -10,17 +10,10 @@ from typing import Final, TypeVar, cast, overload
 import torch
 
 from supple.backends import BACKENDS, NATIVE, Backend
+from supple.base import marks
 from supple.base.config import config, error_on_graph_break
 from supple.base.errors import OptionsError
-from supple.base.marks import (
-    ALONE,
-    DISABLED,
-    ORIGINAL,
-    graph_break,
-    is_compiling,
-    skip_frame,
-    step_unsupported,
-)
+from supple.base.marks import graph_break, is_compiling, skip_frame, step_unsupported
 from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
 from supple.capture import dispatch
@@ -212,13 +205,13 @@ def _compile(model: object, *, settings: Settings, compiler: Compiler, is_off: b
     if not callable(model):
         msg = f"only something that can be called is compiled, not {model!r}"
         raise TypeError(msg)
-    if is_off or getattr(model, DISABLED, False):
+    if is_off or getattr(model, marks.DISABLED, False):
         return model
     if isinstance(model, CompiledModule):
         model = original_of(model)
     if isinstance(model, torch.nn.Module):
         return _compile_module(model, settings, compiler)
-    return dispatch.compile_callable(getattr(model, ORIGINAL, model), compiler)
+    return dispatch.compile_callable(getattr(model, marks.ORIGINAL, model), compiler)
 
 
 def _compile_module(module: torch.nn.Module, settings: Settings, compiler: Compiler) -> CompiledModule:
@@ -255,7 +248,7 @@ def _disabled(
     if isinstance(function, types.MethodType) and not recursive:
         return types.MethodType(_disabled(function.__func__, reason, recursive=False), function.__self__)
     if isinstance(function, types.FunctionType) and not recursive:
-        code = function.__code__.replace(co_flags=function.__code__.co_flags | ALONE)
+        code = function.__code__.replace(co_flags=function.__code__.co_flags | marks.ALONE)
         parts = (function.__defaults__, function.__kwdefaults__, function.__closure__ or ())
         return functools.update_wrapper(make_function(code, function.__globals__, *parts), function)
 
@@ -263,7 +256,7 @@ def _disabled(
     def disabled(*args: object, **kwargs: object) -> object:
         return function(*args, **kwargs)
 
-    setattr(disabled, DISABLED, reason or True)
+    setattr(disabled, marks.DISABLED, reason or True)
     return disabled
 
 

@@ -181,7 +181,7 @@ def compile_call(
 
 def entry_of(call: Call, captured: Captured, compile_id: str, built: Built | None) -> Made:
     """Return the entry of what was captured."""
-    guards = weakened(sorted(captured.guards, key=_is_state, reverse=True))
+    guards = weakened(sorted(captured.guards, key=lambda guard: guard.kind is not Kind.STATE))
     made = checked(call, guards)
     weak, kept = watched(guards, call.values)
     if events.listening():
@@ -199,10 +199,6 @@ def entry_of(call: Call, captured: Captured, compile_id: str, built: Built | Non
     return Made(
         Entry(made.check, run, About(guards, kept, compile_id, built)), weak, captured.reason, captured.broken
     )
-
-
-def _is_state(guard: Guard) -> bool:
-    return guard.kind is Kind.STATE
 
 
 def _broken(compile_id: str, reason: Unsupported, *, is_eager: bool) -> events.GraphBroken:

@@ -12,7 +12,7 @@ import torch
 from supple.base import events
 from supple.base.errors import Unsupported
 from supple.base.options import Options
-from supple.capture import breaks, effects
+from supple.capture import breaks, effects, resume
 from supple.capture.drive import HandOver
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
@@ -23,18 +23,6 @@ from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
 from supple.capture.rebuild import Builder, contents, parts_of, rule_of
 from supple.capture.residual import Const, Recovery, Writer, call_graph, noting
-from supple.capture.resume import (
-    CELLS,
-    CONTINUES,
-    ENTERS,
-    Continuations,
-    Point,
-    Runs,
-    can_take,
-    cell_names,
-    point_at,
-    step,
-)
 from supple.capture.source import Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, wrap_function
@@ -90,7 +78,7 @@ def capture(
     kwargs: Mapping[str, object],
     compile_graph: CompileGraph,
     options: Options,
-    continuations: Continuations | None = None,
+    continuations: resume.Continuations | None = None,
 ) -> Captured:
     """Interpret one call of `function` on symbolic values and compile what it does with tensors.
 
@@ -124,7 +112,7 @@ class _Once:
     state: State
     compile_graph: CompileGraph
     options: Options
-    continuations: Continuations | None
+    continuations: resume.Continuations | None
 
     @property
     def function(self) -> types.FunctionType:
@@ -183,13 +171,14 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
     states: list[Value] = []
     for frame, called in itertools.zip_longest(frames, frames[1:]):
         code = frame.code_object
-        if not can_take(code, frame.pc - 1, frame.slots()):
+        if not resume.can_take(code, frame.pc - 1, frame.slots()):
             engine.unsupported(breaks.REBUILD, name="handler")
-        point = point_at(code, frame.pc - 1, frame.locals, frame.slots())
-        runs = Runs.INSTRUCTION if called is None else Runs.CALLED if called.made is None else Runs.INIT
+        point = resume.point_at(code, frame.pc - 1, frame.locals, frame.slots())
+        inner = resume.Runs.INIT if called is not None and called.made is not None else resume.Runs.CALLED
+        runs = resume.Runs.INSTRUCTION if called is None else inner
         left.append((point, frame.function.global_names, runs))
         cells: list[Value] = []
-        for name in cell_names(code):
+        for name in resume.cell_names(code):
             cell = frame.cells.get(name)
             if cell is None:
                 engine.unsupported(breaks.REBUILD, name="closure cell")
@@ -204,19 +193,15 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
 def _root_frame(engine: Engine, function: types.FunctionType, bound: Mapping[str, object]) -> Frame:
     """Return the frame of the captured function; of one that only enters another, the other's."""
     values: dict[str, Value] = {name: LazyValue(value, local(name)) for name, value in bound.items()}
-    enters = function.__dict__.get(ENTERS)
+    enters = function.__dict__.get(resume.ENTERS)
     if enters is None:
-        return Frame(engine, _root_function(engine, function), values)
+        return Frame(engine, wrap_function(engine, function, pinned("F", function)), values)
     code, names = enters
-    held = engine.wrap(bound[CELLS], local(CELLS))
-    del values[CELLS]
+    held = engine.wrap(bound[resume.CELLS], local(resume.CELLS))
+    del values[resume.CELLS]
     assert isinstance(held, SequenceValue), held.describe()
     cells = [cell for cell in held.all(engine) if isinstance(cell, CellValue)]
     return Frame(engine, FunctionValue(code, names, cells), values)
-
-
-def _root_function(engine: Engine, function: types.FunctionType) -> FunctionValue:
-    return wrap_function(engine, function, pinned("F", function))
 
 
 def _refusal(function: types.FunctionType, state: State) -> Unsupported | None:
@@ -224,7 +209,8 @@ def _refusal(function: types.FunctionType, state: State) -> Unsupported | None:
     if now["function_modes"] != (now["default_device"] is not None) or any(now[name] for name in TRANSFORMS):
         detail = "a mode or transform of torch is active, which sees every call that is made"
         return Unsupported(breaks.OBJECT, (), name="torch mode", detail=detail)
-    is_generator = function.__code__.co_flags & inspect.CO_GENERATOR and CONTINUES not in function.__dict__
+    is_continuation = resume.CONTINUES in function.__dict__
+    is_generator = function.__code__.co_flags & inspect.CO_GENERATOR and not is_continuation
     if is_generator or function.__code__.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return Unsupported(breaks.GENERATOR, (), name=f"generator or coroutine ({function.__qualname__})")
     return None
@@ -289,7 +275,7 @@ class _Plan:
     changes: _Changes = _Changes()
 
 
-_Left = tuple[Point, dict[str, object], Runs]
+_Left = tuple[resume.Point, dict[str, object], resume.Runs]
 
 
 def _plan(engine: Engine, result: Value) -> _Plan:
@@ -375,8 +361,8 @@ def _finish(
 
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:
     assert once.continuations is not None, "a stopped capture has continuations"
-    steps = tuple(step(point, names, once.continuations, runs) for point, names, runs in plan.frames)
-    return HandOver(steps, CONTINUES in once.function.__dict__)
+    steps = tuple(resume.step(point, names, once.continuations, runs) for point, names, runs in plan.frames)
+    return HandOver(steps, resume.CONTINUES in once.function.__dict__)
 
 
 def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, object]]]:

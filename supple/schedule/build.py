@@ -215,7 +215,7 @@ class Builder:
 
     def _from_earlier(self, name: str, index: Index) -> Scalar | None:
         """Return a value that an earlier phase stored or kept, where reading it is the cheaper way."""
-        if self.loop is None or not self._is_inner(index):
+        if self.loop is None or all(self.kernel.inner.isdisjoint(free_symbols(e)) for e in index):
             return None
         cost = self.computing_cost(self.definitions[name])
         if cost < RELOAD_COST:
@@ -233,9 +233,6 @@ class Builder:
             return None
         self.repeated[key] = None
         return self.load("planned", dtype, index, None, 0)
-
-    def _is_inner(self, index: Index) -> bool:
-        return any(not self.kernel.inner.isdisjoint(free_symbols(e)) for e in index)
 
     def _inlined(self, name: str, index: Index, mask: Scalar | None) -> Scalar:
         definition = self.definitions[name]

@@ -5,7 +5,7 @@ A rule that cannot serve a case raises `NotLowered`, and the node becomes a libr
 of kernels.
 """
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -170,15 +170,11 @@ def lower(graph: Graph) -> Lowered:
     metas = {name: meta for name, meta in state.values.items() if isinstance(meta, TensorMeta)}
     live = _live(state, graph)
     defined = {name: found for name, found in state.definitions.items() if name in live}
-    calls = tuple(call for call in state.calls if _is_live(call, live))
+    calls = tuple(call for call in state.calls if call.has_effects or not live.isdisjoint(call.names))
     reals = {found: real for real, found in state.reals.items()}
     return Lowered(
         graph.inputs, defined, calls, metas, graph.outputs, state.order, state.values, state.shown, reals
     )
-
-
-def _is_live(call: Call, live: Container[str]) -> bool:
-    return call.has_effects or any(name is not None and name in live for name in call.names)
 
 
 def _live(state: Lowering, graph: Graph) -> set[str]:

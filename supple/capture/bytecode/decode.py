@@ -11,18 +11,8 @@ from types import CodeType
 from typing import Final, cast
 
 from supple.base.rules import Rules
+from supple.capture.bytecode import tables
 from supple.capture.bytecode.instruction import FREE_MARK, Decoded, Instruction, Position, Region
-from supple.capture.bytecode.tables import (
-    BINARY_SYMBOLS,
-    COMPARISONS,
-    CONDITIONS,
-    DIALECT,
-    FLAGGED,
-    FUNCTION_PARTS,
-    INTRINSICS_1,
-    INTRINSICS_2,
-    NAMED_INTRINSICS,
-)
 
 Emitted = tuple[str, object, int | None, Position | None]
 _Span = tuple[int | None, int | None, int | None, int | None]
@@ -193,10 +183,10 @@ def _flagged(op: str) -> _Rule:
     return lambda reader, oparg: reader.emit(op, bool(oparg & 1))
 
 
-for _op in FLAGGED:
+for _op in tables.FLAGGED:
     _rules.on(_op)(_flagged(_op))
 
-for _condition in CONDITIONS:
+for _condition in tables.CONDITIONS:
     _rules.on(f"POP_JUMP_FORWARD_IF_{_condition}")(_forward(f"POP_JUMP_IF_{_condition}"))
     _rules.on(f"POP_JUMP_BACKWARD_IF_{_condition}")(_backward(f"POP_JUMP_IF_{_condition}"))
 
@@ -209,7 +199,7 @@ def _drop(reader: _Reader, oparg: int) -> None:
 @_rules.on("POP_TOP")
 def _pop_top(reader: _Reader, oparg: int) -> None:
     """3.13 drops the exhausted iterator by END_FOR, POP_TOP, which FOR_ITER skips."""
-    if reader.previous != "END_FOR" or "POP_TOP" not in DIALECT.cleanups["FOR_ITER"]:
+    if reader.previous != "END_FOR" or "POP_TOP" not in tables.DIALECT.cleanups["FOR_ITER"]:
         reader.emit("POP_TOP")
 
 
@@ -225,14 +215,14 @@ def _resume(reader: _Reader, oparg: int) -> None:
 @_rules.on("YIELD_VALUE")
 def _yield_value(reader: _Reader, oparg: int) -> None:
     """3.12 counts the enclosing handlers; 1 is the generator's own."""
-    reader.emit("YIELD_VALUE", (1, DIALECT.yield_depth and oparg == 1))
+    reader.emit("YIELD_VALUE", (1, tables.DIALECT.yield_depth and oparg == 1))
 
 
 @_rules.on("PUSH_NULL")
 def _push_null(reader: _Reader, oparg: int) -> None:
     """PUSH_NULL above the callable goes below it."""
     reader.emit("PUSH_NULL")
-    if DIALECT.null_follows_callable:
+    if tables.DIALECT.null_follows_callable:
         reader.emit("SWAP", 2)
 
 
@@ -247,7 +237,7 @@ def _load_global(reader: _Reader, oparg: int) -> None:
 @_rules.on("LOAD_ATTR")
 def _load_attr(reader: _Reader, oparg: int) -> None:
     """3.12+: the lowest bit makes it a method load."""
-    if DIALECT.method_bit:
+    if tables.DIALECT.method_bit:
         reader.emit("LOAD_METHOD" if oparg & 1 else "LOAD_ATTR", reader.names[oparg >> 1])
     else:
         reader.emit("LOAD_ATTR", reader.names[oparg])
@@ -264,7 +254,7 @@ def _load_fast(reader: _Reader, oparg: int) -> None:
     """3.13 pushes cells by LOAD_FAST, too."""
     name = reader.slots[oparg]
     nlocals = len(reader.code.co_varnames)
-    is_cell = DIALECT.closure_is_local and (oparg >= nlocals or name in reader.code.co_cellvars)
+    is_cell = tables.DIALECT.closure_is_local and (oparg >= nlocals or name in reader.code.co_cellvars)
     reader.emit("LOAD_CLOSURE" if is_cell else "LOAD_FAST", name)
 
 
@@ -322,33 +312,33 @@ def _intrinsic(op: str, names: tuple[str, ...]) -> _Rule:
 
     def rule(reader: _Reader, oparg: int) -> None:
         name = names[oparg]
-        reader.emit(name) if name in NAMED_INTRINSICS else reader.emit(op, name)
+        reader.emit(name) if name in tables.NAMED_INTRINSICS else reader.emit(op, name)
 
     return rule
 
 
-_rules.on("CALL_INTRINSIC_1")(_intrinsic("INTRINSIC_1", INTRINSICS_1))
-_rules.on("CALL_INTRINSIC_2")(_intrinsic("INTRINSIC_2", INTRINSICS_2))
+_rules.on("CALL_INTRINSIC_1")(_intrinsic("INTRINSIC_1", tables.INTRINSICS_1))
+_rules.on("CALL_INTRINSIC_2")(_intrinsic("INTRINSIC_2", tables.INTRINSICS_2))
 
 
 @_rules.on("BINARY_OP")
 def _binary_op(reader: _Reader, oparg: int) -> None:
     """The operator as it is written: '+', '+='."""
-    reader.emit("BINARY_OP", BINARY_SYMBOLS[oparg])
+    reader.emit("BINARY_OP", tables.BINARY_SYMBOLS[oparg])
 
 
 @_rules.on("COMPARE_OP")
 def _compare_op(reader: _Reader, oparg: int) -> None:
     """3.13 may test the result's truth in one go."""
-    reader.emit("COMPARE_OP", COMPARISONS[oparg >> DIALECT.compare_shift])
-    if DIALECT.exact_bools and oparg & 16:
+    reader.emit("COMPARE_OP", tables.COMPARISONS[oparg >> tables.DIALECT.compare_shift])
+    if tables.DIALECT.exact_bools and oparg & 16:
         reader.emit("TO_BOOL")
 
 
 def _test(reader: _Reader) -> None:
     """Drop a truth test that the op at hand makes itself; the region of the test is then its own."""
     if (
-        DIALECT.exact_bools
+        tables.DIALECT.exact_bools
         and reader.previous in {"TO_BOOL", "COMPARE_OP"}
         and reader.out[-1][0] == "TO_BOOL"
     ):
@@ -394,7 +384,7 @@ def _jump_backward(reader: _Reader, oparg: int) -> None:
 @_rules.on("SEND")
 def _send(reader: _Reader, oparg: int) -> None:
     """3.12+ leaves the receiver to the END_SEND at the target; the normal SEND drops it."""
-    reader.emit("SEND", None, reader.after + oparg + ("SEND" in DIALECT.cleanups))
+    reader.emit("SEND", None, reader.after + oparg + ("SEND" in tables.DIALECT.cleanups))
 
 
 @_rules.on("KW_NAMES")
@@ -422,17 +412,19 @@ def _call_kw(reader: _Reader, oparg: int) -> None:
 @_rules.on("MAKE_FUNCTION")
 def _make_function(reader: _Reader, oparg: int) -> None:
     """3.13 has no operand and adds the parts one by one."""
-    flags = 0 if DIALECT.split_make_function else oparg
-    reader.emit("MAKE_FUNCTION", frozenset(part for bit, part in FUNCTION_PARTS.items() if flags & bit))
+    flags = 0 if tables.DIALECT.split_make_function else oparg
+    reader.emit(
+        "MAKE_FUNCTION", frozenset(part for bit, part in tables.FUNCTION_PARTS.items() if flags & bit)
+    )
 
 
 @_rules.on("SET_FUNCTION_ATTRIBUTE")
 def _set_function_attribute(reader: _Reader, oparg: int) -> None:
     """3.13: parts right after MAKE_FUNCTION, in the order of the stack, join it."""
     op, arg, _, _ = reader.out[-1]
-    part = FUNCTION_PARTS[oparg]
+    part = tables.FUNCTION_PARTS[oparg]
     parts = cast("frozenset[str]", arg) if op == "MAKE_FUNCTION" else None
-    earlier = {name for bit, name in FUNCTION_PARTS.items() if bit <= oparg}
+    earlier = {name for bit, name in tables.FUNCTION_PARTS.items() if bit <= oparg}
     if parts is None or parts & earlier:
         reader.emit("SET_FUNCTION_ATTRIBUTE", part)
         return

@@ -6,15 +6,8 @@ from typing import Final
 
 import torch
 
+from supple import torch_private
 from supple.capture.source import Source, pinned
-from supple.torch_private import (
-    any_autocast,
-    default_device,
-    dispatch_mode_count,
-    forward_mode_level,
-    function_mode_count,
-    functorch_level,
-)
 
 SOURCE: Final[Source] = pinned("state", None)
 
@@ -28,7 +21,7 @@ class State:
 
 def autocast_state() -> tuple[object, ...] | None:
     """Return (enabled, dtype) for cpu and for cuda, and whether casts are cached; None when it is off."""
-    if not any_autocast():
+    if not torch_private.any_autocast():
         return None
     return (
         torch.is_autocast_enabled("cpu"),
@@ -46,28 +39,18 @@ def deterministic_state() -> tuple[bool, bool] | None:
     return (True, torch.is_deterministic_algorithms_warn_only_enabled())
 
 
-def functorch_active() -> bool:
-    """Tell whether a transform of torch.func runs."""
-    return functorch_level() is not None
-
-
-def forward_mode_active() -> bool:
-    """Tell whether derivatives are computed forwards."""
-    return forward_mode_level() >= 0
-
-
 #: How each part is read, by its name.
 READERS: Final[dict[str, Callable[[], object]]] = {
     "grad_mode": torch.is_grad_enabled,
     "inference_mode": torch.is_inference_mode_enabled,
     "autocast": autocast_state,
     "default_dtype": torch.get_default_dtype,
-    "default_device": default_device,
+    "default_device": torch_private.default_device,
     "deterministic": deterministic_state,
-    "function_modes": function_mode_count,
-    "dispatch_modes": dispatch_mode_count,
-    "functorch": functorch_active,
-    "forward_mode": forward_mode_active,
+    "function_modes": torch_private.function_mode_count,
+    "dispatch_modes": torch_private.dispatch_mode_count,
+    "functorch": lambda: torch_private.functorch_level() is not None,
+    "forward_mode": lambda: torch_private.forward_mode_level() >= 0,
     "threads": torch.get_num_threads,
     "matmul_precision": torch.get_float32_matmul_precision,
 }

@@ -124,16 +124,12 @@ def _(frame: Frame, instruction: Instruction) -> None:
     name = str(instruction.arg)
     assert isinstance(level, int), "the import level is a number"
     full = importlib.util.resolve_name("." * level + name, str(package)) if level else name
-    if not _is_loaded(full):
+    if full not in sys.modules:
         engine.unsupported(breaks.IMPORT, name=full)
     module = importlib.import_module(full)
     if not names and not level:
         module = importlib.import_module(full.partition(".")[0])
     frame.push(engine.wrap(module, None))
-
-
-def _is_loaded(name: str) -> bool:
-    return name in sys.modules
 
 
 @opcode.on("IMPORT_FROM")

@@ -24,16 +24,7 @@ from supple.capture.heap import Heap
 from supple.capture.interp.binding import bind
 from supple.capture.interp.frame import Frame
 from supple.capture.interp.globals import GlobalsValue
-from supple.capture.library import operators
-from supple.capture.library.calls import (
-    call_leaf,
-    construct,
-    folded,
-    is_leaf_function,
-    is_left_alone,
-    takes_tensors,
-    why_left_alone,
-)
+from supple.capture.library import calls, operators
 from supple.capture.library.table import transparent
 from supple.capture.library.trusted import rule_of
 from supple.capture.machine import Machine
@@ -197,7 +188,7 @@ class Engine:
         self._opaque += 1
         try:
             rule = rule_of(function)
-            return call_leaf(self, function, args, kwargs) if rule is None else rule(self, args, kwargs)
+            return calls.call_leaf(self, function, args, kwargs) if rule is None else rule(self, args, kwargs)
         finally:
             self._opaque -= 1
 
@@ -207,7 +198,7 @@ class Engine:
         """Return a new instance of a class."""
         self._opaque += 1
         try:
-            return construct(self, kind, args, kwargs)
+            return calls.construct(self, kind, args, kwargs)
         finally:
             self._opaque -= 1
 
@@ -257,14 +248,14 @@ class Engine:
                 self.heed_mark(function.fn.__qualname__)
                 self.guard(function.source, Kind.IS, function.fn)
                 return self.call_leaf(function.fn, args, kwargs)
-            if is_left_alone(function.fn):
-                said = why_left_alone(function.fn)
+            if calls.is_left_alone(function.fn):
+                said = calls.why_left_alone(function.fn)
                 self.unsupported(breaks.DISABLED, name=function.fn.__qualname__, message=said)
-            if is_leaf_function(function.fn) and takes_tensors(args, kwargs):
-                return call_leaf(self, function.fn, args, kwargs)
+            if calls.is_leaf_function(function.fn) and calls.takes_tensors(args, kwargs):
+                return calls.call_leaf(self, function.fn, args, kwargs)
             if (function.fn.__module__, function.fn.__qualname__) == torch_private.TAGS_MODULES:
                 return ConstantValue(None)
-            constant = folded(self, function.fn, args, kwargs)
+            constant = calls.folded(self, function.fn, args, kwargs)
             if constant is not None:
                 return constant
         return self._interpret(function, args, kwargs)
@@ -321,13 +312,13 @@ class Engine:
 
     def throw_value(self, kind: type[BaseException], args: Sequence[Value]) -> NoReturn:
         """Raise an exception with these values as its arguments."""
-        error = construct(self, kind, args, {})
+        error = calls.construct(self, kind, args, {})
         self.chain(error)
         raise Raised(error)
 
     def throw_from(self, error: BaseException, cause: Value) -> NoReturn:
         """Raise an exception inside the captured program with a cause."""
-        made = construct(self, type(error), [wrap(self, arg, None) for arg in error.args], {})
+        made = calls.construct(self, type(error), [wrap(self, arg, None) for arg in error.args], {})
         self.chain(made, cause)
         if isinstance(made, InstanceValue):
             made.write(self, "__context__", cause)
@@ -360,7 +351,7 @@ class Engine:
             where = frame.where()
             before = (self.heap.mark(), len(self.recorder.nodes))
             try:
-                frame.throw(construct(self, GeneratorExit, [], {}))
+                frame.throw(calls.construct(self, GeneratorExit, [], {}))
             except Raised:
                 pass
             if (self.heap.mark(), len(self.recorder.nodes)) != before:
@@ -510,7 +501,9 @@ def _is_plain(frame: Frame) -> bool:
     """Tell whether a frame holds no tensors, and no objects that may."""
     held = [*frame.locals.values(), *(cell.contents for cell in frame.cells.values())]
     values = [value for value in held if value is not None]
-    return not takes_tensors(values, {}) and not any(isinstance(v, InstanceValue | LazyValue) for v in values)
+    return not calls.takes_tensors(values, {}) and not any(
+        isinstance(v, InstanceValue | LazyValue) for v in values
+    )
 
 
 _LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "supple"}) - {"__main__"}

@@ -174,7 +174,7 @@ class ExtremePosition:
             sign = "u" if self.dtype in (DType.U8, DType.BOOL) else "s"
             return code.compare(f"icmp {sign}{'gt' if self.is_max else 'lt'}", challenger, holder)
         stronger = code.compare("fcmp ogt" if self.is_max else "fcmp olt", challenger, holder)
-        only_nan = code.op("and", _is_nan(code, challenger), _is_number(code, holder))
+        only_nan = code.op("and", _is_nan(code, challenger), code.compare("fcmp ord", holder, holder))
         return code.op("or", stronger, only_nan)
 
     def _equal(self, code: Code, a: Reg, b: Reg) -> Reg:
@@ -186,10 +186,6 @@ class ExtremePosition:
 
 def _is_nan(code: Code, value: Reg) -> Reg:
     return code.compare("fcmp uno", value, value)
-
-
-def _is_number(code: Code, value: Reg) -> Reg:
-    return code.compare("fcmp ord", value, value)
 
 
 def _before(code: Code, a: Reg, b: Reg) -> Reg:

@@ -103,13 +103,11 @@ def _parse_values(source: str) -> tuple[object, ...]:
     return cast("tuple[object, ...]", values)
 
 
-def _parse_dim(source: str) -> int | None:
-    return None if source == "number" else int(source.split()[1])
-
-
 _META: Final = part(".+", lambda meta: meta_text(meta, expr_text), parse_meta)
 _DIM: Final = part(
-    r"number|size \d+ of", lambda dim: "number" if dim is None else f"size {dim} of", _parse_dim
+    r"number|size \d+ of",
+    lambda dim: "number" if dim is None else f"size {dim} of",
+    lambda source: None if source == "number" else int(source.split()[1]),
 )
 _NAMES: Final = listed(
     part("", lambda name: name or UNNAMED, lambda name: None if name == UNNAMED else name), r"[\w, ]+?"
