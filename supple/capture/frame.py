@@ -162,7 +162,7 @@ def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
         return Unsupported(breaks.OBJECT, engine.user_stack(), name="tensor", detail=str(error))
     except Raised as raised:
         kind = raised.value.python_type()
-        return Unsupported(breaks.ESCAPED, engine.where_raised(raised.value), name=kind.__name__)
+        return Unsupported(breaks.ESCAPED, engine.raised_at[id(raised.value)][1], name=kind.__name__)
 
 
 def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":

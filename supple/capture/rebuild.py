@@ -363,10 +363,12 @@ def _(builder: Builder, value: SequenceIterator) -> None:
 def _(builder: Builder, value: DictIterator) -> None:
     """An iterator over a dict, a view of it or a set; advanced later."""
     mapping, engine = value.mapping, builder.engine
-    if value.keys != (mapping.keys(engine) if isinstance(mapping, DictValue) else mapping.ordered(engine)):
+    is_replayed = is_existing(mapping) and any(mapping is one for one in engine.heap.dirty.values())
+    keys = mapping.keys(engine) if isinstance(mapping, DictValue) else mapping.ordered(engine)
+    if is_replayed or value.keys != keys:
         builder.engine.unsupported(breaks.REBUILD, name="iterator over a dict that has changed")
     view = DictView(mapping, value.part) if isinstance(mapping, DictValue) else mapping
-    builder.writer.called(iter, builder.prepare(view))
+    builder.writer.called(iter, *builder.keys([view]))
 
 
 @rebuilds(GeneratorValue)

@@ -268,8 +268,8 @@ def _(
     require(must_equal(channels % group, ZERO))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
-    layout.is_channels_last = layout.is_channels_last_like(input.sizes, input.strides)
-    strides = layout.channels_last_strides(input.sizes) if layout.is_channels_last else None
+    is_last = layout.is_channels_last_like(input.sizes, input.strides)
+    strides = layout.channels_last_strides(input.sizes) if is_last else None
     return fresh(input.sizes, input.dtype, input, strides), stat, stat
 
 

@@ -290,5 +290,33 @@ def arguments_1():
 def test_dicts_that_change_while_they_are_iterated_and_defaults_that_a_check_must_not_make(
     backend: str,
 ) -> None:
-    # CON07
+    # X-PY02
     assert running.difference(DICTS, backend) is None
+
+
+HANDED_OVER = """
+def program(d, x):
+    made = dict(d, b=2)
+    for key, value in made.items():
+        say(key)
+        x = x + value
+        made[key] = 5
+    d["b"] = 1
+    for value in d.values():
+        say(value)
+        x = x + value
+    for key in d:
+        say(key)
+    return x, made
+
+def arguments_0():
+    return ({"a": 1}, torch.ones(1))
+
+def arguments_1():
+    return ({"a": 2}, torch.ones(1))
+"""
+
+
+def test_iterators_over_dicts_that_are_handed_over_at_a_break() -> None:
+    # X-PY02
+    assert running.difference(HANDED_OVER) is None

@@ -335,10 +335,6 @@ class Engine:
             error.write(self, "__cause__", cause)
             error.write(self, "__suppress_context__", ConstantValue(True))
 
-    def where_raised(self, error: Value) -> tuple[Where, ...]:
-        """Return the stack where an exception was raised first."""
-        return self.raised_at[id(error)][1]
-
     def refuse_open_generators(self, kept: Collection[object]) -> None:
         """Give up when a generator left inside `try` or `with` would do something when CPython closes it.
 
