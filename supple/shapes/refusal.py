@@ -44,8 +44,9 @@ def refused(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, obj
     with no_torch_dispatch():
         few = tuple(map_leaves(_few, arg) for arg in args)
         named = {name: map_leaves(_few, arg) for name, arg in kwargs.items()}
-    found = refusal(func, few, named, _ACCEPTED)
-    return None if found is _ACCEPTED else refusal(func, args, kwargs, found)
+    is_fine = refusal(func, few, named, _ACCEPTED) is _ACCEPTED
+    found = _ACCEPTED if is_fine else refusal(func, args, kwargs, _ACCEPTED)
+    return None if found is _ACCEPTED else found
 
 
 _ACCEPTED: Final = Misfit("eager takes the arguments")

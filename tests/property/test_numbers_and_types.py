@@ -60,6 +60,16 @@ def is_same(mine: Any, eagers: Any) -> bool:
     return torch.allclose(mine.double(), eagers.double(), rtol=loose, atol=loose, equal_nan=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int32])
+def test_places_that_are_no_numbers_of_the_type(dtype: torch.dtype) -> None:
+    # X-SND01
+    x = torch.zeros(400, 3, dtype=dtype)
+    compiled = supple.compile(
+        lambda x: (x[300], x[:350], x.narrow(0, 260, 40), x.roll(200, 0)), fullgraph=True
+    )
+    assert [part.shape for part in compiled(x)] == [(3,), (350, 3), (40, 3), (400, 3)]
+
+
 LISTED = [text.strip() for line in OPERATIONS.strip().splitlines() for text in line.split(" | ")]
 
 
