@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 __version__: Final = "0.1.0"
 
-_MODULES: Final = ("errors", "testing")
-
 
 def __getattr__(name: str) -> object:
     """Return the public name, or the module of this package, importing its home on first use."""
@@ -34,4 +32,4 @@ def __dir__() -> list[str]:
 
 
 def _names() -> list[str]:
-    return [*cast("list[str]", import_module("supple.api").__all__), *_MODULES]
+    return [*cast("list[str]", import_module("supple.api").__all__), "errors", "testing"]

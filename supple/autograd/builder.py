@@ -8,7 +8,6 @@ from typing import Final, cast
 import torch
 
 from supple.base.errors import Where
-from supple.expr import Expr
 from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, map_arg, meta_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, op_named
@@ -97,13 +96,14 @@ class Builder:
         mine = self.tensor_meta(var)
         if _same_layout(mine, wanted):
             return var
-        if wanted.is_contiguous:
-            return self.emit("aten.clone.default", (var,), {"memory_format": torch.contiguous_format})
-        rank = wanted.rank
-        order = outermost_first(wanted.sizes, wanted.strides)
-        turned = self.emit("aten.permute.default", (var, order))
+        order = outermost_first(wanted)
+        turned = self.permuted(var, order)
         copied = self.emit("aten.clone.default", (turned,), {"memory_format": torch.contiguous_format})
-        return self.emit("aten.permute.default", (copied, [order.index(dim) for dim in range(rank)]))
+        return self.permuted(copied, inverse(order))
+
+    def permuted(self, var: Var, order: list[int]) -> Var:
+        """Return a view with dimensions in another order, the value itself where the order is its own."""
+        return var if order == sorted(order) else self.emit("aten.permute.default", (var, order))
 
     def graph(self, outputs: Sequence[Arg]) -> Graph:
         """Return the graph made so far."""
@@ -117,13 +117,18 @@ def _same_layout(mine: TensorMeta, wanted: TensorMeta) -> bool:
     )
 
 
-def outermost_first(sizes: Sequence[Expr], strides: Sequence[Expr]) -> list[int]:
+def inverse(order: list[int]) -> list[int]:
+    """Return the order of dimensions that undoes another."""
+    return [order.index(dim) for dim in range(len(order))]
+
+
+def outermost_first(meta: TensorMeta) -> list[int]:
     """Return the dimensions of a dense layout from the one with the largest stride to that with the least."""
 
     def compare(left: int, right: int) -> int:
-        for numbers in (strides, sizes):
+        for numbers in (meta.strides, meta.sizes):
             if not generally_equal(numbers[left], numbers[right]):
                 return 1 if generally_less(numbers[left], numbers[right]) else -1
         return left - right
 
-    return sorted(range(len(sizes)), key=cmp_to_key(compare))
+    return sorted(range(meta.rank), key=cmp_to_key(compare))

@@ -23,7 +23,7 @@ from supple.ir.graph.nodes import Arg, Constant, Graph, Meta, Node, Var, map_arg
 from supple.ir.graph.rewrite import without_dead, without_repeats
 from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
-from supple.ir.ops import Op
+from supple.ir.ops import Op, is_random
 
 #: The files that fill the table.
 RULE_FILES = (_activation, _backward, _creation, _norm, _pointwise, _reduce, _view)
@@ -73,10 +73,13 @@ def _lowered(
     """Return the value of one node in the new graph."""
     if _is_complex(node, before):
         return lowering.emit(node.op, args, kwargs, name=node.name)
-    if node.op.name == "aten.as_strided.default":
-        # Its sizes and strides are about the memory of the operand, which must lie as it did.
-        old = cast("TensorMeta", meta_of(cast("Var", node.args[0]), before))
-        args = (lowering.restrided(cast("Var", args[0]), old), *args[1:])
+    if is_random(node.op) or node.op.name == "aten.as_strided.default":
+        # Numbers are drawn, and strides counted, in the memory of the operands, which must lie as it did.
+        old = [meta_of(arg, before) if isinstance(arg, Var) else None for arg in node.args]
+        args = tuple(
+            lowering.restrided(cast("Var", arg), meta) if isinstance(meta, TensorMeta) else arg
+            for arg, meta in zip(args, old, strict=True)
+        )
     if _keeps_integers(node, before):
         args, kwargs = tuple(map(_as_integer, args)), {key: _as_integer(arg) for key, arg in kwargs.items()}
         if float in map(type, (*args, *kwargs.values())):
@@ -114,18 +117,15 @@ def without_copies(graph: Graph) -> Graph:
 
     for node in graph.nodes:
         args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
-        source = args[0] if node.op.name == "aten.clone.default" else None
-        if isinstance(source, Var) and _same_strides(meta_of(source, metas), node.meta):
-            renamed[node.name] = source
-            continue
+        if node.op.name == "aten.clone.default":
+            source = cast("Var", args[0])
+            if cast("TensorMeta", meta_of(source, metas)).strides == cast("TensorMeta", node.meta).strides:
+                renamed[node.name] = source
+                continue
         kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
         kept.append(Node(node.name, node.op, args, kwargs, node.meta, node.where))
     outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
     return Graph(graph.inputs, tuple(kept), outputs)
-
-
-def _same_strides(left: Meta, right: Meta) -> bool:
-    return isinstance(left, TensorMeta) and isinstance(right, TensorMeta) and left.strides == right.strides
 
 
 def separated(graph: Graph, wanted: Graph) -> Graph:
@@ -143,19 +143,13 @@ def separated(graph: Graph, wanted: Graph) -> Graph:
             outputs.append(now)
             continue
         layout = cast("TensorMeta", meta_of(cast("Var", was), metas))
-        value = _laid_out(lowering, now, layout)
+        value = lowering.restrided(now, layout)
         root = root_of(value, makers)
         if root in taken and value is now:
             value = lowering.emit("aten.clone.default", (value,))
         taken.add(root)
         outputs.append(value)
     return lowering.graph(outputs)
-
-
-def _laid_out(lowering: Lowering, value: Var, layout: TensorMeta) -> Var:
-    if lowering.tensor_meta(value).strides == layout.strides:
-        return value
-    return lowering.restrided(value, layout)
 
 
 def root_of(var: Var, makers: Mapping[str, Node]) -> str:

@@ -5,6 +5,7 @@ from typing import cast
 
 import torch
 
+from supple.autograd.builder import inverse, outermost_first
 from supple.autograd.lowering import Lowering, Rule, decompositions, plain
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
@@ -59,8 +60,10 @@ creation("new_full.default")(_filled(None, 2))
     *("new_empty.default", "new_empty_strided.default"),
 )
 def _(b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
-    """Contents undefined; row-major."""
-    return b.emit("aten.empty.memory_format", (plain(meta.sizes),), _options(meta))
+    """Contents undefined; a view of a row-major tensor."""
+    order = outermost_first(meta)
+    sizes = plain([meta.sizes[dim] for dim in order])
+    return b.permuted(b.emit("aten.empty.memory_format", (sizes,), _options(meta)), inverse(order))
 
 
 @creation("arange.default", "arange.start", "arange.start_step")

@@ -17,7 +17,6 @@ FLOAT_UNARY: Final = (
     "sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh "
     "tanh asinh acosh atanh erf erfc lgamma reciprocal"
 ).split()
-ROUNDINGS: Final = ("floor", "ceil", "round", "trunc")
 
 
 def _float_unary(name: str, b: Lowering, x: Var) -> Var:
@@ -32,7 +31,7 @@ def _rounding(name: str, b: Lowering, x: Var) -> Var:
 
 for _name in FLOAT_UNARY:
     decompositions.on(f"aten.{_name}.default")(partial(_float_unary, _name))
-for _name in ROUNDINGS:
+for _name in ("floor", "ceil", "round", "trunc"):
     decompositions.on(f"aten.{_name}.default")(partial(_rounding, _name))
 
 #: Core op of operands cast to their promoted type -> the overloads that it serves.

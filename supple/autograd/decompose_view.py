@@ -47,20 +47,16 @@ def _(b: Lowering, x: Var, size: Sequence[Size], *, implicit: bool = False) -> V
     return b.expand(x, sizes)
 
 
-def _permuted(b: Lowering, x: Var, order: list[int]) -> Var:
-    return x if order == sorted(order) else b.emit("aten.permute.default", (x, order))
-
-
 @decompositions.on("aten.permute.default")
 def _(b: Lowering, x: Var, dims: Sequence[int]) -> Var:
     """Dimensions counted from the front."""
-    return _permuted(b, x, [dim % len(dims) for dim in dims])
+    return b.permuted(x, [dim % len(dims) for dim in dims])
 
 
 @decompositions.on("aten.t.default")
 def _(b: Lowering, x: Var) -> Var:
     """A permutation of two dimensions."""
-    return _permuted(b, x, list(range(b.tensor_meta(x).rank))[::-1])
+    return b.permuted(x, list(range(b.tensor_meta(x).rank))[::-1])
 
 
 @decompositions.on("aten.transpose.int")
@@ -69,7 +65,7 @@ def _(b: Lowering, x: Var, dim0: int, dim1: int) -> Var:
     order = list(range(b.tensor_meta(x).rank))
     if order:
         order[dim0], order[dim1] = order[dim1], order[dim0]
-    return _permuted(b, x, order)
+    return b.permuted(x, order)
 
 
 @decompositions.on("aten.squeeze.default", "aten.squeeze.dim", "aten.squeeze.dims")

@@ -8,7 +8,7 @@ after:   y = aten.select.int(x, 0, 1); a = aten.add.Tensor(y, 1); x1 = aten.sele
 from collections.abc import Callable
 from typing import cast
 
-from supple.autograd.builder import Builder
+from supple.autograd.builder import Builder, inverse
 from supple.autograd.errors import NotFunctional
 from supple.autograd.lowering import plain
 from supple.autograd.storage import Cell, Value, ViewStep
@@ -97,9 +97,8 @@ def _viewed(builder: Builder, new: Var, wanted: TensorMeta) -> Var:
 @undo_view.on("aten.permute.default")
 def _(builder: Builder, older: Value, step: ViewStep, new: Var) -> Var:
     """Permuted back."""
-    rank = older.meta.rank
-    dims = [dim % rank for dim in cast("list[int]", step.args[0])]
-    return builder.emit("aten.permute.default", (new, [dims.index(dim) for dim in range(rank)]))
+    dims = [dim % older.meta.rank for dim in cast("list[int]", step.args[0])]
+    return builder.permuted(new, inverse(dims))
 
 
 @undo_view.on("aten.t.default", "aten.transpose.int")

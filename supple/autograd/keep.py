@@ -66,14 +66,10 @@ def late_names(joint: Graph, flows: Gradients) -> set[str]:
     return late
 
 
-def _region(node: Node) -> int:
-    """Return the number of the outermost checkpointed region that made a node, 0 outside of them."""
-    return next((where.region for where in node.where if where.region), 0)
-
-
 def _inside(joint: Graph, flows: Gradients, late: Collection[str]) -> dict[str, bool]:
     """Return, for the nodes of checkpointed regions, whether forward needs them in their own region only."""
-    regions = {node.name: region for node in joint.nodes if (region := _region(node))}
+    outermost = {node.name: next((at.region for at in node.where if at.region), 0) for node in joint.nodes}
+    regions = {name: region for name, region in outermost.items() if region}
     outside = {var.name for var in vars_of(joint.outputs[: flows.results])}
     for node in reversed(joint.nodes if regions else ()):
         if node.name not in late and node.where:  # what backward computes has no place in the program

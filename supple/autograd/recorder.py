@@ -9,7 +9,7 @@ from typing import Final, cast
 
 import torch
 
-from supple.autograd.builder import Builder
+from supple.autograd.builder import Builder, inverse, outermost_first
 from supple.autograd.errors import NotFunctional
 from supple.autograd.functionalize import read, write
 from supple.autograd.numbers import Numbers
@@ -394,12 +394,18 @@ class Recorder(Faking):
         target = cast("torch.Tensor", args[written] if isinstance(written, int) else named.pop(written))
         cell = self.cell(target)
         self._require_apart(target, [*args, *named.values()])
+        wanted = read(self.builder, cell).meta
+        order = list(range(wanted.rank))
+        if func is torch.ops.aten.bernoulli_.float:
+            # It draws in the order of the memory, its pure form row by row.
+            order = outermost_first(wanted)
+        first, *rest = self._args(completed(func, args))
         new = self.builder.emit(
             aten_op(found.pure),
-            self._args(completed(func, args)),
+            [self.builder.permuted(cast("Var", first), order), *rest],
             {name: self._arg(arg) for name, arg in named.items()},
         )
-        wanted = read(self.builder, cell).meta
+        new = self.builder.permuted(new, inverse(order))
         if self.builder.tensor_meta(new).dtype is not wanted.dtype:
             new = self.builder.emit("aten._to_copy.default", (new,), {"dtype": wanted.dtype.torch})
         write(self.builder, cell, new)

@@ -369,10 +369,20 @@ def _(self: TensorMeta, value: Operand) -> TensorMeta:
     return copied(self)
 
 
-@shape_rules.on(
-    *aten("zero", "nan_to_num", "bernoulli.p", "bernoulli", "uniform", "normal_functional", "exponential"),
-    *aten("random"),
-)
+@shape_rules.on(*aten("bernoulli", "bernoulli.p", "poisson", "_standard_gamma"))
+def _(self: TensorMeta, *_numbers: float, generator: object = None) -> TensorMeta:
+    """A number for each element, row by row."""
+    return fresh(self.sizes, self.dtype, self)
+
+
+@shape_rules.on(*aten("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor"))
+def _(mean: Operand, std: Operand, *, generator: object = None) -> TensorMeta:
+    """A number for each mean and deviation, row by row."""
+    given = [one for one in (mean, std) if isinstance(one, TensorMeta)]
+    return fresh(broadcast([one.sizes for one in given]), given[0].dtype, given[0])
+
+
+@shape_rules.on(*aten("zero", "nan_to_num", "uniform", "normal_functional", "exponential", "random"))
 def _(self: TensorMeta, *_numbers: float | None, generator: object = None) -> TensorMeta:
     """Other numbers of the tensor's type."""
     return copied(self)

@@ -33,6 +33,8 @@ DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "filled": lambda x: (
         torch.empty_like(x).normal_(1, 2) + x.clone().uniform_(-1, 1) + torch.zeros(8).bernoulli_(0.3)
     ),
+    "filled in its layout": lambda x: torch.empty_like(x).bernoulli_(0.3),
+    "filled in part": lambda x: x.clone()[:, 1::2].bernoulli_(0.3).exponential_(),
     "filled by others": lambda x: (
         torch.empty(8).exponential_() + torch.empty(8).geometric_(0.3) + torch.empty(8).log_normal_() * x
     ),
@@ -44,15 +46,26 @@ DRAWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
+#: Eager draws in the order of the memory, which need not be that of the elements.
+LAYOUTS = {
+    "rows": X,
+    "transposed": X.reshape(8, 4).t(),
+    "every other": torch.cat([X, X], 1)[:, ::2],
+    "transposed, every other": torch.cat([X, X]).t().reshape(8, 8).t()[::2],
+    "expanded": X[:1].expand(4, 8),
+}
+
+
 @pytest.mark.parametrize("is_asked", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", DRAWS)
-def test_numbers_are_those_of_eager(name: str, is_asked: bool) -> None:
+def test_numbers_are_those_of_eager(name: str, layout: str, is_asked: bool) -> None:
     found = []
     with supple.config.patch(fallback_random=is_asked):
         for run in (DRAWS[name], supple.compile(DRAWS[name], fullgraph=True)):
             torch.manual_seed(1)
-            found.append([*(run(X) for _ in range(3)), torch.rand(2)])
-    torch.testing.assert_close(*found)
+            found.append([*(run(LAYOUTS[layout]) for _ in range(3)), torch.rand(2)])
+    torch.testing.assert_close(*found, check_stride=True)
 
 
 def test_draws_keep_their_order_though_operators_around_them_are_moved() -> None:

@@ -413,9 +413,8 @@ def _call_kw(reader: _Reader, oparg: int) -> None:
 def _make_function(reader: _Reader, oparg: int) -> None:
     """3.13 has no operand and adds the parts one by one."""
     flags = 0 if tables.DIALECT.split_make_function else oparg
-    reader.emit(
-        "MAKE_FUNCTION", frozenset(part for bit, part in tables.FUNCTION_PARTS.items() if flags & bit)
-    )
+    parts = frozenset(part for bit, part in tables.FUNCTION_PARTS.items() if flags & bit)
+    reader.emit("MAKE_FUNCTION", parts)
 
 
 @_rules.on("SET_FUNCTION_ATTRIBUTE")

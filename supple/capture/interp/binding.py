@@ -71,7 +71,7 @@ def _refuse(
     engine: "Engine", function: FunctionValue, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> NoReturn:
     """Raise in the program what CPython raises for a function of this signature, whose body is empty."""
-    empty = _empty.__code__
+    empty = (lambda: None).__code__
     code = function.code.replace(
         co_flags=function.code.co_flags & (empty.co_flags | inspect.CO_VARARGS | inspect.CO_VARKEYWORDS),
         co_code=empty.co_code,
@@ -86,10 +86,6 @@ def _refuse(
     like.__qualname__ = str(function.get_attr(engine, "__qualname__").as_python())
     fold_raw(engine, like, *[None] * len(args), **dict.fromkeys(kwargs))
     raise AssertionError(f"{code.co_qualname} takes these arguments: {args} {kwargs}")
-
-
-def _empty() -> None:
-    return None
 
 
 def _forced(engine: "Engine", value: Value) -> Value:

@@ -497,9 +497,8 @@ def _is_plain(frame: Frame) -> bool:
     """Tell whether a frame holds no tensors, and no objects that may."""
     held = [*frame.locals.values(), *(cell.contents for cell in frame.cells.values())]
     values = [value for value in held if value is not None]
-    return not calls.takes_tensors(values, {}) and not any(
-        isinstance(v, InstanceValue | LazyValue) for v in values
-    )
+    has_objects = any(isinstance(value, InstanceValue | LazyValue) for value in values)
+    return not has_objects and not calls.takes_tensors(values, {})
 
 
 _LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "supple"}) - {"__main__"}
