@@ -151,8 +151,8 @@ def meta_of(fake: torch.Tensor) -> TensorMeta:
     if not _is_describable(fake):
         raise NoMeta(f"a tensor of layout {fake.layout} and dtype {fake.dtype} is not represented")
     return TensorMeta(
-        _exprs(fake.shape),
-        _exprs(fake.stride()),
+        tuple(map(expr_of, fake.shape)),
+        tuple(map(expr_of, fake.stride())),
         from_torch(fake.dtype),
         str(fake.device),
         expr_of(fake.storage_offset()),
@@ -170,10 +170,6 @@ def current(meta: TensorMeta) -> TensorMeta:
     if (sizes, strides, offset) == (meta.sizes, meta.strides, meta.offset):
         return meta
     return replace(meta, sizes=sizes, strides=strides, offset=offset)
-
-
-def _exprs(sizes: Sequence[int]) -> tuple[Expr, ...]:
-    return tuple(map(expr_of, sizes))
 
 
 def _is_describable(tensor: torch.Tensor) -> bool:
@@ -257,7 +253,7 @@ def _answered(
     rule = shape_rules.find(func)
     if rule is not None:
         found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
-        return _to_fake(found)
+        return map_leaves(_faked, found)
     write = write_of(func) if is_writer(func) else None
     pure = None if write is None else shape_rules.find(write.pure)
     if write is not None and pure is not None:
@@ -305,11 +301,6 @@ def _to_meta(arg: object) -> object:
 
 def _described(leaf: object) -> object:
     return meta_of(leaf) if isinstance(leaf, torch.Tensor) else plain(leaf)
-
-
-def _to_fake(result: object) -> object:
-    """Return a rule's result with metadata replaced by fake tensors."""
-    return map_leaves(_faked, result)
 
 
 def _faked(leaf: object) -> object:

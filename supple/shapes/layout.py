@@ -52,17 +52,15 @@ def _under_facts(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) ->
 
 def generally_equal(left: Expr, right: Expr) -> bool:
     """Tell whether two numbers are the same for all general sizes."""
-    if left is right:
-        return True
-    condition = equal(left, right)
-    return generally(condition) or is_known(condition)
+    return left is right or _is_general(equal(left, right))
 
 
 def generally_less(left: Expr, right: Expr) -> bool:
     """Tell whether `left` < `right` for all general sizes."""
-    if left is right:
-        return False
-    condition = less(left, right)
+    return left is not right and _is_general(less(left, right))
+
+
+def _is_general(condition: Expr) -> bool:
     return generally(condition) or is_known(condition)
 
 

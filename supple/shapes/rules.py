@@ -14,10 +14,10 @@ from supple.base.rules import Rules
 from supple.expr import Expr, as_expr, either, equal
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, always, decide, generally, is_known, must_equal, requires
+from supple.shapes.decide import ONE, always, decide, exprs, generally, is_known, must_equal, requires
 from supple.shapes.env import active
 from supple.shapes.errors import Misfit
-from supple.shapes.layout import format_strides
+from supple.shapes.layout import channels_last_strides, format_strides, is_channels_last_like
 
 Size = Expr | int
 ShapeRule = Callable[..., object]
@@ -38,8 +38,8 @@ def fresh(
     sizes: Sequence[Size], dtype: DType, like: TensorMeta | None = None, strides: Sequence[Size] | None = None
 ) -> TensorMeta:
     """Return the metadata of a new tensor, row-major unless `strides` are given, on the device of `like`."""
-    shape = tuple(as_expr(size) for size in sizes)
-    steps = contiguous_strides(shape) if strides is None else tuple(as_expr(stride) for stride in strides)
+    shape = exprs(sizes)
+    steps = contiguous_strides(shape) if strides is None else exprs(strides)
     return TensorMeta(shape, steps, dtype, "cpu" if like is None else like.device)
 
 
@@ -47,13 +47,8 @@ def view_of(
     base: TensorMeta, sizes: Sequence[Size], strides: Sequence[Size], offset: Size | None = None
 ) -> TensorMeta:
     """Return the metadata of a view of `base`'s storage; the offset is `base`'s unless given."""
-    return TensorMeta(
-        tuple(as_expr(size) for size in sizes),
-        tuple(as_expr(stride) for stride in strides),
-        base.dtype,
-        base.device,
-        base.offset if offset is None else as_expr(offset),
-    )
+    start = base.offset if offset is None else as_expr(offset)
+    return TensorMeta(exprs(sizes), exprs(strides), base.dtype, base.device, start)
 
 
 def reordered(base: TensorMeta, dims: Sequence[int], offset: Size | None = None) -> TensorMeta:
@@ -69,6 +64,12 @@ def replaced(sizes: Sequence[Expr], dim: int, size: Size) -> tuple[Expr, ...]:
 def copied(tensor: TensorMeta, dtype: DType | None = None) -> TensorMeta:
     """Return the metadata of a copy that keeps the layout, of another type if one is given."""
     return fresh(tensor.sizes, dtype or tensor.dtype, tensor, format_strides(tensor, None))
+
+
+def resized(image: TensorMeta, sizes: Sequence[Size]) -> TensorMeta:
+    """Return the metadata of a new tensor of other sizes; channels-last stays so."""
+    is_last = is_channels_last_like(image.sizes, image.strides)
+    return fresh(sizes, image.dtype, image, channels_last_strides(exprs(sizes)) if is_last else None)
 
 
 def as_dtype(dtype: torch.dtype | None, otherwise: DType) -> DType:

@@ -1,15 +1,15 @@
 """Shape rules of what the autograd engine runs: gradients of operators."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import partial
 from typing import Final, cast
 
 import torch
 
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
-from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
-from supple.shapes.rules import Size, aten, fresh, shape_rules
+from supple.shapes.layout import preserved_strides
+from supple.shapes.rules import Size, aten, fresh, resized, shape_rules
 from supple.shapes.rules_library import convolved_strides
 from supple.shapes.rules_pointwise import pointwise
 
@@ -27,16 +27,13 @@ _ELEMENTWISE: Final[dict[str, tuple[int, ...]]] = {
 """Which arguments of a gradient of an elementwise operator are tensors."""
 
 
-def _elementwise(places: tuple[int, ...]) -> Callable[..., TensorMeta]:
-    def rule(*args: object, **_options: object) -> TensorMeta:
-        tensors = [arg for arg in (args[place] for place in places) if isinstance(arg, TensorMeta)]
-        return pointwise(tensors, tensors[0].dtype)
-
-    return rule
+def _elementwise(places: tuple[int, ...], *args: object, **_options: object) -> TensorMeta:
+    tensors = [arg for arg in (args[place] for place in places) if isinstance(arg, TensorMeta)]
+    return pointwise(tensors, tensors[0].dtype)
 
 
 for _name, _places in _ELEMENTWISE.items():
-    shape_rules.on(*aten(_name))(_elementwise(_places))
+    shape_rules.on(*aten(_name))(partial(_elementwise, _places))
 
 
 @shape_rules.on(*aten("_softmax_backward_data", "_log_softmax_backward_data"))
@@ -50,13 +47,17 @@ def _(grad_output: TensorMeta, output: TensorMeta, dim: int, input_dtype: torch.
 def _(grad_out: TensorMeta, input: TensorMeta, *rest: object) -> tuple[TensorMeta | None, ...]:
     """Gradients of the operand, the weight and the bias, where they are asked for."""
     *_, weight, bias, mask = rest
-    return tuple(
-        fresh(meta.sizes, meta.dtype, meta) if is_wanted and isinstance(meta, TensorMeta) else None
-        for meta, is_wanted in zip((input, weight, bias), cast("Sequence[bool]", mask), strict=True)
-    )
+    given = (meta if isinstance(meta, TensorMeta) else None for meta in (input, weight, bias))
+    return _asked_for(mask, *(meta and fresh(meta.sizes, meta.dtype, meta) for meta in given))
 
 
-@shape_rules.on(*aten("nll_loss_backward", "nll_loss2d_backward"))
+def _asked_for(mask: object, *gradients: TensorMeta | None) -> tuple[TensorMeta | None, ...]:
+    """Return those of the gradients that the mask asks for, None in place of others."""
+    wanted = zip(gradients, cast("Sequence[bool]", mask), strict=True)
+    return tuple(meta if is_wanted else None for meta, is_wanted in wanted)
+
+
+@shape_rules.on(*aten("nll_loss_backward", "nll_loss2d_backward", "glu_backward"))
 def _(grad_output: TensorMeta, self: TensorMeta, *_options: object) -> TensorMeta:
     """The sizes of the operand."""
     return fresh(self.sizes, self.dtype, self)
@@ -76,7 +77,7 @@ def _(grad_output: TensorMeta, input_sizes: Sequence[Size], *_place: Size) -> Te
 )
 def _(grad_output: TensorMeta, self: TensorMeta, *_options: object) -> TensorMeta:
     """The sizes and the order of the operand."""
-    return _image(self.sizes, self)
+    return resized(self, self.sizes)
 
 
 @shape_rules.on(
@@ -94,35 +95,20 @@ def _(
     **_named: object,
 ) -> TensorMeta:
     """The sizes of the operand, in the order of what flows in."""
-    return _image(input_size, grad_output)
-
-
-def _image(sizes: Sequence[Size], like: TensorMeta) -> TensorMeta:
-    """Return a fresh image, channels last where another is."""
-    made = fresh(sizes, like.dtype, like)
-    is_last = is_channels_last_like(like.sizes, like.strides)
-    return replace(made, strides=channels_last_strides(made.sizes)) if is_last else made
+    return resized(grad_output, input_size)
 
 
 @shape_rules.on(*aten("native_batch_norm_backward", "native_group_norm_backward"))
 def _(grad_out: TensorMeta, input: TensorMeta, *rest: object) -> tuple[TensorMeta | None, ...]:
     """Gradients of the operand, the weight and the bias, where they are asked for."""
-    mask = cast("Sequence[bool]", rest[-1])
     scales = fresh(input.sizes[1:2], input.dtype, input)
-    found = zip((_image(input.sizes, input), scales, scales), mask, strict=True)
-    return tuple(meta if is_wanted else None for meta, is_wanted in found)
+    return _asked_for(rest[-1], resized(input, input.sizes), scales, scales)
 
 
 @shape_rules.on(*aten("mse_loss_backward", "smooth_l1_loss_backward", "huber_loss_backward"))
 def _(grad_output: TensorMeta, self: TensorMeta, target: TensorMeta, *_options: object) -> TensorMeta:
     """The sizes of both operands."""
     return pointwise((self, target), self.dtype)
-
-
-@shape_rules.on(*aten("glu_backward"))
-def _(grad_output: TensorMeta, self: TensorMeta, dim: int) -> TensorMeta:
-    """The sizes of the operand."""
-    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("embedding_dense_backward"))
@@ -159,9 +145,7 @@ def _(
     *options: object,
 ) -> tuple[TensorMeta | None, ...]:
     """Gradients of the image, the weight and the bias, where they are asked for."""
-    mask = cast("Sequence[bool]", options[-1])
     image = fresh(input.sizes, input.dtype, input, convolved_strides(input, weight, input.sizes))
     filter_ = fresh(weight.sizes, weight.dtype, weight, convolved_strides(input, weight, weight.sizes))
     bias = fresh(bias_sizes or (), weight.dtype, weight)
-    found = zip((image, filter_, bias), mask, strict=True)
-    return tuple(meta if is_wanted else None for meta, is_wanted in found)
+    return _asked_for(options[-1], image, filter_, bias)

@@ -6,6 +6,7 @@ nothing about the metadata.
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, cast
 
 import torch
@@ -17,7 +18,7 @@ from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, ZERO, decide, exprs, real_number
 from supple.shapes.layout import format_strides
 from supple.shapes.promote import Number, default_dtype, number_dtype
-from supple.shapes.rules import ShapeRule, Size, as_dtype, aten, fresh, require, shape_rules
+from supple.shapes.rules import Size, as_dtype, aten, fresh, require, shape_rules
 
 
 def _made(
@@ -32,12 +33,9 @@ def _made(
     kind = as_dtype(cast("torch.dtype | None", options.get("dtype")), dtype)
     require(*(less_equal(ZERO, size) for size in exprs(sizes) if like is None))
     made = fresh(sizes, kind, None, strides)
-    device = cast("torch.device | str | None", options.get("device"))
-    if device is not None:
-        place = str(torch.device(device))
-    else:
-        place = "cpu" if like is None else like.device
-    return TensorMeta(made.sizes, made.strides, kind, place)
+    place = "cpu" if like is None else like.device
+    device = torch.device(cast("torch.device | str | None", options.get("device")) or place)
+    return TensorMeta(made.sizes, made.strides, kind, str(device))
 
 
 def _format(options: dict[str, object]) -> torch.memory_format | None:
@@ -108,16 +106,13 @@ def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:
 SIZES: Final = {"scalar_tensor": (), "linspace": (2,), "eye": (0, 0), "eye.m": (0, 1), "randperm": (0,)}
 
 
-def _of_sizes(places: tuple[int, ...], dtype: DType | None) -> ShapeRule:
-    def rule(*args: Size, **options: object) -> TensorMeta:
-        """The default type of the overload unless one is given."""
-        return _made([args[place] for place in places], dtype or default_dtype(), options)
-
-    return rule
+def _of_sizes(places: tuple[int, ...], dtype: DType | None, /, *args: Size, **options: object) -> TensorMeta:
+    """The default type of the overload unless one is given."""
+    return _made([args[place] for place in places], dtype or default_dtype(), options)
 
 
 for _name, _places in SIZES.items():
-    shape_rules.on(*aten(_name))(_of_sizes(_places, DType.I64 if _name == "randperm" else None))
+    shape_rules.on(*aten(_name))(partial(_of_sizes, _places, DType.I64 if _name == "randperm" else None))
 
 
 @shape_rules.on(*aten("randint", "randint.low"))

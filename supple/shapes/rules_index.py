@@ -23,6 +23,7 @@ from supple.shapes.rules import (
     replaced,
     require,
     require_number,
+    resized,
     shape_rules,
     wrapped_dim,
     wrapped_dims,
@@ -68,25 +69,17 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = Fals
     return fresh(index.sizes, self.dtype, self)
 
 
-@shape_rules.on(*aten("scatter.src", "scatter_add", "scatter.reduce"))
-def _(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta, **_options: object) -> TensorMeta:
-    """A copy with elements replaced or added to, row-major."""
-    _check_scatter(self, dim, index)
-    require(self.dtype is src.dtype)
-    return fresh(self.sizes, self.dtype, self)
-
-
-@shape_rules.on(*aten("scatter.value", "scatter.value_reduce", "scatter_reduce.two"))
-def _(self: TensorMeta, dim: int, index: TensorMeta, *_values: object, **_options: object) -> TensorMeta:
-    """A copy with elements replaced or combined, row-major."""
-    _check_scatter(self, dim, index)
-    return fresh(self.sizes, self.dtype, self)
-
-
-def _check_scatter(tensor: TensorMeta, dim: int, index: TensorMeta) -> None:
-    wrapped_dim(dim, tensor.rank)
+@shape_rules.on(
+    *aten("scatter.src", "scatter.value", "scatter.reduce", "scatter.value_reduce"),
+    *aten("scatter_add", "scatter_reduce.two"),
+)
+def _(self: TensorMeta, dim: int, index: TensorMeta, *values: object, **_options: object) -> TensorMeta:
+    """A copy with elements replaced, added to or combined, row-major."""
+    wrapped_dim(dim, self.rank)
     _require_index(index)
-    require(max(tensor.rank, 1) == max(index.rank, 1) or ZERO in index.sizes)
+    require(max(self.rank, 1) == max(index.rank, 1) or ZERO in index.sizes)
+    require(all(self.dtype is one.dtype for one in values if isinstance(one, TensorMeta)))
+    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("index_add", "index_copy"))
@@ -269,8 +262,7 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
     if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
         cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
         return fresh(sizes, self.dtype, self, format_strides(cropped, None))
-    last = is_channels_last_like(self.sizes, self.strides)
-    return fresh(sizes, self.dtype, self, channels_last_strides(tuple(sizes)) if last else None)
+    return resized(self, sizes)
 
 
 @shape_rules.on(*aten("flip"))
@@ -289,8 +281,7 @@ def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tens
     if len(dims) == 1 and ZERO in self.sizes:
         return copied(self)
     require(not dims or len(dims) == len(shifts))
-    strides = _joined_strides((self,), self.sizes) if dims else None
-    return fresh(self.sizes, self.dtype, self, strides)
+    return resized(self, self.sizes) if dims else fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("repeat"))

@@ -9,7 +9,16 @@ from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ZERO, all_must_equal, exprs, must_equal
 from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
-from supple.shapes.rules import Size, aten, fresh, require, require_float, require_number, shape_rules
+from supple.shapes.rules import (
+    Size,
+    aten,
+    fresh,
+    require,
+    require_float,
+    require_number,
+    resized,
+    shape_rules,
+)
 from supple.shapes.rules_pointwise import expanded
 
 
@@ -203,12 +212,6 @@ def windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
     first = first if tensor.rank == len(places) + 1 else 1
     require(*(less(ZERO, size) for size in tensor.sizes[first:]))
     return resized(tensor, (*tensor.sizes[: -len(places)], *places))
-
-
-def resized(image: TensorMeta, sizes: Sequence[Size]) -> TensorMeta:
-    """Return a fresh tensor of other sizes; channels-last stays so."""
-    last = is_channels_last_like(image.sizes, image.strides)
-    return fresh(sizes, image.dtype, image, channels_last_strides(exprs(sizes)) if last else None)
 
 
 @shape_rules.on(*aten("_adaptive_avg_pool2d"))

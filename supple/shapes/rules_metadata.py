@@ -1,36 +1,21 @@
 """Questions about metadata that reach the dispatcher: C++ code of torch that asks for plain numbers."""
 
+from collections.abc import Callable
+from typing import Final
+
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout
 from supple.shapes.decide import number
 from supple.shapes.rules import aten, shape_rules
 
+ANSWERS: Final[dict[str, Callable[[TensorMeta], object]]] = {
+    "size": lambda meta: [number(size) for size in meta.sizes],
+    "stride": lambda meta: [number(step) for step in meta.strides],
+    "numel": lambda meta: number(meta.numel),
+    "storage_offset": lambda meta: number(meta.offset),
+    "is_contiguous": lambda meta: layout.is_contiguous(meta.sizes, meta.strides),
+}
+"""Symbolic numbers are specialised; a tensor is row-major if it is for general sizes."""
 
-@shape_rules.on(*aten("size"))
-def _(self: TensorMeta) -> list[int]:
-    """Sizes as numbers: symbolic ones are specialised."""
-    return [number(size) for size in self.sizes]
-
-
-@shape_rules.on(*aten("stride"))
-def _(self: TensorMeta) -> list[int]:
-    """Strides as numbers: symbolic ones are specialised."""
-    return [number(step) for step in self.strides]
-
-
-@shape_rules.on(*aten("numel"))
-def _(self: TensorMeta) -> int:
-    """The number of elements: specialised."""
-    return number(self.numel)
-
-
-@shape_rules.on(*aten("storage_offset"))
-def _(self: TensorMeta) -> int:
-    """The offset: specialised."""
-    return number(self.offset)
-
-
-@shape_rules.on(*aten("is_contiguous"))
-def _(self: TensorMeta) -> bool:
-    """Row-major for general sizes."""
-    return layout.is_contiguous(self.sizes, self.strides)
+for _name, _answer in ANSWERS.items():
+    shape_rules.on(*aten(_name))(_answer)

@@ -19,6 +19,7 @@ from supple.shapes.rules import (
     common_device,
     fresh,
     is_repeated,
+    replaced,
     require,
     require_float,
     require_number,
@@ -276,8 +277,7 @@ def _(self: TensorMeta, dim: int = -1) -> TensorMeta:
     """The first half times the sigmoid of the second."""
     require_float(self.dtype)
     place = dim % self.rank
-    require(must_equal(self.sizes[place] % 2, ZERO))
-    half = list(self.sizes)
-    half[place] = half[place] // 2
-    part = TensorMeta(tuple(half), self.strides, self.dtype, self.device)
-    return pointwise((part, part), self.dtype)
+    size = self.sizes[place]
+    require(must_equal(size % 2, ZERO))
+    half = replace(self, sizes=replaced(self.sizes, place, size // 2))
+    return pointwise((half, half), self.dtype)

@@ -8,7 +8,7 @@ from supple.expr import Expr, as_expr, less, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout
-from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal, requires
+from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal
 from supple.shapes.promote import category, float_dtype, real_dtype
 from supple.shapes.rules import (
     Size,
@@ -18,6 +18,7 @@ from supple.shapes.rules import (
     require,
     require_float,
     require_number,
+    resized,
     shape_rules,
     wrapped_dim,
     wrapped_dims,
@@ -77,24 +78,19 @@ def _(
 @shape_rules.on(*aten("amax", "amin"))
 def _(self: TensorMeta, dim: Dims = (), keepdim: bool = False) -> TensorMeta:
     """The operand's type; an empty dimension has no largest element."""
-    require(dim or _has_elements(self, range(self.rank)))
-    _require_elements(self, reduced_dims(dim, self.rank))
+    _require_elements(self, dim)
     return reduced(self, dim, self.dtype, keepdim=keepdim)
 
 
-def _has_elements(tensor: TensorMeta, dims: Sequence[int]) -> bool:
-    return all(requires(less(ZERO, tensor.sizes[dim])) for dim in dims)
-
-
-def _require_elements(tensor: TensorMeta, dims: Sequence[int]) -> None:
-    require(_has_elements(tensor, dims))
+def _require_elements(tensor: TensorMeta, dims: Dims = None) -> None:
+    require(*(less(ZERO, tensor.sizes[dim]) for dim in reduced_dims(dims, tensor.rank)))
 
 
 @shape_rules.on(*aten("argmax", "argmin"))
 def _(self: TensorMeta, dim: int | None = None, keepdim: bool = False) -> TensorMeta:
     """A position."""
     require_number(self.dtype)
-    _require_elements(self, reduced_dims(dim, self.rank))
+    _require_elements(self, dim)
     return reduced(self, dim, DType.I64, keepdim=keepdim)
 
 
@@ -123,7 +119,7 @@ def _(self: TensorMeta, bins: Size = 100, *_ends: object, **_named: object) -> T
 @shape_rules.on(*aten("aminmax"))
 def _(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
     """The least and the greatest."""
-    _require_elements(self, reduced_dims(dim, self.rank))
+    _require_elements(self, dim)
     result = reduced(self, dim, self.dtype, keepdim=keepdim)
     return result, result
 
@@ -154,28 +150,26 @@ def _(self: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
 @shape_rules.on(*aten("max", "min"))
 def _(self: TensorMeta) -> TensorMeta:
     """One element."""
-    require(_has_elements(self, range(self.rank)))
+    _require_elements(self)
     return fresh((), self.dtype, self)
 
 
 @shape_rules.on(*aten("max.dim", "min.dim", "mode", "median.dim"))
 def _(self: TensorMeta, dim: int = -1, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
     """Values and their positions."""
-    _require_elements(self, reduced_dims(dim, self.rank))
+    _require_elements(self, dim)
     return (reduced(self, dim, self.dtype, keepdim=keepdim), reduced(self, dim, DType.I64, keepdim=keepdim))
 
 
-@shape_rules.on(*aten("var.correction", "std.correction"))
-def _(
+def _spread(
     self: TensorMeta, dim: Dims = None, *, correction: complex | None = None, keepdim: bool = False
 ) -> TensorMeta:
     """The spread of floating-point or complex numbers, a real number."""
-    return _spread(self, dim, keepdim)
+    require(category(self.dtype) >= 2)
+    return reduced(self, dim, real_dtype(self.dtype), keepdim=keepdim)
 
 
-def _spread(tensor: TensorMeta, dim: Dims, keepdim: bool) -> TensorMeta:
-    require(category(tensor.dtype) >= 2)
-    return reduced(tensor, dim, real_dtype(tensor.dtype), keepdim=keepdim)
+shape_rules.on(*aten("var.correction", "std.correction"))(_spread)
 
 
 @shape_rules.on(*aten("var_mean.correction", "std_mean.correction"))
@@ -183,7 +177,7 @@ def _(
     self: TensorMeta, dim: Dims = None, *, correction: complex | None = None, keepdim: bool = False
 ) -> tuple[TensorMeta, TensorMeta]:
     """The spread and the mean."""
-    return _spread(self, dim, keepdim), reduced(self, dim, self.dtype, keepdim=keepdim)
+    return _spread(self, dim, keepdim=keepdim), reduced(self, dim, self.dtype, keepdim=keepdim)
 
 
 @shape_rules.on(*aten("logsumexp"))
@@ -268,9 +262,7 @@ def _(
     require(must_equal(channels % group, ZERO))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
-    is_last = layout.is_channels_last_like(input.sizes, input.strides)
-    strides = layout.channels_last_strides(input.sizes) if is_last else None
-    return fresh(input.sizes, input.dtype, input, strides), stat, stat
+    return resized(input, input.sizes), stat, stat
 
 
 def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
@@ -288,12 +280,6 @@ def _(*args: TensorMeta) -> tuple[TensorMeta, ...]:
     return *_batch_norm(*args), *(fresh(one.sizes, one.dtype, one) for one in args[3:5])
 
 
-@shape_rules.on(*aten("native_batch_norm", "_native_batch_norm_legit_no_training"))
-def _(*args: TensorMeta) -> tuple[TensorMeta, ...]:
-    """See `_batch_norm`."""
-    return _batch_norm(*args)
-
-
 def _batch_norm(
     input: TensorMeta, weight: TensorMeta | None, bias: TensorMeta | None, *rest: object
 ) -> tuple[TensorMeta, ...]:
@@ -307,6 +293,9 @@ def _batch_norm(
     dtype = next((meta.dtype for meta in given if isinstance(meta, TensorMeta)), input.dtype)
     stat = fresh((input.sizes[1] if is_training else ZERO,), dtype, input)
     return fresh(input.sizes, input.dtype, input, kept_strides(input)), stat, stat
+
+
+shape_rules.on(*aten("native_batch_norm", "_native_batch_norm_legit_no_training"))(_batch_norm)
 
 
 @shape_rules.on(*aten("nll_loss_forward"))

@@ -16,9 +16,10 @@ from supple.shapes.rules import (
     require,
     require_float,
     require_number,
+    resized,
     shape_rules,
 )
-from supple.shapes.rules_library import Numbers, pooled, resized, windows
+from supple.shapes.rules_library import Numbers, pooled, windows
 
 RESAMPLING: Final = (
     "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "

@@ -112,13 +112,7 @@ def _(self: TensorMeta, dtype: torch.dtype) -> TensorMeta:
     return TensorMeta(self.sizes, self.strides, kind, self.device, self.offset)
 
 
-@shape_rules.on(*aten("_reshape_alias"))
-def _(self: TensorMeta, size: Sequence[Size], stride: Sequence[Size]) -> TensorMeta:
-    """Sizes and strides as given."""
-    return view_of(self, size, stride)
-
-
-@shape_rules.on(*aten("as_strided"))
+@shape_rules.on(*aten("as_strided", "_reshape_alias"))
 def _(
     self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], storage_offset: Size | None = None
 ) -> TensorMeta:
