@@ -3,7 +3,7 @@
 Sums and products are made by `polynomial`; the local rules for the other kinds are the table of `simplify`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from keyword import iskeyword
 from typing import Final
@@ -69,16 +69,24 @@ def _canonical(kind: type[FloorDiv | Mod | Min | Max | Eq | Ne | Lt | Le], *args
     return kind(*args) if found is None else found
 
 
-@construct.on(FloorDiv)
-def floor_div(numerator: Operand, divisor: Operand) -> Expr:
-    """Return `numerator // divisor`, rounded down. Division by the constant 0 fails when evaluated."""
-    return _canonical(FloorDiv, number(numerator), number(divisor))
+def _of_two(kind: type[FloorDiv | Mod | Eq | Ne | Lt | Le]) -> Callable[[Operand, Operand], Expr]:
+    """Return the constructor of a kind that has two numbers as operands."""
+
+    @construct.on(kind)
+    def constructor(left: Operand, right: Operand) -> Expr:
+        return _canonical(kind, number(left), number(right))
+
+    return constructor
 
 
-@construct.on(Mod)
-def modulo(numerator: Operand, divisor: Operand) -> Expr:
-    """Return `numerator % divisor`, with the sign of the divisor."""
-    return _canonical(Mod, number(numerator), number(divisor))
+floor_div, modulo = _of_two(FloorDiv), _of_two(Mod)
+"""(numerator, divisor) -> the quotient, rounded down; the remainder, with the sign of the divisor.
+
+Division by the constant 0 fails when evaluated."""
+equal, not_equal = _of_two(Eq), _of_two(Ne)
+"""(left, right) -> `left == right`; `left != right`."""
+less, less_equal = _of_two(Lt), _of_two(Le)
+"""(left, right) -> `left < right`; `left <= right`."""
 
 
 def _flat(kind: type[Expr], args: Iterable[Expr]) -> tuple[Expr, ...]:
@@ -109,35 +117,6 @@ def minimum(*operands: Operand) -> Expr:
 def maximum(*operands: Operand) -> Expr:
     """Return the greatest of the operands, one at least."""
     return _extreme(Max, operands)
-
-
-def _compare(kind: type[Eq | Ne | Lt | Le], left: Operand, right: Operand) -> Expr:
-    """Return the canonical comparison."""
-    return _canonical(kind, number(left), number(right))
-
-
-@construct.on(Eq)
-def equal(left: Operand, right: Operand) -> Expr:
-    """Return `left == right`."""
-    return _compare(Eq, left, right)
-
-
-@construct.on(Ne)
-def not_equal(left: Operand, right: Operand) -> Expr:
-    """Return `left != right`."""
-    return _compare(Ne, left, right)
-
-
-@construct.on(Lt)
-def less(left: Operand, right: Operand) -> Expr:
-    """Return `left < right`."""
-    return _compare(Lt, left, right)
-
-
-@construct.on(Le)
-def less_equal(left: Operand, right: Operand) -> Expr:
-    """Return `left <= right`."""
-    return _compare(Le, left, right)
 
 
 def boolean(value: Expr | bool) -> Expr:

@@ -6,7 +6,7 @@ Owns `Known`, the state, and never changes one. Proofs are sound and incomplete.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from math import gcd
 from typing import Final, TypeAlias
 
@@ -296,29 +296,16 @@ def _collapsed(known: Known, e: Expr, done: dict[Expr, tuple[Expr, Reasons]]) ->
     return done[e]
 
 
-def _below(known: Known, x: Expr, d: Expr) -> Reasons | None:
-    """Return why 0 <= x < d, None when that is not known."""
+def _divided(kind: type[FloorDiv | Mod], known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons] | None:
+    """x // d -> 0, and x % d -> x, 0 <= x < d."""
+    x, d = args
     low = _not_negative(known, x)
     high = None if low is None else _not_negative(known, d - x - 1)
-    return None if low is None or high is None else low | high
+    return None if low is None or high is None else (x if kind is Mod else Const(0), low | high)
 
 
-@collapses.on(FloorDiv)
-def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons] | None:
-    """x // d -> 0, 0 <= x < d."""
-    why = _below(known, *args)
-    return None if why is None else (Const(0), why)
-
-
-@collapses.on(Mod)
-def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons] | None:
-    """x % d -> x, 0 <= x < d."""
-    why = _below(known, *args)
-    return None if why is None else (args[0], why)
-
-
-def _winners(known: Known, sign: int, args: tuple[Expr, ...]) -> tuple[list[Expr], Reasons]:
-    """Return the operands of a Min (sign 1) or Max (sign -1) that are not known to lose against another."""
+def _extreme(kind: type[Min | Max], sign: int, known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons]:
+    """min(x, y, ...) -> min(y, ...), y <= x (for Max: x <= y)."""
     kept, reasons = list(args), NO_REASON
     for x in args:
         for y in kept:
@@ -327,18 +314,10 @@ def _winners(known: Known, sign: int, args: tuple[Expr, ...]) -> tuple[list[Expr
                 kept.remove(x)
                 reasons |= why
                 break
-    return kept, reasons
+    return construct[kind](*kept), reasons
 
 
-@collapses.on(Min)
-def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons]:
-    """min(x, y, ...) -> min(y, ...), y <= x."""
-    kept, why = _winners(known, 1, args)
-    return construct[Min](*kept), why
-
-
-@collapses.on(Max)
-def _(known: Known, args: tuple[Expr, ...]) -> tuple[Expr, Reasons]:
-    """max(x, y, ...) -> max(y, ...), x <= y."""
-    kept, why = _winners(known, -1, args)
-    return construct[Max](*kept), why
+for _kind in (FloorDiv, Mod):
+    collapses.on(_kind)(partial(_divided, _kind))
+for _kind, _sign in ((Min, 1), (Max, -1)):
+    collapses.on(_kind)(partial(_extreme, _kind, _sign))

@@ -101,10 +101,6 @@ class Comparison:
         """The symbols and float inputs in it."""
         return names_of(self.left) | names_of(self.right)
 
-    def renamed(self, names: Mapping[str, str]) -> str:
-        """Return it as Python text with other words for symbols and float inputs."""
-        return re.sub(r"\bu?[sf]\d+\b|\bu\d+\b", lambda found: names[found[0]], str(self))
-
 
 def parse_number(line: str) -> object:
     """Return the Real, Expr or float that `line` denotes; the inverse of `str`.

@@ -398,7 +398,7 @@ def _over_common(u: Expr, *, positive: bool) -> Expr:
 
 
 def _equation(x: Expr, y: Expr) -> Expr:
-    """Return x == y: decided by interval and divisor of x - y, or as an order, or with its normal sides."""
+    """x == y is decided by interval and divisor of x - y, or an order, or has its normal sides."""
     u = _over_common(x - y, positive=False)
     bounds = interval(u)
     if 0 not in bounds:
@@ -414,10 +414,7 @@ def _equation(x: Expr, y: Expr) -> Expr:
     return Eq(*_sides(u)) if order is None else order
 
 
-@simplifications.on((Eq, "difference"))
-def _(x: Expr, y: Expr) -> Expr:
-    """x == y is a statement about x - y."""
-    return _equation(x, y)
+simplifications.on((Eq, "difference"))(_equation)
 
 
 @simplifications.on((Ne, "difference"))
