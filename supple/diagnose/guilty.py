@@ -7,12 +7,13 @@ part:   b = a.softmax(-1)                                        the first opera
 import re
 import tempfile
 import types
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import torch
 
@@ -25,7 +26,7 @@ from supple.diagnose.precision import copied
 from supple.driver import Functional
 from supple.interop.fx import to_fx
 from supple.ir.graph.interp import run
-from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, map_arg, meta_of, uses_of, vars_of
+from supple.ir.graph.nodes import Graph, Input, Meta, Node, Var, meta_of, uses_of, vars_of, with_mapped
 from supple.ir.meta import TensorMeta
 from supple.shapes.env import ShapeEnv, using
 
@@ -147,15 +148,10 @@ def stage_of(part: Part, setting: Setting) -> tuple[str, str]:
 
 def smallest(graph: Graph, setting: Setting, inputs: Sequence[object]) -> tuple[Part, Node | None]:
     """Return the smallest part found that differs, and its last node; the whole graph where no part does."""
-    whole = Part(graph, inputs)
-    right, wrong = 0, len(graph.nodes)
-    while wrong - right > 1:
-        middle = (right + wrong) // 2
-        if _differs(graph, setting, inputs, 0, middle):
-            wrong = middle
-        else:
-            right = middle
-    found = whole if wrong == len(graph.nodes) else cut(graph, inputs, 0, wrong)
+    count = len(graph.nodes)
+    ends = range(min(count, 1), count)
+    wrong = ends.start + bisect_left(ends, True, key=lambda end: _differs(graph, setting, inputs, 0, end))
+    found = Part(graph, inputs) if wrong == count else cut(graph, inputs, 0, wrong)
     length = 1
     while length < wrong:
         if _differs(graph, setting, inputs, wrong - length, wrong):
@@ -201,14 +197,7 @@ def cut(graph: Graph, inputs: Sequence[object], begin: int, end: int) -> Part:
     def renamed(var: Var) -> Var:
         return _flat(var) if var in used else var
 
-    kept = tuple(
-        replace(
-            node,
-            args=cast("tuple[Arg, ...]", map_arg(renamed, node.args)),
-            kwargs=cast("dict[str, Arg]", map_arg(renamed, dict(node.kwargs))),
-        )
-        for node in nodes
-    )
+    kept = tuple(with_mapped(node, renamed) for node in nodes)
     later = {var.name for node in graph.nodes[end:] for var in uses_of(node)}
     later |= {var.name for var in vars_of(list(graph.outputs))} | {nodes[-1].name}
     outputs = [var for node in nodes if node.name in later for var in _tensors(Var(node.name), node.meta)]

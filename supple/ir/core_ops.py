@@ -45,10 +45,11 @@ def _ops(kind: Kind, lines: str) -> tuple[CoreOp, ...]:
     return tuple(CoreOp(f"aten.{name.strip()}", kind, text) for name, text in pairs)
 
 
-_UNARY: Final = (
+UNARY: Final = (
     "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh "
     "acosh atanh erf erfc lgamma floor ceil round trunc reciprocal sign"
 ).split()
+"""Pointwise operators of one operand, which are scalar operators of the same name."""
 
 _POINTWISE: Final = """
 add.Tensor: a + b; on b1: or
@@ -150,7 +151,7 @@ scatter_add.default: functional scatter_add
 CORE_OPS: Final[dict[str, CoreOp]] = {
     op.name: op
     for op in (
-        *(CoreOp(f"aten.{name}.default", Kind.POINTWISE, f"{name}(a)") for name in _UNARY),
+        *(CoreOp(f"aten.{name}.default", Kind.POINTWISE, f"{name}(a)") for name in UNARY),
         *_ops(Kind.POINTWISE, _POINTWISE),
         *_ops(Kind.REDUCTION, _REDUCTION),
         *_ops(Kind.VIEW, _VIEW),

@@ -11,10 +11,10 @@ from typing import Final
 
 from supple.expr import Expr
 from supple.expr.real import Real
+from supple.ir.core_ops import UNARY
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Constant, Node, Var
 from supple.ir.loops.nodes import Scalar
-from supple.ir.loops.scalar_ops import UNARY
 from supple.ir.meta import TensorMeta
 from supple.schedule.define import Body, broadcast_index, number
 from supple.schedule.lower import Lowering, LowerRule, NotLowered, lowerings

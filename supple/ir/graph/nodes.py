@@ -6,7 +6,8 @@ is written `Var("name", (index,))`, so no extra node is needed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import cast
 
 from supple.base.errors import Where
 from supple.expr import Eq, Expr, Symbol
@@ -114,6 +115,14 @@ def map_arg(function: Callable[[Var], Arg], arg: Arg, number: Callable[[Number],
         return number(leaf) if number is not None and isinstance(leaf, (Expr, Real)) else leaf
 
     return map_leaves(mapped, arg)
+
+
+def with_mapped(
+    node: Node, function: Callable[[Var], Arg], number: Callable[[Number], Arg] | None = None
+) -> Node:
+    """Return a node with its arguments mapped; see `map_arg`."""
+    args, kwargs = map_arg(function, node.args, number), map_arg(function, dict(node.kwargs), number)
+    return replace(node, args=cast("tuple[Arg, ...]", args), kwargs=cast("dict[str, Arg]", kwargs))
 
 
 def vars_of(arg: Arg) -> Iterator[Var]:

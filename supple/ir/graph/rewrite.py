@@ -5,7 +5,18 @@ from typing import Final, cast
 
 from supple.expr import Expr
 from supple.ir.arguments import slice_parts
-from supple.ir.graph.nodes import Arg, Graph, Node, Var, definitions, map_arg, symbols_in, uses_of, vars_of
+from supple.ir.graph.nodes import (
+    Arg,
+    Graph,
+    Node,
+    Var,
+    definitions,
+    map_arg,
+    symbols_in,
+    uses_of,
+    vars_of,
+    with_mapped,
+)
 
 
 def without_dead(graph: Graph) -> Graph:
@@ -51,13 +62,11 @@ def without_repeats(graph: Graph) -> Graph:
         return Var(renamed[var.name], var.path) if var.name in renamed else var
 
     for node in graph.nodes:
-        args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
-        kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
-        made = Node(node.name, node.op, args, kwargs, node.meta, node.where)
+        made = with_mapped(node, follow)
         if not node.op.is_pure or new[node.name]:
             kept.append(made)
             continue
-        key = (node.op.name, _key(args), _key(kwargs))
+        key = (node.op.name, _key(made.args), _key(dict(made.kwargs)))
         earlier = known.setdefault(key, node.name)
         if earlier == node.name:
             kept.append(made)

@@ -63,13 +63,11 @@ def check(graph: Graph) -> None:
         symbols.update(name for name, _, _ in definitions(node.meta) if name.startswith(UNBACKED))
         _require_symbols(symbols, node.name, node.meta)
         for var in uses_of(node):
-            _require_known(known, var.name, node.name)
-            _require_path(known, node.name, var.name, var.path)
+            _require_known(known, var, node.name)
         _define(known, node.name, node.meta)
     _require_symbols(symbols, "return", Constant(None), graph.outputs)
     for var in vars_of(graph.outputs):
-        _require_known(known, var.name, "return")
-        _require_path(known, "return", var.name, var.path)
+        _require_known(known, var, "return")
 
 
 def broken(rule: str, node: str, problem: str) -> SpecError:
@@ -91,18 +89,15 @@ def _require_symbols(symbols: set[str], user: str, meta: Meta, arg: Arg = None) 
         raise broken("symbols are defined before use", user, f"no input or node gives {missing}")
 
 
-def _require_known(known: Mapping[str, Meta], name: str, user: str) -> None:
-    if name not in known:
-        raise broken("defined before use", user, f"{name} is not defined")
-
-
-def _require_path(known: Mapping[str, Meta], user: str, name: str, path: tuple[int, ...]) -> None:
-    meta = known[name]
-    for index in path:
+def _require_known(known: Mapping[str, Meta], var: Var, user: str) -> None:
+    if var.name not in known:
+        raise broken("defined before use", user, f"{var.name} is not defined")
+    meta = known[var.name]
+    for index in var.path:
         if isinstance(meta, Constant):
             return
         if not isinstance(meta, tuple) or not 0 <= index < len(meta):
-            raise broken("paths exist", user, f"{name} has no item {list(path)}")
+            raise broken("paths exist", user, f"{var.name} has no item {list(var.path)}")
         meta = meta[index]
 
 
@@ -118,18 +113,17 @@ def check_aten(graph: Graph, infer: Infer | None = None) -> None:
     check(graph)
     metas = graph.metas()
     for node in graph.nodes:
-        for name in node_checks:
-            problem = node_checks[name](node, metas)
-            if problem is not None:
-                raise broken(str(name), node.name, problem)
-        if infer is not None:
-            _require_inferred(node, metas, infer)
+        _require_all(node_checks, node, metas)
+        wanted = node.meta if infer is None else infer(node, metas)
+        if _forgetful(wanted) != _forgetful(node.meta):
+            raise broken("metadata is what the rule says", node.name, f"{node.meta}, the rule says {wanted}")
 
 
-def _require_inferred(node: Node, metas: Mapping[str, Meta], infer: Infer) -> None:
-    wanted = infer(node, metas)
-    if _forgetful(wanted) != _forgetful(node.meta):
-        raise broken("metadata is what the rule says", node.name, f"{node.meta}, the rule says {wanted}")
+def _require_all(checks: Rules[Check], node: Node, metas: Mapping[str, Meta]) -> None:
+    for name in checks:
+        problem = checks[name](node, metas)
+        if problem is not None:
+            raise broken(str(name), node.name, problem)
 
 
 def _forgetful(meta: Meta) -> Meta:
@@ -180,12 +174,8 @@ def check_core(graph: Graph, infer: Infer | None = None) -> None:
     check_aten(graph, infer)
     metas = graph.metas()
     for node in graph.nodes:
-        if node.op.name not in CORE_OPS or _is_complex(node, metas):
-            continue
-        for name in core_checks:
-            problem = core_checks[name](node, metas)
-            if problem is not None:
-                raise broken(str(name), node.name, problem)
+        if node.op.name in CORE_OPS and not _is_complex(node, metas):
+            _require_all(core_checks, node, metas)
 
 
 def _operands(node: Node, metas: Mapping[str, Meta]) -> list[TensorMeta]:

@@ -8,7 +8,18 @@ from typing import Final, cast
 
 from supple.expr import Expr
 from supple.expr.real import names_of, replaced, symbols_of
-from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, map_arg, numbers_in, symbols_in
+from supple.ir.graph.nodes import (
+    Arg,
+    Graph,
+    Meta,
+    Node,
+    Number,
+    Var,
+    map_arg,
+    numbers_in,
+    symbols_in,
+    with_mapped,
+)
 from supple.ir.meta import TensorMeta
 
 CHECK: Final = "aten._assert_scalar.default"
@@ -67,20 +78,13 @@ def mapped(graph: Graph, function: Callable[[Expr], Expr]) -> Graph:
         now = function(e)
         return now.value if now.is_const else now
 
-    def simpler(arg: Arg) -> Arg:
-        return map_arg(lambda var: var, arg, number)
+    def same(var: Var) -> Arg:
+        return var
 
     inputs = tuple(replace(item, meta=_meta(item.meta, function)) for item in graph.inputs)
-    nodes = tuple(
-        replace(
-            node,
-            meta=_meta(node.meta, function),
-            args=cast("tuple[Arg, ...]", simpler(node.args)),
-            kwargs=cast("dict[str, Arg]", simpler(dict(node.kwargs))),
-        )
-        for node in graph.nodes
-    )
-    return Graph(inputs, nodes, cast("tuple[Arg, ...]", simpler(graph.outputs)))
+    described = (replace(node, meta=_meta(node.meta, function)) for node in graph.nodes)
+    nodes = tuple(with_mapped(node, same, number) for node in described)
+    return Graph(inputs, nodes, cast("tuple[Arg, ...]", map_arg(same, graph.outputs, number)))
 
 
 def _meta(meta: Meta, simplify: Callable[[Expr], Expr]) -> Meta:

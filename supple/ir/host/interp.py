@@ -12,7 +12,6 @@ from supple.expr.real import Real, evaluate_real
 from supple.ir.arguments import map_leaves
 from supple.ir.host import nodes
 from supple.ir.host.strides import fresh_strides
-from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 
 RunKernel = Callable[[str, Sequence[torch.Tensor], Sequence[float]], None]
@@ -53,14 +52,6 @@ class Machine:
             case _:
                 return leaf
 
-    def places(self, meta: TensorMeta) -> tuple[list[int], list[int], int]:
-        """Return sizes, strides and offset as integers."""
-        return (
-            [self.number(e) for e in meta.sizes],
-            [self.number(e) for e in meta.strides],
-            self.number(meta.offset),
-        )
-
 
 #: Kind of step -> (machine, step) -> None.
 runs: Final[Rules[Callable[..., None]]] = Rules("host interpreter")
@@ -96,14 +87,11 @@ def _(machine: Machine, step: nodes.Bind) -> None:
 @runs.on(nodes.Alloc)
 def _(machine: Machine, step: nodes.Alloc) -> None:
     """A fresh tensor; NaN or a large number shows where it is read before it is written."""
-    meta, sizes = step.meta, list(map(machine.number, step.meta.sizes))
-    strides = fresh_strides(meta)
-    if strides is None:
-        fresh = torch.empty(sizes, dtype=meta.dtype.torch, device=meta.device)
-    else:
-        places = list(map(machine.number, strides))
-        fresh = torch.empty_strided(sizes, places, dtype=meta.dtype.torch, device=meta.device)
-    machine.values[step.name] = fresh.fill_(float("nan") if step.meta.dtype.is_float else 1)
+    meta, strides = step.meta, fresh_strides(step.meta)
+    fresh = torch.empty(list(map(machine.number, meta.sizes)), dtype=meta.dtype.torch, device=meta.device)
+    if strides is not None:
+        fresh = fresh.new_empty_strided(fresh.shape, list(map(machine.number, strides)))
+    machine.values[step.name] = fresh.fill_(float("nan") if meta.dtype.is_float else 1)
 
 
 @runs.on(nodes.Launch)
@@ -134,9 +122,10 @@ def _(machine: Machine, step: nodes.Extern) -> None:
 @runs.on(nodes.View)
 def _(machine: Machine, step: nodes.View) -> None:
     """The base's storage under other sizes and strides; the offset counts from the base's first element."""
-    base = machine.tensor(step.base)
-    sizes, strides, offset = machine.places(step.meta)
-    machine.values[step.name] = base.as_strided(sizes, strides, base.storage_offset() + offset)
+    base, meta = machine.tensor(step.base), step.meta
+    sizes, strides = (list(map(machine.number, numbers)) for numbers in (meta.sizes, meta.strides))
+    start = base.storage_offset() + machine.number(meta.offset)
+    machine.values[step.name] = base.as_strided(sizes, strides, start)
 
 
 @runs.on(nodes.Free)

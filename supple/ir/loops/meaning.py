@@ -146,16 +146,13 @@ def _(dtype: DType, a: Number, b: Number) -> Number:
     return {1: 1, -1: 1 if b % 2 == 0 else -1}.get(int(a), 0)
 
 
-@meanings.on("max")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """The larger; NaN where either is."""
-    return a if a != a else b if b != b else max(a, b)
+def _extreme(most: Callable[..., Number], dtype: DType, a: Number, b: Number) -> Number:
+    """The larger or smaller; NaN where either is."""
+    return a if a != a else b if b != b else most(a, b)
 
 
-@meanings.on("min")
-def _(dtype: DType, a: Number, b: Number) -> Number:
-    """The smaller; NaN where either is."""
-    return a if a != a else b if b != b else min(a, b)
+meanings.on("max")(partial(_extreme, max))
+meanings.on("min")(partial(_extreme, min))
 
 
 @meanings.on("cast")
@@ -163,13 +160,9 @@ def _(dtype: DType, x: Number) -> Number:
     """The value in another dtype; integers truncate, and what they cannot hold is their lowest number."""
     if dtype.is_float or dtype is DType.BOOL or not isinstance(x, float):
         return x
-    width = 64 if dtype is DType.I64 else 32
-    whole = math.trunc(x) if math.isfinite(x) else None
-    return (
-        whole
-        if whole is not None and -(1 << (width - 1)) <= whole < 1 << (width - 1)
-        else -(1 << (width - 1))
-    )
+    limit = 1 << (63 if dtype is DType.I64 else 31)
+    whole = math.trunc(x) if math.isfinite(x) else limit
+    return whole if -limit <= whole < limit else -limit
 
 
 @meanings.on("not")

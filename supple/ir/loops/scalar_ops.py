@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from supple.ir.core_ops import UNARY
+
 
 class Operands(Enum):
     """Which dtypes an op takes. `SAME`: all operands have the statement's dtype."""
@@ -25,20 +27,12 @@ class ScalarOp:
     operands: Operands = Operands.SAME
 
 
-def _table(*ops: ScalarOp) -> dict[str, ScalarOp]:
-    return {op.name: op for op in ops}
-
-
-UNARY: Final = (
-    "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh "
-    "asinh acosh atanh erf erfc lgamma floor ceil round trunc reciprocal sign"
-).split()
 _BINARY: Final = (
     # div is true division (floats) or C division (integers); floordiv and mod follow Python's signs.
     "add sub mul div floordiv mod pow atan2 fmod min max hypot copysign"
 ).split()
 
-SCALAR_OPS: Final = _table(
+_OPS: Final = (
     *(ScalarOp(name, 1) for name in UNARY),
     *(ScalarOp(name, 2) for name in _BINARY),
     ScalarOp("fma", 3),
@@ -50,3 +44,4 @@ SCALAR_OPS: Final = _table(
     *(ScalarOp(name, 2, Operands.BITS) for name in ("and", "or", "xor", "shl", "shr")),
     ScalarOp("not", 1, Operands.BITS),
 )
+SCALAR_OPS: Final = {op.name: op for op in _OPS}

@@ -14,7 +14,7 @@ in an index have no range; an expression with one that has prints all ranges. Nu
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, nan
 from typing import Any, Final
@@ -57,7 +57,7 @@ def parse(source: str) -> nodes.Nest:
     declared = {size.name: size for size in read_one((_NEST,), head, {}).sizes}
     nest = read_one((_NEST,), head, declared)
     body = Reader(lines, 2)
-    statements = body.block(4, _with_axes(declared, nest.axes))
+    statements = tuple(body.block("    ", _with_axes(declared, nest.axes)))
     if body.place != len(lines):
         raise ValueError(f"line {body.place + 1} is indented like no block: {lines[body.place]!r}")
     return replace(nest, body=statements)
@@ -68,23 +68,17 @@ class Reader:
     """Reads blocks of lines: `place` is the next line."""
 
     lines: Sequence[str]
-    place: int = field(default=0)
+    place: int = 0
 
-    def block(self, indent: int, declared: Declared) -> tuple[nodes.Statement, ...]:
-        """Return the statements that stand at this indentation from here on."""
-        return tuple(self._statements(indent, declared))
-
-    def _statements(self, indent: int, declared: Declared) -> Iterator[nodes.Statement]:
-        while self.place < len(self.lines) and _indent(self.lines[self.place]) == indent:
+    def block(self, indent: str, declared: Declared) -> Iterator[nodes.Statement]:
+        """Yield the statements that stand at this indentation from here on."""
+        while self.place < len(self.lines) and re.match(rf"{indent}\S", self.lines[self.place]):
             found = read_one(tuple(FORMS.values()), self.lines[self.place].strip(), declared)
             self.place += 1
             if isinstance(found, nodes.Loop):
-                found = replace(found, body=self.block(indent + 2, _with_axes(declared, found.axes)))
+                inside = self.block(f"{indent}  ", _with_axes(declared, found.axes))
+                found = replace(found, body=tuple(inside))
             yield found
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
 
 
 def _show_expr(e: Expr, declared: Declared) -> str:
@@ -112,10 +106,6 @@ def _read_scalar(line: str) -> nodes.Scalar:
     return int(line) if re.fullmatch(r"-?\d+", line) else float(line)
 
 
-def _show_role(role: nodes.Role) -> str:
-    return "" if role is nodes.Role.SERIAL else f" {role.value}"
-
-
 def _show_over(axes: tuple[nodes.Axis, ...], declared: Declared) -> str:
     return f"over {_AXES.show(axes, declared)}" if axes else "once"
 
@@ -129,7 +119,11 @@ _EXPR: Final = Part(".+?", _show_expr, _read_expr)
 _INDEX: Final = listed(_EXPR)
 _SYMBOL: Final = part(".+?", expr.text, _read_symbol)
 _SCALAR: Final = part(r"\S+?", lambda value: value if isinstance(value, str) else repr(value), _read_scalar)
-_ROLE: Final = part("(?: parallel| vector)?", _show_role, lambda line: nodes.Role(line.strip() or "serial"))
+_ROLE: Final = part(
+    "(?: parallel| vector)?",
+    lambda role: "" if role is nodes.Role.SERIAL else f" {role.value}",
+    lambda line: nodes.Role(line.strip() or "serial"),
+)
 _ACCESS: Final = part(r"\w+", lambda access: access.value, nodes.Access)
 _MASK: Final = optional(" where ", WORD, absent=None)
 _OTHER: Final = part(
