@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
-from typing import Final
+from typing import Final, TypeVar
 
 from supple.base.rules import Rules
 from supple.expr import Expr, const
@@ -34,6 +34,8 @@ PUBLIC: Final = {
     ).split()
 }
 
+Key = TypeVar("Key")
+
 
 @dataclass(slots=True)
 class Text:
@@ -45,7 +47,7 @@ class Text:
     bound: dict[str, str] = field(default_factory=dict[str, str])
     lines: list[str] = field(default_factory=list[str])
     pointers: dict[str, str] = field(default_factory=dict[str, str])
-    numbers: dict[object, str] = field(default_factory=dict[object, str])
+    numbers: dict[Expr | Real, str] = field(default_factory=dict["Expr | Real", str])
     uses: Counter[object] = field(default_factory=Counter[object])
 
     def bind(self, expression: str) -> str:
@@ -57,12 +59,16 @@ class Text:
 
     def pointer(self, name: str) -> str:
         """Return the address of a tensor: a call, or a name where several launches need it."""
-        if self.uses[name] == 1:
-            return f"{name}.data_ptr()"
-        if name not in self.pointers:
-            self.pointers[name] = f"p_{name}"
-            self.lines.append(f"p_{name} = {name}.data_ptr()")
-        return self.pointers[name]
+        return self._once(self.pointers, name, f"p_{name}", f"{name}.data_ptr()")
+
+    def _once(self, known: dict[Key, str], key: Key, name: str, text: str) -> str:
+        """Return an expression, or a name for its value where several steps need it."""
+        if self.uses[key] == 1:
+            return text
+        if key not in known:
+            known[key] = name
+            self.lines.append(f"{name} = {text}")
+        return known[key]
 
     def number(self, number: Expr | Real) -> str:
         """Return a number as Python: arithmetic, or a name where several steps need it."""
@@ -70,22 +76,13 @@ class Text:
             self.bound.update({name: f"math.{name}" for name in NAMES})
             shown = str(number)
             return f"float_of(lambda: {shown})" if "/" in shown else shown
-        if not number.args or self.uses[number] == 1:
-            return expr_text(number, ranges=False)
-        if number not in self.numbers:
-            self.numbers[number] = f"n_{len(self.numbers)}"
-            self.lines.append(f"{self.numbers[number]} = {expr_text(number, ranges=False)}")
-        return self.numbers[number]
+        text = expr_text(number, ranges=False)
+        return self._once(self.numbers, number, f"n_{len(self.numbers)}", text) if number.args else text
 
     def bits(self, number: Real) -> str:
         """Return the bits of a float, or a name for them where several launches need it."""
-        text = f"float_bits({self.number(number)})"
-        if self.uses[number] == 1:
-            return text
-        if number not in self.numbers:
-            self.numbers[number] = f"n_{len(self.numbers)}"
-            self.lines.append(f"{self.numbers[number]} = {text}")
-        return self.numbers[number]
+        name, text = f"n_{len(self.numbers)}", f"float_bits({self.number(number)})"
+        return self._once(self.numbers, number, name, text)
 
     def numbers_of(self, values: Sequence[Expr]) -> str:
         """Return numbers as a tuple."""

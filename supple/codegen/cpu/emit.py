@@ -163,7 +163,8 @@ def _write_units(block: Block, nest: Nest, form: Shape) -> None:
     if form.is_line:
         vector.write_axis(vector.run_of(work, (), block), block, (begin, end), ())
         return
-    count = _counting(form.parallel)
+    # Coordinates are counted up from unit to unit where a size would divide: that is cheaper.
+    count = any(not axis.extent.is_const for axis in form.parallel[1:])
     first = tuple(_coordinates(block, form.parallel, begin).values()) if count else ()
     with code.repeat(begin, end, 1, first) as loop:
         if count:
@@ -177,11 +178,6 @@ def _write_units(block: Block, nest: Nest, form: Shape) -> None:
             vector.write_loop(inside, work)
         else:
             vector.write(inside, nest.body)
-
-
-def _counting(axes: tuple[Axis, ...]) -> bool:
-    """Tell whether coordinates are counted up from unit to unit: where a size divides, that is cheaper."""
-    return any(not axis.extent.is_const for axis in axes[1:])
 
 
 def _following(block: Block, axes: tuple[Axis, ...], places: Sequence[Reg]) -> tuple[Reg, ...]:

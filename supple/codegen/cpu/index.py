@@ -153,11 +153,8 @@ class Strides:
 
     def is_aligned(self, e: Expr) -> bool:
         """Tell whether `e`, which grows by 1 per lane, is a multiple of `lanes` at lane 0."""
-        others = [factor for mono, factor in e.terms if not self._is_axis(mono)]
-        return e.constant % self.lanes == 0 and all(factor % self.lanes == 0 for factor in others)
-
-    def _is_axis(self, mono: Expr) -> bool:
-        return isinstance(mono, Symbol) and mono.name == self.axis
+        others = [n for mono, n in e.terms if not (isinstance(mono, Symbol) and mono.name == self.axis)]
+        return all(number % self.lanes == 0 for number in (e.constant, *others))
 
 
 stride_rules: Final[Rules[Callable[[Strides, Expr], int | None]]] = Rules("stride over lanes")

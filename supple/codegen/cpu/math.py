@@ -31,8 +31,8 @@ def sleef_name(function: str, dtype: DType, features: Features) -> str:
 def call(code: Code, features: Features, function: str, args: Sequence[Reg]) -> Reg:
     """Return a function of f32 or f64 values with any lanes."""
     dtype, lanes = args[0].dtype, args[0].lanes
-    name = sleef_name(function, dtype, features)
-    if not features.has_function(name):
+    name = "" if function in BY_LANE else sleef_name(function, dtype, features)
+    if not name or not features.has_function(name):
         return by_lane(code, function, args)
     width = features.vector_bytes // dtype.size
     if lanes == 1:
@@ -85,8 +85,7 @@ def _part(code: Code, vector: Reg, start: int, length: int) -> Reg:
 def _joined(code: Code, parts: Sequence[Reg]) -> Reg:
     """Return the lanes of all parts (a power of two of them) as one vector."""
     while len(parts) > 1:
-        half = [_pair(code, parts[n], parts[n + 1]) for n in range(0, len(parts), 2)]
-        parts = half
+        parts = [_pair(code, parts[n], parts[n + 1]) for n in range(0, len(parts), 2)]
     return parts[0]
 
 
@@ -102,11 +101,6 @@ def _library(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> 
     return call(s.code, s.features, function, args)
 
 
-def _libm(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """Return the C library's function, lane by lane."""
-    return by_lane(s.code, function, args)
-
-
 def _inline(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """Return a function as instructions where there are some for the dtype, else the library's."""
     if not inline.has_code(s.features, dtype):
@@ -119,9 +113,7 @@ def _inline(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> R
 INLINE: Final = {"exp": inline.exp, "tanh": inline.tanh, "erf": inline.erf}
 INLINE_NEAR: Final = {"sin": inline.sin, "cos": inline.cos}
 
-for _name in ACCURACY.keys() - INLINE.keys() - INLINE_NEAR.keys() - {"pow"}:
+for _name in {*ACCURACY, *BY_LANE} - {*INLINE, *INLINE_NEAR, "pow"}:
     scalars.on(_name)(partial(_library, _name))
 for _name in (*INLINE, *INLINE_NEAR):
     scalars.on(_name)(partial(_inline, _name))
-for _name in BY_LANE:
-    scalars.on(_name)(partial(_libm, _name))

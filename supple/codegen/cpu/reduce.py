@@ -15,6 +15,13 @@ from supple.ir.loops.nodes import Reduce
 from supple.ir.loops.numbers import greatest, least
 
 State = tuple[Reg, ...]
+
+
+def chosen(code: Code, condition: Reg, yes: State, no: State) -> State:
+    """Return one of two states, lane by lane."""
+    return tuple(code.select(condition, one, other) for one, other in zip(yes, no, strict=True))
+
+
 Combine = Callable[[Code, Reg, Reg], Reg]
 
 NO_POSITION: Final = (1 << 63) - 1
@@ -111,10 +118,6 @@ class Folding:
         """Return the state of two partial ones."""
         return (self.kind.combine(code, first[0], second[0]),)
 
-    def keep(self, code: Code, mask: Reg, after: State, before: State) -> State:
-        """Return the state after a step that only the lanes of `mask` took."""
-        return tuple(code.select(mask, new, old) for new, old in zip(after, before, strict=True))
-
     def across(self, code: Code, state: State) -> State:
         """Return the state of all lanes together."""
         return (self.kind.across(code, state[0]),)
@@ -147,13 +150,9 @@ class ExtremePosition:
     def merge(self, code: Code, first: State, second: State) -> State:
         """Return the more extreme of two; of equals the one at the smaller position."""
         better = self._beats(code, second[0], first[0])
-        equal = code.op("and", self._equal(code, first[0], second[0]), _before(code, second[1], first[1]))
-        wins = code.op("or", better, equal)
-        return tuple(code.select(wins, new, old) for new, old in zip(second, first, strict=True))
-
-    def keep(self, code: Code, mask: Reg, after: State, before: State) -> State:
-        """Return the state after a step that only the lanes of `mask` took."""
-        return tuple(code.select(mask, new, old) for new, old in zip(after, before, strict=True))
+        is_earlier = code.compare("icmp slt", second[1], first[1])
+        equal = code.op("and", self._equal(code, first[0], second[0]), is_earlier)
+        return chosen(code, code.op("or", better, equal), second, first)
 
     def across(self, code: Code, state: State) -> State:
         """Return the state of all lanes together: halves are merged until one lane is left."""
@@ -186,10 +185,6 @@ class ExtremePosition:
 
 def _is_nan(code: Code, value: Reg) -> Reg:
     return code.compare("fcmp uno", value, value)
-
-
-def _before(code: Code, a: Reg, b: Reg) -> Reg:
-    return code.compare("icmp slt", a, b)
 
 
 def folding(reduce: Reduce, value_dtype: DType) -> Folding | ExtremePosition:

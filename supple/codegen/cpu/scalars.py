@@ -85,12 +85,6 @@ for _name in ("sqrt", "floor", "ceil", "trunc", "copysign", "fma"):
     scalars.on(_name)(partial(_float_intrinsic, _name))
 
 
-@scalars.on("reciprocal")
-def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """1 / x."""
-    return s.code.op("fdiv", s.number(1, args[0]), args[0])
-
-
 @scalars.on("rsqrt")
 def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """1 / sqrt(x), both rounded, as in eager."""
@@ -152,40 +146,19 @@ def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     return s.code.compare("fcmp oeq", s.code.intrinsic("fabs", x), s.number(float("inf"), x))
 
 
-@scalars.on("max")
-def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """The larger; NaN where either is."""
-    return larger(s.code, *args)
+DIRECT: Final[dict[str, Emit]] = {
+    "max": lambda s, dtype, args: larger(s.code, *args),
+    "min": lambda s, dtype, args: smaller(s.code, *args),
+    "reciprocal": lambda s, dtype, args: s.code.op("fdiv", s.number(1, args[0]), args[0]),
+    "where": lambda s, dtype, args: s.code.select(*args),
+    "cast": lambda s, dtype, args: convert.cast(s.code, args[0], dtype),
+    "float_of_bits": lambda s, dtype, args: s.code.convert("bitcast", args[0], DType.F64),
+    "not": lambda s, dtype, args: s.code.op("xor", args[0], s.number(-1, args[0])),
+}
+"""Operators that are one instruction; `max` and `min` give NaN where either is, `not` flips all bits."""
 
-
-@scalars.on("min")
-def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """The smaller; NaN where either is."""
-    return smaller(s.code, *args)
-
-
-@scalars.on("where")
-def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """args[1] where args[0], else args[2]."""
-    return s.code.select(*args)
-
-
-@scalars.on("cast")
-def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """The value in another dtype."""
-    return convert.cast(s.code, args[0], dtype)
-
-
-@scalars.on("float_of_bits")
-def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """The float64 of these bits."""
-    return s.code.convert("bitcast", args[0], DType.F64)
-
-
-@scalars.on("not")
-def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
-    """All bits flipped; for b1 the other truth value."""
-    return s.code.op("xor", args[0], s.number(-1, args[0]))
+for _name, _emit in DIRECT.items():
+    scalars.on(_name)(_emit)
 
 
 @scalars.on("shl")

@@ -12,7 +12,7 @@ from functools import partial, reduce
 from typing import Final
 
 from supple.codegen.cpu.block import Block, Lanes, iota
-from supple.codegen.cpu.reduce import ExtremePosition, Folding, State, folding
+from supple.codegen.cpu.reduce import ExtremePosition, Folding, State, chosen, folding
 from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.statements import write, write_rules
 from supple.expr import as_expr, product
@@ -240,7 +240,7 @@ def _body(run: Run, block: Block, base: Reg, mask: Reg | None, states: Sequence[
         value = block.code.splat(inside.names[each.value], run.lanes)
         position = _position(run.loop, inside) if step.needs_position else constant(DType.I64, 0)
         new = step.step(block.code, state, value, position)
-        after.append(new if mask is None else step.keep(block.code, mask, new, state))
+        after.append(new if mask is None else chosen(block.code, mask, new, state))
     return tuple(after)
 
 
