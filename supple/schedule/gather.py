@@ -1,6 +1,7 @@
 """Values read at chosen places: masked pieces (cat, pad, scatter), integer tensors as coordinates."""
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from supple.expr import Expr, const
 from supple.ir.dtypes import DType
@@ -21,9 +22,7 @@ def _inside(
         tests.append(body.compute("ge", DType.BOOL, scalar, 0))
     if to_end:
         tests.append(body.compute("lt", DType.BOOL, scalar, _bound(body, scalar, size)))
-    if len(tests) == 2:
-        return body.compute("and", DType.BOOL, *tests)
-    return tests[0] if tests else None
+    return _all(body, tests)
 
 
 def _bound(body: Body, scalar: str, size: Expr) -> Scalar:
@@ -75,21 +74,14 @@ def _(state: Lowering, node: Node) -> None:
         grows = [not (amount.is_const and amount.value <= 0) for amount in (left, right)]
         mask = _inside(body, index[dim], base.sizes[dim], from_zero=grows[0], to_end=grows[1])
         masks += [mask] if mask is not None else []
-    mask = _all(body, masks)
     fill = number(value, meta.dtype)
-    state.define(
-        body.definition(node.name, meta, body.load(str(node.args[0]), meta.dtype, index, mask, fill))
-    )
+    padded = body.load(str(node.args[0]), meta.dtype, index, _all(body, masks), fill)
+    state.define(body.definition(node.name, meta, padded))
 
 
 def _all(body: Body, masks: Sequence[str]) -> str | None:
     """Return the conjunction of b1 scalars; None of none."""
-    if not masks:
-        return None
-    result = masks[0]
-    for mask in masks[1:]:
-        result = body.compute("and", DType.BOOL, result, mask)
-    return result
+    return reduce(partial(body.compute, "and", DType.BOOL), masks) if masks else None
 
 
 @lowerings.on("aten.slice_scatter.default")

@@ -35,7 +35,7 @@ def in_place(
         homes: which input a result replaces, by the place of the result; no other input is written.
     """
     shares = sharing(steps)
-    _, last = last_uses(steps, shares)
+    last = last_uses(steps, shares)
     allocs = {step.name: step.meta for step in steps if isinstance(step, Alloc)}
     home_of = _replaced(steps, homes)
     inputs = set(home_of.values())
@@ -56,7 +56,8 @@ def in_place(
             wanted = (
                 [own[name]] if own.get(name) in free else [one for one in buffers if one in free - inputs]
             )
-            same = (one for one in wanted if _is_same_layout(meta, known[one]))
+            layout = _layout(meta)
+            same = (one for one in wanted if _layout(known[one]) == layout)
             home = next((one for one in same if _can_hold(nest, buffers, one, name)), None)
             if home is not None:
                 moved[name] = moved.get(home, home)
@@ -74,9 +75,8 @@ def _replaced(steps: Sequence[Step], homes: Mapping[int, str]) -> dict[str, str]
     return {results[at]: home for at, home in homes.items() if at in results and shown[results[at]] == 1}
 
 
-def _is_same_layout(fresh: TensorMeta, home: TensorMeta) -> bool:
-    one, other = ((meta.sizes, meta.strides, meta.dtype, meta.device) for meta in (fresh, home))
-    return one == other
+def _layout(meta: TensorMeta) -> tuple[object, ...]:
+    return meta.sizes, meta.strides, meta.dtype, meta.device
 
 
 def _can_hold(nest: Nest, names: Sequence[str], old: str, new: str) -> bool:

@@ -21,7 +21,6 @@ from supple.ir.graph.nodes import (
     Node,
     Var,
     definitions,
-    map_arg,
     symbols_in,
     uses_of,
     vars_of,
@@ -254,9 +253,7 @@ def written(node: Node) -> Iterator[str]:
         if argument.alias_info is None or not argument.alias_info.is_write:
             continue
         given = node.args[position] if position < len(node.args) else node.kwargs.get(argument.name)
-        found: list[str] = []
-        map_arg(lambda var, found=found: found.append(str(var)), given)
-        yield from found
+        yield from map(str, vars_of(given))
 
 
 def as_fixed(arg: object) -> int:

@@ -57,18 +57,13 @@ def sharing(steps: Sequence[nodes.Step]) -> dict[str, tuple[str, ...]]:
     return shares
 
 
-def last_uses(
-    steps: Sequence[nodes.Step], shares: Mapping[str, tuple[str, ...]]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the last step that uses each name, and the last that uses its storage under any name."""
-    names: dict[str, int] = {}
-    storages: dict[str, int] = {}
+def last_uses(steps: Sequence[nodes.Step], shares: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    """Return the last step that uses each name, or the storage of one that `shares` it."""
+    last: dict[str, int] = {}
     for place, step in enumerate(steps):
         for name in (*used(step), *defined(step)):
-            names[name] = place
-            for base in (name, *shares.get(name, ())):
-                storages[base] = place
-    return names, storages
+            last.update(dict.fromkeys((name, *shares.get(name, ())), place))
+    return last
 
 
 def shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
@@ -84,11 +79,8 @@ def shaped(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
         elif isinstance(step, (nodes.Extern, nodes.Return)):
             for name in used(step):
                 allocs.pop(name, None)
-    as_view: dict[str, TensorMeta] = {}
-    for name, alloc in allocs.items():
-        metas = views.get(name, set())
-        if len(metas) == 1 and is_same_storage(alloc.meta, *metas):
-            as_view[name] = next(iter(metas))
+    single = {name: next(iter(metas)) for name, metas in views.items() if len(metas) == 1 and name in allocs}
+    as_view = {name: meta for name, meta in single.items() if is_same_storage(allocs[name].meta, meta)}
     names = {step.name: step.base for step in steps if isinstance(step, nodes.View) and step.base in as_view}
     result: list[nodes.Step] = []
     for step in steps:
@@ -113,7 +105,7 @@ def is_same_storage(fresh: TensorMeta, view: TensorMeta) -> bool:
 
 def taken_over(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
     """Return the steps with buffers that died in place of fresh ones of the same metadata."""
-    _, storages = last_uses(steps, sharing(steps))
+    storages = last_uses(steps, sharing(steps))
     end = len(steps) - 1
     new_name: dict[str, str] = {}
     dead: dict[TensorMeta, list[str]] = {}
@@ -164,10 +156,7 @@ def renamed_arg(arg: object, names: Mapping[str, str]) -> object:
 
 def freed(steps: Sequence[nodes.Step]) -> tuple[nodes.Step, ...]:
     """Return the steps with every tensor freed after its last use."""
-    last: dict[str, int] = {}
-    for place, step in enumerate(steps):
-        for name in (*used(step), *defined(step)):
-            last[name] = place
+    last = last_uses(steps, {})
     numbers = {step.value for step in steps if isinstance(step, nodes.Bind) and step.value == step.number}
     result: list[nodes.Step] = []
     for place, step in enumerate(steps):

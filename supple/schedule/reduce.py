@@ -32,24 +32,14 @@ class Reduction:
     def __init__(self, operand: TensorMeta, dims: object, *, keepdim: bool) -> None:
         chosen = _dims(dims, operand.rank)
         inner = coordinates(operand.sizes, "j")
-        kept: list[Expr] = []
-        position: list[Expr] = []
-        for dim, size in enumerate(operand.sizes):
-            if dim not in chosen or keepdim:
-                kept.append(const(1) if dim in chosen else size)
-        outer = coordinates(kept)
-        place = 0
-        for dim in range(operand.rank):
-            position.append(inner[dim] if dim in chosen else outer[place])
-            place += keepdim or dim not in chosen
-        self.sizes = tuple(kept)
-        self.index = tuple(position)
+        left = [dim for dim in range(operand.rank) if keepdim or dim not in chosen]
+        self.sizes = tuple(const(1) if dim in chosen else operand.sizes[dim] for dim in left)
+        outer = dict(zip(left, coordinates(self.sizes), strict=True))
+        position = [inner[dim] if dim in chosen else outer[dim] for dim in range(operand.rank)]
+        self.index: tuple[Expr, ...] = tuple(position)
         self.inner = tuple(Axis(inner[dim], operand.sizes[dim]) for dim in sorted(chosen))
         self.is_single = all(axis.extent is const(1) for axis in self.inner)
-        self.domain = tuple(
-            Axis(inner[dim] if dim in chosen else position_symbol(position[dim]), operand.sizes[dim])
-            for dim in range(operand.rank)
-        )
+        self.domain = tuple(Axis(s, size) for s, size in zip(position, operand.sizes, strict=True))
 
     @property
     def is_outer(self) -> bool:
@@ -194,19 +184,14 @@ _PLACES: Final = ("argmax", "argmin")
 _NEUTRAL: Final = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
-def _reduction(state: Lowering, node: Node, keepdim_at: int = 2) -> Reduction:
-    operand = state.tensor(node.args[0])
-    keepdim = bool(argument(node, keepdim_at, "keepdim", False))
-    return Reduction(operand, argument(node, 1, "dim", None), keepdim=keepdim)
-
-
 @lowerings.on(*_PLAIN)
 def _(state: Lowering, node: Node) -> None:
     """One reduction of the operand, in the dtype in which eager accumulates."""
     op = _PLAIN[node.op.name]
     meta = state.result(node)
-    reduction = _reduction(state, node)
-    if _is_empty(reduction):
+    keepdim = bool(argument(node, 2, "keepdim", False))
+    reduction = Reduction(state.tensor(node.args[0]), argument(node, 1, "dim", None), keepdim=keepdim)
+    if any(axis.extent is const(0) for axis in reduction.inner):
         if op not in _NEUTRAL:
             raise NotLowered(f"{op} of nothing raises in eager")
         state.define(Body(meta).definition(node.name, meta, number(_NEUTRAL[op], meta.dtype)))
@@ -227,7 +212,3 @@ def _argument(
     loaded = body.load(str(node.args[0]), operand.dtype, reduction.index)
     x = body.cast(loaded, DType.U8 if operand.dtype is DType.BOOL else operand.dtype.compute)
     state.define(_reduced(body, name, x, op, reduction))
-
-
-def _is_empty(reduction: Reduction) -> bool:
-    return any(axis.extent is const(0) for axis in reduction.inner)

@@ -49,7 +49,8 @@ def schedule(
                 continue
             nest = _nest(unit, lowered, fused.sources, target)
             named = names.named(nest)
-            _announce(named, nest)
+            if events.listening():
+                events.emit(events.KernelFused(named.name, nest.origin, loops_text(named)))
             steps.launch(named, tuple(b.name for b in nest.buffers if b.access is not Access.SCRATCH))
         else:
             steps.call(lowered.calls[unit])
@@ -66,11 +67,6 @@ def _nest(kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Tar
     if not built.scratch or not nest.axes or nest.axes[-1].role is not Role.VECTOR:
         return nest
     return tile(build(kernel, lowered.definitions, lowered.metas, sources, 0), lowered.metas)
-
-
-def _announce(named: Nest, nest: Nest) -> None:
-    if events.listening():
-        events.emit(events.KernelFused(named.name, nest.origin, loops_text(named)))
 
 
 def _host(lowered: Lowered, steps: Steps, nests: Mapping[str, Nest], homes: Mapping[int, str]) -> Host:

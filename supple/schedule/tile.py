@@ -34,7 +34,9 @@ from supple.schedule.define import coordinate
 STORE_WEIGHT: Final = 4
 LOAD_WEIGHT: Final = 2
 ORDERED: Final = ("argmax", "argmin")
+"""Reductions that depend on the order of the inner axes."""
 Map = Callable[[Expr], Expr]
+Change = Callable[[nodes.Statement], nodes.Statement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +48,26 @@ class Space:
     body: tuple[nodes.Statement, ...]
 
 
+def changed(body: Sequence[nodes.Statement], change: Change) -> tuple[nodes.Statement, ...]:
+    """Return statements with all but loops changed; loops keep their axes."""
+    return tuple(
+        replace(s, body=changed(s.body, change)) if isinstance(s, nodes.Loop) else change(s) for s in body
+    )
+
+
 def mapped(body: Sequence[nodes.Statement], change: Map) -> tuple[nodes.Statement, ...]:
-    """Return statements with every index expression changed; loops keep their axes."""
-    result: list[nodes.Statement] = []
-    for statement in body:
+    """Return statements with every index expression changed."""
+
+    def with_index(statement: nodes.Statement) -> nodes.Statement:
         match statement:
             case nodes.Load() | nodes.Store():
-                result.append(replace(statement, index=tuple(change(e) for e in statement.index)))
+                return replace(statement, index=tuple(change(e) for e in statement.index))
             case nodes.IndexValue():
-                result.append(replace(statement, value=change(statement.value)))
-            case nodes.Loop():
-                result.append(replace(statement, body=mapped(statement.body, change)))
+                return replace(statement, value=change(statement.value))
             case _:
-                result.append(statement)
-    return tuple(result)
+                return statement
+
+    return changed(body, with_index)
 
 
 def flat(body: Sequence[nodes.Statement]) -> Iterator[nodes.Statement]:
@@ -83,16 +91,14 @@ def linearised(
     body: Sequence[nodes.Statement], strides: Mapping[str, tuple[Expr, ...]], known: Ranges
 ) -> tuple[nodes.Statement, ...]:
     """Return statements whose loads and stores have one index: the element offset in the buffer."""
-    result: list[nodes.Statement] = []
-    for statement in body:
-        if isinstance(statement, (nodes.Load, nodes.Store)):
-            offset = dotted(statement.index, strides[statement.buffer])
-            result.append(replace(statement, index=(known(offset),)))
-        elif isinstance(statement, nodes.Loop):
-            result.append(replace(statement, body=linearised(statement.body, strides, known)))
-        else:
-            result.append(statement)
-    return tuple(result)
+
+    def with_offset(statement: nodes.Statement) -> nodes.Statement:
+        if not isinstance(statement, (nodes.Load, nodes.Store)):
+            return statement
+        offset = dotted(statement.index, strides[statement.buffer])
+        return replace(statement, index=(known(offset),))
+
+    return changed(body, with_offset)
 
 
 # Splitting.
@@ -162,14 +168,10 @@ def _score(body: Sequence[nodes.Statement], axis: Symbol) -> int:
     """Return how well an axis suits vectors: unit strides count for it, other strides against it."""
     score = 0
     for statement in flat(body):
-        if not isinstance(statement, (nodes.Load, nodes.Store)):
-            continue
-        weight = STORE_WEIGHT if isinstance(statement, nodes.Store) else LOAD_WEIGHT
-        step = _step(statement.index[0], axis)
-        if step is not None and step is not const(0):
-            score += weight if step is const(1) else -weight
-        elif step is None:
-            score -= weight
+        if isinstance(statement, (nodes.Load, nodes.Store)):
+            weight = STORE_WEIGHT if isinstance(statement, nodes.Store) else LOAD_WEIGHT
+            step = _step(statement.index[0], axis)
+            score += weight if step is const(1) else 0 if step is const(0) else -weight
     return score
 
 
@@ -183,13 +185,8 @@ def _step(e: Expr, axis: Symbol) -> Expr | None:
 
 def vector_axis(space: Space) -> nodes.Axis | None:
     """Return the axis for vectors: the one with the best score, the later of equals; None without axes."""
-    best: nodes.Axis | None = None
-    best_score: tuple[int, int] | None = None
-    for place, axis in enumerate((*space.rows, *space.loops)):
-        score = (_score(space.body, axis.symbol), place)
-        if best_score is None or score > best_score:
-            best, best_score = axis, score
-    return best
+    axes = (*space.loops[::-1], *space.rows[::-1])
+    return max(axes, key=lambda axis: _score(space.body, axis.symbol), default=None)
 
 
 def _stride_key(body: Sequence[nodes.Statement], axis: nodes.Axis) -> tuple[int, ...]:
@@ -210,18 +207,14 @@ def arranged(space: Space) -> tuple[Space, nodes.Axis | None]:
     if vector in rows:
         rows.remove(vector)
         rows.append(vector)
-    elif vector in loops and not _is_ordered(space.body):
-        loops.remove(vector)
-        loops.append(vector)
     elif vector in loops:
-        vector = loops[-1]
+        reduces = (r for s in flat(space.body) if isinstance(s, nodes.Loop) for r in s.reduces)
+        if any(reduce.op in ORDERED for reduce in reduces):
+            vector = loops[-1]
+        else:
+            loops.remove(vector)
+            loops.append(vector)
     return Space(tuple(rows), tuple(loops), space.body), vector
-
-
-def _is_ordered(body: Sequence[nodes.Statement]) -> bool:
-    """Tell whether a reduction depends on the order of the inner axes."""
-    reduces: list[nodes.Reduce] = [r for s in flat(body) if isinstance(s, nodes.Loop) for r in s.reduces]
-    return any(reduce.op in ORDERED for reduce in reduces)
 
 
 # Joining.
@@ -318,14 +311,9 @@ def _buffers(
     body: tuple[nodes.Statement, ...], built: Built, metas: Mapping[str, TensorMeta]
 ) -> tuple[nodes.Buffer, ...]:
     """Return the buffers in the order of their first use, outputs last, then scratch."""
-    read: dict[str, None] = {}
-    written: dict[str, None] = {}
-    for statement in flat(body):
-        if isinstance(statement, nodes.Load):
-            read[statement.buffer] = None
-        elif isinstance(statement, nodes.Store):
-            written[statement.buffer] = None
-    scratch = {item.name: item for item in built.scratch}
+    read = dict.fromkeys(s.buffer for s in flat(body) if isinstance(s, nodes.Load))
+    written = dict.fromkeys(s.buffer for s in flat(body) if isinstance(s, nodes.Store))
+    scratch = {item.name for item in built.scratch}
     buffers = [
         nodes.Buffer(name, metas[name].dtype, nodes.Access.READ, _span(metas[name]))
         for name in read
