@@ -17,26 +17,11 @@ from typing import Final, TypeAlias, TypeVar
 from supple.base.errors import SuppleError
 from supple.base.journal import Journal, Mark
 from supple.base.rules import Rules
+from supple.expr import nodes
 from supple.expr.build import less, less_equal
 from supple.expr.divide import exact_quotient
 from supple.expr.interval import Interval, excludes_zero, interval
-from supple.expr.nodes import (
-    FALSE,
-    TRUE,
-    And,
-    BoolExpr,
-    Const,
-    Eq,
-    Expr,
-    FloorDiv,
-    Le,
-    Lt,
-    Mod,
-    Ne,
-    Or,
-    Symbol,
-    sort_key,
-)
+from supple.expr.nodes import FALSE, TRUE, Const, Expr, FloorDiv, Mod, Symbol, sort_key
 from supple.expr.prove import Answer, Known, Reasons, collapsed, current, proved, row_of, slack
 from supple.expr.simplify import inside, simplify
 from supple.expr.text import text
@@ -138,7 +123,7 @@ class Facts:
 
 def _whole_again(e: Expr, meanings: Mapping[Symbol, Expr]) -> Expr:
     """Return a number m*d*q + r as m*x + r, for the hidden symbols q that mean x // d with x % d == 0."""
-    if isinstance(e, BoolExpr):
+    if isinstance(e, nodes.BoolExpr):
         return e
     for s in sorted(meanings, key=sort_key):
         meaning = meanings[s]
@@ -259,20 +244,20 @@ Keep: TypeAlias = Callable[[Draft, Expr, Reasons], None]
 keep: Final[Rules[Keep]] = Rules("keep fact")
 
 
-@keep.on(And)
+@keep.on(nodes.And)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """Both parts are facts."""
     for part in e.args:
         draft.add(part, reasons)
 
 
-@keep.on(Or)
+@keep.on(nodes.Or)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """Kept as it is."""
     draft.truth(e, reasons)
 
 
-@keep.on(Ne)
+@keep.on(nodes.Ne)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """x != y is x < y or y < x where one of them is never less; others are kept as they are."""
     u = e.args[0] - e.args[1]
@@ -283,7 +268,7 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
         draft.truth(e, reasons)
 
 
-@keep.on(Le, Lt)
+@keep.on(nodes.Le, nodes.Lt)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """A bound of one symbol narrows it; other inequalities are kept as numbers that are not negative."""
     left, right = e.args
@@ -295,7 +280,7 @@ def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
         draft.bound(slack(e), reasons)
 
 
-@keep.on(Eq)
+@keep.on(nodes.Eq)
 def _(draft: Draft, e: Expr, reasons: Reasons) -> None:
     """An equation eliminates a symbol or makes it a multiple; others are kept, also as two inequalities."""
     u = e.args[0] - e.args[1]

@@ -4,18 +4,8 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from supple.expr.nodes import (
-    Add,
-    BoolExpr,
-    Const,
-    Expr,
-    Mul,
-    Operand,
-    construct,
-    factors_of,
-    monomial,
-    scaled,
-)
+from supple.expr import nodes
+from supple.expr.nodes import Const, Expr, Operand, construct, factors_of, monomial, scaled
 
 MEMO_SIZE: Final = 1 << 16
 
@@ -40,7 +30,7 @@ def number(value: Operand) -> Expr:
         TypeError: `value` is a boolean expression.
     """
     e = as_expr(value)
-    if isinstance(e, BoolExpr):
+    if isinstance(e, nodes.BoolExpr):
         raise TypeError(f"{e} is true or false, not a number")
     return e
 
@@ -54,7 +44,7 @@ def polynomial(constant: int, coefficients: Mapping[Expr, int]) -> Expr:
         mono, coefficient = terms[0]
         return scaled(coefficient, mono)
     terms.sort(key=lambda term: term[0].sort_key)
-    return Add(constant, tuple(terms))
+    return nodes.Add(constant, tuple(terms))
 
 
 def total(operands: Iterable[Operand]) -> Expr:
@@ -69,7 +59,7 @@ def total(operands: Iterable[Operand]) -> Expr:
     return polynomial(constant, coefficients)
 
 
-@construct.on(Add)
+@construct.on(nodes.Add)
 def add(*operands: Operand) -> Expr:
     """Return the sum."""
     return _sum(*operands) if len(operands) == 2 else total(operands)
@@ -89,7 +79,7 @@ def product(operands: Iterable[Operand]) -> Expr:
     return result
 
 
-@construct.on(Mul)
+@construct.on(nodes.Mul)
 def multiply(*operands: Operand) -> Expr:
     """Return the product, multiplied out."""
     return _product(*operands) if len(operands) == 2 else product(operands)

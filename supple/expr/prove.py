@@ -11,26 +11,10 @@ from math import gcd
 from typing import Final, TypeAlias
 
 from supple.base.rules import Rules
+from supple.expr import nodes
 from supple.expr.build import negate
 from supple.expr.interval import interval, is_positive
-from supple.expr.nodes import (
-    FALSE,
-    TRUE,
-    And,
-    Const,
-    Eq,
-    Expr,
-    FloorDiv,
-    Le,
-    Lt,
-    Max,
-    Min,
-    Mod,
-    Ne,
-    Or,
-    Symbol,
-    construct,
-)
+from supple.expr.nodes import FALSE, TRUE, Const, Expr, FloorDiv, Max, Min, Mod, Symbol, construct
 from supple.expr.simplify import simplify
 from supple.expr.walk import free_symbols, substitute
 
@@ -91,7 +75,7 @@ def current(known: Known, e: Expr) -> tuple[Expr, Reasons]:
 
 def slack(e: Expr) -> Expr:
     """Return the number that is not negative exactly if a Le or Lt is true."""
-    return e.args[1] - e.args[0] - int(type(e) is Lt)
+    return e.args[1] - e.args[0] - int(type(e) is nodes.Lt)
 
 
 Verdict: TypeAlias = tuple[Answer, Reasons]
@@ -125,14 +109,14 @@ def _decided(known: Known, e: Expr) -> Verdict:
     return provers[type(e)](known, e)
 
 
-@provers.on(Le, Lt)
+@provers.on(nodes.Le, nodes.Lt)
 def _(known: Known, e: Expr) -> Verdict:
     """u >= 0 is true if that is shown, false if -u - 1 >= 0 is."""
     u = slack(e)
     return _first(known, ((u, Answer.YES), (-u - 1, Answer.NO)))
 
 
-@provers.on(Eq)
+@provers.on(nodes.Eq)
 def _(known: Known, e: Expr) -> Verdict:
     """x == y is false if x < y or y < x is shown, true if x <= y and y <= x are."""
     u = e.args[0] - e.args[1]
@@ -143,20 +127,20 @@ def _(known: Known, e: Expr) -> Verdict:
     return UNDECIDED if low is None or high is None else (Answer.YES, low | high)
 
 
-@provers.on(Ne)
+@provers.on(nodes.Ne)
 def _(known: Known, e: Expr) -> Verdict:
     """The opposite of Eq."""
     answer, reasons = _decided(known, negate(e))
     return OPPOSITE[answer], reasons
 
 
-@provers.on(And)
+@provers.on(nodes.And)
 def _(known: Known, e: Expr) -> Verdict:
     """False if one part is, true if all are."""
     return _all(known, e.args, Answer.YES)
 
 
-@provers.on(Or)
+@provers.on(nodes.Or)
 def _(known: Known, e: Expr) -> Verdict:
     """True if one part is, false if all are."""
     return _all(known, e.args, Answer.NO)

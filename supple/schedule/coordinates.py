@@ -8,24 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
-from supple.expr import (
-    Const,
-    Expr,
-    FloorDiv,
-    Max,
-    Min,
-    Mod,
-    Symbol,
-    const,
-    exact_quotient,
-    free_symbols,
-    interval,
-    product,
-    simplify,
-    substitute,
-    symbol,
-    total,
-)
+from supple import expr
+from supple.expr import Expr, FloorDiv, Max, Min, Mod, Symbol, const, exact_quotient, interval, symbol
 from supple.expr.divide import content, split
 from supple.expr.nodes import construct
 from supple.ir.loops.nodes import Axis
@@ -37,17 +21,17 @@ ZERO: Final = const(0)
 
 def estimate(e: Expr) -> int:
     """Return about what `e` is: its value in the call that is compiled, where sizes are known then."""
-    if type(e) is Const:
+    if type(e) is expr.Const:
         return e.value
     env = active()
     if env is not None and env.is_backed(e):
         return env.hint(e)
-    return substitute(e, {s: max(TYPICAL_SIZE, s.minimum or 0) for s in free_symbols(e)}).value
+    return expr.substitute(e, {s: max(TYPICAL_SIZE, s.minimum or 0) for s in expr.free_symbols(e)}).value
 
 
 def dotted(index: Iterable[Expr], strides: Iterable[Expr]) -> Expr:
     """Return the offset of a point: the sum of its coordinates times the strides."""
-    return total(place * stride for place, stride in zip(index, strides, strict=True))
+    return expr.total(place * stride for place, stride in zip(index, strides, strict=True))
 
 
 def has_division(e: Expr) -> bool:
@@ -88,20 +72,20 @@ class Ranges:
         return tuple(map(self, index))
 
     def _simplified(self, e: Expr) -> Expr:
-        used = free_symbols(e)
+        used = expr.free_symbols(e)
         if all(s.maximum is not None or s not in self._extents for s in used):
-            return simplify(e)
+            return expr.simplify(e)
         sizes = {f for s in used & self._extents.keys() for f in factors(self._extents[s])}
         narrow: dict[Symbol, Symbol] = {
             s: symbol(s.name, minimum=1, maximum=s.maximum)
             for s in sizes
             if isinstance(s, Symbol) and s.minimum == 0 and s.maximum != 0
         }
-        point = Point({s: substitute(extent, narrow) for s, extent in self._extents.items()})
-        found, before = substitute(e, narrow), e
+        point = Point({s: expr.substitute(extent, narrow) for s, extent in self._extents.items()})
+        found, before = expr.substitute(e, narrow), e
         while found is not before:
-            before, found = found, simplify(point(found))
-        return substitute(found, {new: old for old, new in narrow.items()})
+            before, found = found, expr.simplify(point(found))
+        return expr.substitute(found, {new: old for old, new in narrow.items()})
 
 
 class Point:
@@ -172,8 +156,8 @@ class Point:
             known = [pair[side if number > 0 else 1 - side] for pair in bounds if pair is not None]
             if len(known) < len(bounds):
                 return None
-            parts.append(number * product(known))
-        return total(parts)
+            parts.append(number * expr.product(known))
+        return expr.total(parts)
 
     def _bounds(self, atom: Expr) -> tuple[Expr, Expr] | None:
         """Return the least and greatest value of an atom, over sizes; None unless it is a natural number."""

@@ -13,18 +13,8 @@ from supple.base.rules import Rules
 from supple.expr import Expr, Symbol, symbol
 from supple.expr.real import Real, names_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import (
-    Constant,
-    Graph,
-    Input,
-    Meta,
-    Node,
-    Var,
-    definitions,
-    symbols_in,
-    uses_of,
-    vars_of,
-)
+from supple.ir.graph import nodes
+from supple.ir.graph.nodes import Constant, Graph, Input, Meta, Node, Var, definitions, uses_of, vars_of
 from supple.ir.loops.nodes import Scalar
 from supple.ir.meta import TensorMeta
 from supple.schedule.define import Body, Call, Definition
@@ -180,7 +170,7 @@ def _live(state: Lowering, graph: Graph) -> set[str]:
     """Return the values that the outputs and the library calls with effects need."""
     producers = {name: call for call in state.calls for name in call.names if name is not None}
     todo = [str(var) for var in vars_of(graph.outputs)]
-    todo += [state.shown[number] for number in symbols_in(graph.outputs) if number in state.shown]
+    todo += [state.shown[number] for number in nodes.symbols_in(graph.outputs) if number in state.shown]
     todo += [name for call in state.calls if call.has_effects for name in call.reads]
     live: set[str] = set()
     while todo:
@@ -220,7 +210,7 @@ def _call(state: Lowering, node: Node) -> None:
     names = tuple(None if isinstance(meta, Constant) and is_tuple else name for name, meta in leaves)
     metas = {name: meta for name, meta in leaves if isinstance(meta, TensorMeta)}
     reads = [str(var) for var in uses_of(node)]
-    reads += [state.shown[n] for n in symbols_in((node.args, node.kwargs)) if n in state.shown]
+    reads += [state.shown[n] for n in nodes.symbols_in((node.args, node.kwargs)) if n in state.shown]
     _show(state, node)
     needed, kwargs = tuple(dict.fromkeys(reads)), dict(node.kwargs)
     changed = tuple(written(node))

@@ -10,21 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from supple.expr import (
-    Expr,
-    FloorDiv,
-    Mod,
-    Symbol,
-    coefficient,
-    const,
-    exact_quotient,
-    free_symbols,
-    maximum,
-    product,
-    simplify,
-    sort_key,
-    substitute,
-)
+from supple import expr
+from supple.expr import Expr, Symbol, const, exact_quotient, free_symbols, sort_key, substitute
 from supple.ir.loops import nodes
 from supple.ir.meta import TensorMeta
 from supple.schedule.build import Built
@@ -108,11 +95,11 @@ def _divisors(e: Expr, axis: Symbol) -> Iterator[Expr]:
     """Yield the numbers by which `e` divides `axis` itself."""
     if axis not in free_symbols(e):
         return
-    if isinstance(e, (FloorDiv, Mod)):
+    if isinstance(e, (expr.FloorDiv, expr.Mod)):
         numerator, divisor = e.args
         if numerator is axis:
             yield divisor
-        elif isinstance(numerator, FloorDiv) and numerator.args[0] is axis:
+        elif isinstance(numerator, expr.FloorDiv) and numerator.args[0] is axis:
             yield divisor * numerator.args[1]
     for arg in e.args:
         yield from _divisors(arg, axis)
@@ -179,7 +166,7 @@ def _step(e: Expr, axis: Symbol) -> Expr | None:
     """Return how far `e` moves when the axis does; None when that varies."""
     if axis not in free_symbols(e):
         return const(0)
-    found = coefficient(e, axis)
+    found = expr.coefficient(e, axis)
     return None if found is None else found[0]
 
 
@@ -251,7 +238,7 @@ def _joined(
             whole = coordinate(f"z{fresh}_{inner.symbol.name}_", 0, extent)
             fresh += 1
             change = {outer.symbol: const(0), inner.symbol: whole}
-            body = mapped(body, lambda e, change=change: simplify(substitute(e, change)))
+            body = mapped(body, lambda e, change=change: expr.simplify(substitute(e, change)))
             axes = (*axes[:place], nodes.Axis(whole, extent), *axes[place + 2 :])
         place -= 1
     return axes, body
@@ -323,7 +310,7 @@ def _buffers(
         if name not in scratch:
             access = nodes.Access.UPDATE if name in read else nodes.Access.WRITE
             buffers.append(nodes.Buffer(name, metas[name].dtype, access, _span(metas[name])))
-    points = product(axis.extent for axis in built.kernel.loops)
+    points = expr.product(axis.extent for axis in built.kernel.loops)
     buffers += [nodes.Buffer(item.name, item.dtype, nodes.Access.SCRATCH, points) for item in built.scratch]
     return tuple(buffers)
 
@@ -332,4 +319,4 @@ def _span(meta: TensorMeta) -> Expr:
     """Return the number of elements from the first to the last of a tensor; at least 0, 0 of an empty one."""
     if any(size is const(0) for size in meta.sizes):
         return const(0)
-    return maximum(dotted([size - 1 for size in meta.sizes], meta.strides) + 1, 0)
+    return expr.maximum(dotted([size - 1 for size in meta.sizes], meta.strides) + 1, 0)

@@ -11,24 +11,13 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 
-from supple.expr import (
-    TRUE,
-    Expr,
-    Symbol,
-    as_expr,
-    const,
-    equal,
-    free_symbols,
-    interval,
-    simplify,
-    substitute,
-    symbol,
-)
+from supple import expr
+from supple.expr import Expr, equal, free_symbols, interval, simplify, substitute, symbol
 from supple.shapes import env
 from supple.shapes.errors import Undecided
 
-ONE = const(1)
-ZERO = const(0)
+ONE = expr.const(1)
+ZERO = expr.const(0)
 
 
 def _active(asked: object) -> env.ShapeEnv:
@@ -153,7 +142,7 @@ def generally(condition: Expr) -> bool:
     return found.is_const and bool(found.value)
 
 
-def _at_least_2(s: Symbol) -> Expr:
+def _at_least_2(s: expr.Symbol) -> Expr:
     lo, hi = interval(s).lo, interval(s).hi
     if lo is not None and (lo >= 2 or lo < 0):
         return s
@@ -174,15 +163,15 @@ def _by_cases(condition: Expr) -> bool:
     if len(general) > 3:
         return False
     cases = [
-        (big,) if big is s else (*(as_expr(size) for size in (0, 1) if size in interval(s)), big)
+        (big,) if big is s else (*(expr.as_expr(size) for size in (0, 1) if size in interval(s)), big)
         for s, big in general.items()
     ]
     return all(
-        simplify(substitute(condition, dict(zip(general, case, strict=True)))) is TRUE
+        simplify(substitute(condition, dict(zip(general, case, strict=True)))) is expr.TRUE
         for case in product(*cases)
     )
 
 
 def exprs(sizes: Iterable[Expr | int]) -> tuple[Expr, ...]:
     """Return sizes as expressions."""
-    return tuple(as_expr(size) for size in sizes)
+    return tuple(map(expr.as_expr, sizes))

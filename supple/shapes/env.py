@@ -14,27 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from supple import expr
 from supple.base import events
 from supple.base.errors import Where
-from supple.expr import (
-    TRUE,
-    Answer,
-    Contradiction,
-    Expr,
-    Facts,
-    Interval,
-    Symbol,
-    equal,
-    evaluate,
-    free_symbols,
-    interval,
-    less,
-    less_equal,
-    negate,
-    not_equal,
-    symbol,
-    text,
-)
+from supple.expr import Answer, Expr, Facts, Symbol, free_symbols, interval, negate, text
 from supple.expr.python import PYTHON
 from supple.expr.real import Comparison, Real, evaluate_real, inputs_of, ratio, symbols_of
 from supple.shapes.errors import LateGuard, Undecided
@@ -42,12 +25,12 @@ from supple.shapes.errors import LateGuard, Undecided
 Stack = tuple[Where, ...]
 
 COMPARE: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
-    "==": equal,
-    "!=": not_equal,
-    "<": less,
-    "<=": less_equal,
-    ">": lambda left, right: less(right, left),
-    ">=": lambda left, right: less_equal(right, left),
+    "==": expr.equal,
+    "!=": expr.not_equal,
+    "<": expr.less,
+    "<=": expr.less_equal,
+    ">": lambda left, right: expr.less(right, left),
+    ">=": lambda left, right: expr.less_equal(right, left),
 }
 
 
@@ -136,7 +119,7 @@ class ShapeEnv:
         """Return a new symbol; without a hint it is unbacked (u0, u1, ...), else s0, s1, ..."""
         stem = "u" if hint is None else "s"
         number = sum(name[0] == stem for name in self.symbols)
-        made = symbol(f"{stem}{number}", minimum=minimum, maximum=maximum)
+        made = expr.symbol(f"{stem}{number}", minimum=minimum, maximum=maximum)
         assert isinstance(made, Symbol), f"{origin}: [{minimum}, {maximum}] is one number"
         self.symbols[made.name] = Known(made, origin, hint, why)
         if hint is not None:
@@ -165,7 +148,7 @@ class ShapeEnv:
             Undecided: a symbol is unbacked.
         """
         try:
-            return evaluate(e, self._hints)
+            return expr.evaluate(e, self._hints)
         except KeyError:
             raise Undecided(e, self.where(), self.origin_of(e)) from None
 
@@ -186,13 +169,13 @@ class ShapeEnv:
         """Return what equals `e` under the facts, in the simplest form that was found."""
         return e if e.is_const else self.facts.known(e)
 
-    def bounds(self, e: Expr) -> Interval:
+    def bounds(self, e: Expr) -> expr.Interval:
         """Return an interval that holds `e`."""
         return self.facts.bounds(e)
 
     def is_known(self, condition: Expr) -> bool:
         """Tell whether the facts show a condition to be true."""
-        return condition is TRUE or self.facts.prove(condition).answer is Answer.YES
+        return condition is expr.TRUE or self.facts.prove(condition).answer is Answer.YES
 
     def oblivious(self, condition: Expr, otherwise: bool) -> bool:
         """Return what the facts say of a condition, `otherwise` where they say nothing. Never guards."""
@@ -219,7 +202,7 @@ class ShapeEnv:
         if now.is_const:
             return now.value
         value = self.hint(e)
-        self._guard(equal(now, value))
+        self._guard(expr.equal(now, value))
         return value
 
     def decide_real(self, op: str, left: object, right: object) -> bool:
@@ -315,7 +298,7 @@ class ShapeEnv:
         """
         try:
             self.facts.assume(condition)
-        except Contradiction:
+        except expr.Contradiction:
             raise RuntimeError(f"Expected {text(condition, ranges=False)}, which is never true") from None
         self.version += 1
         self.answers.clear()

@@ -6,28 +6,10 @@ from functools import reduce
 from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
+from supple.shapes import layout, rules
 from supple.shapes.decide import ONE, ZERO, all_must_equal, is_equal, is_known, is_one, must_equal, requires
-from supple.shapes.layout import (
-    channels_last_strides,
-    format_strides,
-    is_channels_last_like,
-    pointwise_strides,
-)
 from supple.shapes.promote import Operand, promoted
-from supple.shapes.rules import (
-    Size,
-    aten,
-    broadcast,
-    copied,
-    fresh,
-    replaced,
-    require,
-    require_number,
-    resized,
-    shape_rules,
-    wrapped_dim,
-    wrapped_dims,
-)
+from supple.shapes.rules import Size, aten, copied, fresh, replaced, require, shape_rules, wrapped_dim
 from supple.shapes.rules_data import unbacked
 from supple.shapes.rules_pointwise import expanded
 from supple.shapes.rules_view import exchanged, sliced
@@ -109,7 +91,7 @@ def _(
         _require_fitting(self, indices)
     else:
         found = _indexed(self, indices).sizes
-        require(all_must_equal(broadcast((values.sizes, found)), found))
+        require(all_must_equal(rules.broadcast((values.sizes, found)), found))
     return copied(self)
 
 
@@ -148,7 +130,7 @@ def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> Tensor
     given = [(dim, index) for dim, index in enumerate(indices) if index is not None]
     for _, index in given:
         require(index.dtype in _INDICES)
-    shape = broadcast([index.sizes for _, index in given])
+    shape = rules.broadcast([index.sizes for _, index in given])
     dims = [dim for dim, _ in given]
     is_adjacent = dims == list(range(dims[0], dims[-1] + 1))
     order = list(range(tensor.rank)) if is_adjacent else [*dims, *_others(tensor.rank, dims)]
@@ -163,7 +145,7 @@ def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> Tensor
         tensor.dtype,
     )
     operands = [restrided, *(_placed_index(index, shape, len(before), len(after)) for _, index in given)]
-    return fresh(sizes, tensor.dtype, tensor, pointwise_strides(operands, sizes))
+    return fresh(sizes, tensor.dtype, tensor, layout.pointwise_strides(operands, sizes))
 
 
 def _others(rank: int, dims: Sequence[int]) -> list[int]:
@@ -226,8 +208,8 @@ def _check_joint(first: TensorMeta, tensor: TensorMeta, dim: int) -> None:
 
 def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
     """Return channels-last strides when every operand has that layout, else None (row-major)."""
-    is_last = all(is_channels_last_like(tensor.sizes, tensor.strides) for tensor in tensors)
-    return channels_last_strides(sizes) if is_last else None
+    is_last = all(layout.is_channels_last_like(tensor.sizes, tensor.strides) for tensor in tensors)
+    return layout.channels_last_strides(sizes) if is_last else None
 
 
 @shape_rules.on(*aten("stack"))
@@ -261,14 +243,14 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
         require(less_equal(ZERO, sizes[dim]))
     if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
         cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
-        return fresh(sizes, self.dtype, self, format_strides(cropped, None))
-    return resized(self, sizes)
+        return fresh(sizes, self.dtype, self, layout.format_strides(cropped, None))
+    return rules.resized(self, sizes)
 
 
 @shape_rules.on(*aten("flip"))
 def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     """The layout of a copy."""
-    wrapped_dims(dims, self.rank)
+    rules.wrapped_dims(dims, self.rank)
     return copied(self)
 
 
@@ -281,7 +263,7 @@ def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tens
     if len(dims) == 1 and ZERO in self.sizes:
         return copied(self)
     require(not dims or len(dims) == len(shifts))
-    return resized(self, self.sizes) if dims else fresh(self.sizes, self.dtype, self)
+    return rules.resized(self, self.sizes) if dims else fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("repeat"))
@@ -339,7 +321,7 @@ def _(
     """The k largest values and where they were."""
     place = wrapped_dim(dim, self.rank)
     count = as_expr(k)
-    require_number(self.dtype)
+    rules.require_number(self.dtype)
     limits = less_equal(ZERO, count), less_equal(count, self.sizes[place] if self.rank else ONE)
     require(*limits)
     sizes = replaced(self.sizes, place, count) if self.rank else ()
@@ -382,14 +364,14 @@ def _(self: TensorMeta, *_numbers: float | None, generator: object = None) -> Te
 @shape_rules.on(*aten("hardtanh"))
 def _(self: TensorMeta, *_bounds: float) -> TensorMeta:
     """The tensor's type."""
-    require_number(self.dtype)
+    rules.require_number(self.dtype)
     return copied(self)
 
 
 @shape_rules.on(*aten("masked_scatter"))
 def _(self: TensorMeta, mask: TensorMeta, source: TensorMeta) -> TensorMeta:
     """A copy with the masked elements replaced in order."""
-    wide = expanded(self, broadcast((self.sizes, mask.sizes)))
+    wide = expanded(self, rules.broadcast((self.sizes, mask.sizes)))
     return fresh(wide.sizes, self.dtype, self)
 
 
@@ -413,7 +395,7 @@ def _(
 @shape_rules.on(*aten("isin.Tensor_Tensor", "isin.Tensor_Scalar"))
 def _(elements: TensorMeta, test: Operand, **_options: object) -> TensorMeta:
     """A truth value per element."""
-    require_number(elements.dtype)
+    rules.require_number(elements.dtype)
     return fresh(elements.sizes, DType.BOOL, elements)
 
 
@@ -426,7 +408,7 @@ def _(self: TensorMeta, num_samples: Size, *_options: object, generator: object 
 @shape_rules.on(*aten("rot90"))
 def _(self: TensorMeta, k: int = 1, dims: Sequence[int] = (0, 1)) -> TensorMeta:
     """A plane turned by k right angles: the layout of a copy, or the turned one of it."""
-    first, second = wrapped_dims(dims, self.rank)
+    first, second = rules.wrapped_dims(dims, self.rank)
     copy = copied(self) if k % 4 else fresh(self.sizes, self.dtype, self)
     if k % 2 == 0:
         return copy

@@ -7,18 +7,10 @@ from typing import cast
 from supple.expr import Expr, as_expr, less, minimum
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
+from supple.shapes import rules
 from supple.shapes.decide import ZERO, all_must_equal, exprs, must_equal
 from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
-from supple.shapes.rules import (
-    Size,
-    aten,
-    fresh,
-    require,
-    require_float,
-    require_number,
-    resized,
-    shape_rules,
-)
+from supple.shapes.rules import Size, aten, fresh, require, require_number, shape_rules
 from supple.shapes.rules_pointwise import expanded
 
 
@@ -198,7 +190,7 @@ def _(
     """Means of windows."""
     _require_image(self)
     if self.dtype is not DType.I64:
-        require_float(self.dtype)
+        rules.require_float(self.dtype)
     return windows(self, *_places(self, kernel_size, stride, padding, (1,), ceil_mode))
 
 
@@ -211,14 +203,14 @@ def windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
     require(*(less(ZERO, size) for size in places))
     first = first if tensor.rank == len(places) + 1 else 1
     require(*(less(ZERO, size) for size in tensor.sizes[first:]))
-    return resized(tensor, (*tensor.sizes[: -len(places)], *places))
+    return rules.resized(tensor, (*tensor.sizes[: -len(places)], *places))
 
 
 @shape_rules.on(*aten("_adaptive_avg_pool2d"))
 def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     """Means of as many windows as asked for."""
     _require_image(self)
-    require_float(self.dtype)
+    rules.require_float(self.dtype)
     return windows(self, *exprs(output_size), first=1)
 
 

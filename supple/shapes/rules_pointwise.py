@@ -9,22 +9,11 @@ import torch
 from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
+from supple.shapes import rules
 from supple.shapes.decide import ONE, ZERO, must_equal
 from supple.shapes.layout import format_strides, pointwise_strides, preserved_strides
 from supple.shapes.promote import Operand, category, float_dtype, number_dtype, real_dtype, result_dtype
-from supple.shapes.rules import (
-    as_dtype,
-    aten,
-    broadcast,
-    common_device,
-    fresh,
-    is_repeated,
-    replaced,
-    require,
-    require_float,
-    require_number,
-    shape_rules,
-)
+from supple.shapes.rules import aten, broadcast, fresh, require, require_float, require_number, shape_rules
 
 
 def pointwise(operands: Sequence[Operand], dtype: DType, common: DType | None = None) -> TensorMeta:
@@ -38,7 +27,7 @@ def pointwise(operands: Sequence[Operand], dtype: DType, common: DType | None = 
     tensors = [_converted(operand, wanted) for operand in operands if isinstance(operand, TensorMeta)]
     sizes = broadcast([tensor.sizes for tensor in tensors])
     strides = pointwise_strides(tensors, sizes, has_scalar=len(tensors) < len(operands))
-    return TensorMeta(sizes, strides, dtype, common_device(tensors))
+    return TensorMeta(sizes, strides, dtype, rules.common_device(tensors))
 
 
 def _converted(operand: TensorMeta, dtype: DType) -> TensorMeta:
@@ -230,7 +219,7 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
         mine = operand.sizes[old] if old >= 0 else ONE
         step = operand.strides[old] if old >= 0 else sizes[dim + 1] * strides[-1]
         if mine is not sizes[dim]:
-            grows = is_repeated(mine, sizes[dim])
+            grows = rules.is_repeated(mine, sizes[dim])
             require(grows is not None)
             step = ZERO if grows else step
         strides.append(step)
@@ -243,7 +232,8 @@ def _(self: TensorMeta, **options: object) -> TensorMeta:
     device, dtype = options.get("device"), cast("torch.dtype | None", options.get("dtype"))
     place = self.device if device is None else str(device)
     memory_format = cast("torch.memory_format | None", options.get("memory_format"))
-    return TensorMeta(self.sizes, format_strides(self, memory_format), as_dtype(dtype, self.dtype), place)
+    kind, strides = rules.as_dtype(dtype, self.dtype), format_strides(self, memory_format)
+    return TensorMeta(self.sizes, strides, kind, place)
 
 
 @shape_rules.on(*aten("clone"))
@@ -279,5 +269,5 @@ def _(self: TensorMeta, dim: int = -1) -> TensorMeta:
     place = dim % self.rank
     size = self.sizes[place]
     require(must_equal(size % 2, ZERO))
-    half = replace(self, sizes=replaced(self.sizes, place, size // 2))
+    half = replace(self, sizes=rules.replaced(self.sizes, place, size // 2))
     return pointwise((half, half), self.dtype)

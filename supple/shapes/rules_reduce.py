@@ -7,22 +7,10 @@ import torch
 from supple.expr import Expr, as_expr, less, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes import layout
+from supple.shapes import layout, rules
 from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal
 from supple.shapes.promote import category, float_dtype, real_dtype
-from supple.shapes.rules import (
-    Size,
-    as_dtype,
-    aten,
-    fresh,
-    require,
-    require_float,
-    require_number,
-    resized,
-    shape_rules,
-    wrapped_dim,
-    wrapped_dims,
-)
+from supple.shapes.rules import Size, as_dtype, aten, fresh, require, require_float, shape_rules, wrapped_dim
 
 Dims = Sequence[int] | int | None
 
@@ -35,11 +23,11 @@ def reduced_dims(dims: Dims, rank: int) -> tuple[int, ...]:
         return (wrapped_dim(dims, rank),) if rank else _checked_scalar(dims)
     if not dims:
         return tuple(range(rank))
-    return wrapped_dims(dims, rank) if rank else _checked_scalar(*dims)
+    return rules.wrapped_dims(dims, rank) if rank else _checked_scalar(*dims)
 
 
 def _checked_scalar(*dims: int) -> tuple[int, ...]:
-    wrapped_dims(dims, 0)
+    rules.wrapped_dims(dims, 0)
     return ()
 
 
@@ -89,7 +77,7 @@ def _require_elements(tensor: TensorMeta, dims: Dims = None) -> None:
 @shape_rules.on(*aten("argmax", "argmin"))
 def _(self: TensorMeta, dim: int | None = None, keepdim: bool = False) -> TensorMeta:
     """A position."""
-    require_number(self.dtype)
+    rules.require_number(self.dtype)
     _require_elements(self, dim)
     return reduced(self, dim, DType.I64, keepdim=keepdim)
 
@@ -127,7 +115,7 @@ def _(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tup
 @shape_rules.on(*aten("median", "nanmedian", "trace", "dist"))
 def _(self: TensorMeta, *_rest: object) -> TensorMeta:
     """One element."""
-    require_number(self.dtype)
+    rules.require_number(self.dtype)
     return fresh((), self.dtype, self)
 
 
@@ -136,7 +124,7 @@ def _(self: TensorMeta, k: Size, dim: int = -1, keepdim: bool = False) -> tuple[
     """The k-th least value and its position."""
     size = self.sizes[wrapped_dim(dim, self.rank)] if self.rank else ONE
     require(less(ZERO, as_expr(k)), less_equal(as_expr(k), size))
-    require_number(self.dtype)
+    rules.require_number(self.dtype)
     return reduced(self, dim, self.dtype, keepdim=keepdim), reduced(self, dim, DType.I64, keepdim=keepdim)
 
 
@@ -262,7 +250,7 @@ def _(
     require(must_equal(channels % group, ZERO))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
-    return resized(input, input.sizes), stat, stat
+    return rules.resized(input, input.sizes), stat, stat
 
 
 def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:

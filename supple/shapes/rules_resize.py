@@ -7,18 +7,9 @@ from typing import Final
 from supple.expr import Expr, less
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
+from supple.shapes import rules
 from supple.shapes.decide import ZERO, exprs, must_equal
-from supple.shapes.rules import (
-    Size,
-    aten,
-    broadcast,
-    fresh,
-    require,
-    require_float,
-    require_number,
-    resized,
-    shape_rules,
-)
+from supple.shapes.rules import Size, aten, fresh, require, require_float, resized, shape_rules
 from supple.shapes.rules_library import Numbers, pooled, windows
 
 RESAMPLING: Final = (
@@ -58,7 +49,7 @@ def _(self: TensorMeta, padding: Sequence[Size]) -> TensorMeta:
 def _padded(image: TensorMeta, amounts: Sequence[Expr]) -> TensorMeta:
     count = len(amounts) // 2
     require(count < image.rank < count + 3)
-    require_number(image.dtype)
+    rules.require_number(image.dtype)
     inner = image.sizes[-count:]
     around = [amounts[2 * place] + amounts[2 * place + 1] for place in reversed(range(count))]
     grown = [size + more for size, more in zip(inner, around, strict=True)]
@@ -116,7 +107,7 @@ def _(x1: TensorMeta, x2: TensorMeta, *_options: object) -> TensorMeta:
     """The distances of the rows of two batches."""
     require({x1.dtype, x2.dtype} <= {DType.F32, DType.F64})
     require(must_equal(x1.sizes[-1], x2.sizes[-1]))
-    batch = broadcast((x1.sizes[:-2], x2.sizes[:-2]))
+    batch = rules.broadcast((x1.sizes[:-2], x2.sizes[:-2]))
     return fresh((*batch, x1.sizes[-2], x2.sizes[-2]), x1.dtype, x1)
 
 

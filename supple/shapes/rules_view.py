@@ -8,6 +8,7 @@ import torch
 from supple.expr import Expr, as_expr, equal, less, less_equal, maximum, minimum, negate, not_equal, simplify
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
+from supple.shapes import rules
 from supple.shapes.decide import (
     ONE,
     ZERO,
@@ -24,17 +25,7 @@ from supple.shapes.decide import (
 )
 from supple.shapes.errors import Misfit
 from supple.shapes.layout import numel, view_strides, view_strides_now
-from supple.shapes.rules import (
-    Size,
-    aten,
-    reordered,
-    replaced,
-    require,
-    shape_rules,
-    view_of,
-    wrapped_dim,
-    wrapped_dims,
-)
+from supple.shapes.rules import Size, aten, reordered, replaced, require, shape_rules, view_of, wrapped_dim
 from supple.shapes.rules_pointwise import expanded
 
 
@@ -136,7 +127,7 @@ def _(self: TensorMeta, size: Sequence[Size], *, implicit: bool = False) -> Tens
 def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     """Result dimension i is dimension dims[i]."""
     require(len(dims) == self.rank)
-    return reordered(self, wrapped_dims(dims, self.rank))
+    return reordered(self, rules.wrapped_dims(dims, self.rank))
 
 
 @shape_rules.on(*aten("transpose.int"))
@@ -165,7 +156,7 @@ def _(self: TensorMeta) -> TensorMeta:
 def _(self: TensorMeta, dim: Sequence[int] | int | None = None) -> TensorMeta:
     """Those of the dimensions (all unless given) removed that have size 1."""
     named = range(self.rank) if dim is None else (dim,) if isinstance(dim, int) else dim
-    gone = wrapped_dims(named, self.rank)
+    gone = rules.wrapped_dims(named, self.rank)
     return reordered(self, [d for d in range(self.rank) if d not in gone or not is_equal(self.sizes[d], ONE)])
 
 

@@ -12,19 +12,8 @@ import torch
 
 from supple.expr import Expr
 from supple.expr.real import NAMES, Real, evaluate_real
-from supple.ir.graph.nodes import (
-    Arg,
-    Graph,
-    Meta,
-    Node,
-    Number,
-    Var,
-    definitions,
-    map_arg,
-    symbols_in,
-    uses_of,
-    vars_of,
-)
+from supple.ir.graph import nodes
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, Var
 from supple.ir.graph.numbers import callable_of
 from supple.ir.literals import shown
 
@@ -66,7 +55,7 @@ def bound_inputs(graph: Graph, inputs: Sequence[object]) -> dict[str, object]:
 
 def bind(known: MutableMapping[str, float], meta: Meta, value: object) -> None:
     """Note the symbols and float inputs that a value with this metadata defines, unless they are known."""
-    for name, path, dim in definitions(meta):
+    for name, path, dim in nodes.definitions(meta):
         if name not in known:
             found = item_at(value, path)
             known[name] = cast("float", found if dim is None else cast("torch.Tensor", found).shape[dim])
@@ -92,16 +81,16 @@ def value_of(
     arg: Arg, values: Mapping[str, object], number: Callable[[Number], object] | None = None
 ) -> object:
     """Return an argument with Vars replaced by values, and Numbers by theirs."""
-    return map_arg(lambda var: item_at(values[var.name], var.path), arg, number)
+    return nodes.map_arg(lambda var: item_at(values[var.name], var.path), arg, number)
 
 
 def last_uses(graph: Graph) -> list[list[str]]:
     """Return, for each node, the names that nobody reads after it."""
-    kept = {var.name for var in vars_of(list(graph.outputs))}
+    kept = {var.name for var in nodes.vars_of(list(graph.outputs))}
     seen = set(kept)
     dying: list[list[str]] = []
     for node in reversed(graph.nodes):
-        used = dict.fromkeys([var.name for var in uses_of(node)] + [node.name])
+        used = dict.fromkeys([var.name for var in nodes.uses_of(node)] + [node.name])
         dying.append([name for name in used if name not in seen])
         seen.update(used)
     return dying[::-1]
@@ -128,7 +117,7 @@ class _Printer:
 
     def bind(self, meta: Meta, value: str, wanted: set[str]) -> None:
         """Make local variables of the symbols that a value defines."""
-        for name, path, dim in definitions(meta):
+        for name, path, dim in nodes.definitions(meta):
             if name in wanted:
                 wanted.remove(name)
                 item = value + "".join(f"[{index}]" for index in path)
@@ -167,7 +156,7 @@ def compile_python(graph: Graph) -> Callable[..., Results]:
         TypeError: when it is called with another number of inputs.
     """
     printer = _Printer()
-    wanted = symbols_in([graph.outputs, *((node.args, node.kwargs) for node in graph.nodes)])
+    wanted = nodes.symbols_in([graph.outputs, *((node.args, node.kwargs) for node in graph.nodes)])
     for item in graph.inputs:
         printer.bind(item.meta, f"v_{item.name}", wanted)
     for node, dying in zip(graph.nodes, last_uses(graph), strict=True):

@@ -15,20 +15,8 @@ from supple.expr.real import Real, names_of
 from supple.ir.arguments import leaves
 from supple.ir.core_ops import CORE_OPS, Kind, kind_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import (
-    Arg,
-    Constant,
-    Graph,
-    Meta,
-    Node,
-    Var,
-    definitions,
-    meta_of,
-    numbers_in,
-    symbols_in,
-    uses_of,
-    vars_of,
-)
+from supple.ir.graph import nodes
+from supple.ir.graph.nodes import Arg, Constant, Graph, Meta, Node, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import OpKind
 
@@ -55,12 +43,12 @@ def check(graph: Graph) -> None:
     symbols: set[str] = set()
     for item in graph.inputs:
         if not isinstance(item.meta, TensorMeta):
-            symbols.update(name for name, _, _ in definitions(item.meta))
+            symbols.update(name for name, _, _ in nodes.definitions(item.meta))
         _require_symbols(symbols, item.name, item.meta)
         _define(known, item.name, item.meta)
     for node in graph.nodes:
         _require_symbols(symbols, node.name, Constant(None), (node.args, node.kwargs))
-        symbols.update(name for name, _, _ in definitions(node.meta) if name.startswith(UNBACKED))
+        symbols.update(name for name, _, _ in nodes.definitions(node.meta) if name.startswith(UNBACKED))
         _require_symbols(symbols, node.name, node.meta)
         for var in uses_of(node):
             _require_known(known, var, node.name)
@@ -83,7 +71,7 @@ def _define(known: dict[str, Meta], name: str, meta: Meta) -> None:
 
 def _require_symbols(symbols: set[str], user: str, meta: Meta, arg: Arg = None) -> None:
     """Check that the symbols in metadata and in an argument have a value."""
-    used = symbols_in(arg).union(*map(names_of, numbers_in(meta)))
+    used = nodes.symbols_in(arg).union(*map(names_of, nodes.numbers_in(meta)))
     if not used <= symbols:
         missing = ", ".join(sorted(used - symbols))
         raise broken("symbols are defined before use", user, f"no input or node gives {missing}")
@@ -179,7 +167,7 @@ def check_core(graph: Graph, infer: Infer | None = None) -> None:
 
 
 def _operands(node: Node, metas: Mapping[str, Meta]) -> list[TensorMeta]:
-    found = (meta_of(var, metas) for var in uses_of(node))
+    found = (nodes.meta_of(var, metas) for var in uses_of(node))
     return [meta for meta in found if isinstance(meta, TensorMeta)]
 
 
