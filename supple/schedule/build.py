@@ -8,7 +8,7 @@ phases are kept in scratch.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from supple.expr import Expr, Symbol, as_expr, const, free_symbols, interval, symbol
@@ -117,7 +117,7 @@ class Builder:
         self.dtypes: dict[str, DType] = {}
         self.phase = 0
         self._count = 0
-        self._phases: dict[str, int] = {}
+        self.phase_of = cache(self._phase_of)
         self._first: dict[Key, int] = {}
         self._costs: dict[str, int] = {}
 
@@ -303,18 +303,11 @@ class Builder:
         """Return the rough cost of one point, loads of what is kept included."""
         return definition.arithmetic + sum(self.cost(load.buffer) for load in definition.loads)
 
-    def phase_of(self, name: str) -> int:
+    def _phase_of(self, name: str) -> int:
         """Return the first phase in which a value can be computed."""
-        known = self._phases.get(name)
-        if known is not None:
-            return known
         if name in self.sources and name not in self.kernel.members:
-            result = 0
-        else:
-            definition = self.definitions[name]
-            result = max((self._ready(load.buffer) for load in definition.loads), default=0)
-        self._phases[name] = result
-        return result
+            return 0
+        return max((self._ready(load.buffer) for load in self.definitions[name].loads), default=0)
 
     def _ready(self, name: str) -> int:
         is_reduced = name in self.kernel.members and self.definitions[name].reduce is not None

@@ -3,7 +3,7 @@
 from supple.expr import Expr, as_expr
 from supple.expr.real import Real
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Constant, Node, Var
+from supple.ir.graph.nodes import Node
 from supple.ir.loops.nodes import Scalar
 from supple.schedule.define import Body, number
 from supple.schedule.lower import Lowering, NotLowered, lowerings
@@ -31,9 +31,7 @@ def _(state: Lowering, node: Node) -> None:
     """start + i * step: an index expression for integers, arithmetic for floats."""
     meta = state.result(node)
     body = Body(meta)
-    start, end, *rest = node.args
-    step = rest[0] if rest else 1
-    del end
+    start, _, step = (*node.args, 1)[:3]
     first, by = _known(state, start), _known(state, step)
     if isinstance(first, Expr | int) and isinstance(by, Expr | int):
         result = body.index(as_expr(first) + body.axes[0] * as_expr(by))
@@ -47,10 +45,7 @@ def _(state: Lowering, node: Node) -> None:
 
 def _known(state: Lowering, arg: object) -> Expr | Real | float:
     """Return a number, or one that is computed from sizes."""
-    value = arg
-    if isinstance(arg, Var):
-        meta = state.values[str(arg)]
-        value = meta.value if isinstance(meta, Constant) else meta
+    value = state.known(arg)
     if isinstance(value, (Expr, Real, float, int)):
         return value
     raise NotLowered(f"{arg} is no number")

@@ -6,6 +6,7 @@ other definition is inlined into its readers. An access is a source and the coor
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from supple.expr import Expr, Symbol, substitute
 from supple.expr.real import names_of
@@ -59,29 +60,22 @@ class Reach:
         self.sources = sources
         self.shown = lowered.shown
         self._parts = {bits.name: names_of(real) for bits, real in lowered.reals.items()}
-        self._known: dict[str, tuple[Access, ...]] = {}
-        self._showing: dict[str, frozenset[str]] = {}
+        self.accesses = cache(self._accesses)
+        self.showing = cache(self._showing)
 
-    def accesses(self, name: str) -> tuple[Access, ...]:
+    def _accesses(self, name: str) -> tuple[Access, ...]:
         """Return what one point of `name` reads, at coordinates over its own domain."""
-        known = self._known.get(name)
-        if known is None:
-            known = tuple(dict.fromkeys(self._walk(self.definitions[name])))
-            self._known[name] = known
-        return known
+        return tuple(dict.fromkeys(self._walk(self.definitions[name])))
 
-    def showing(self, name: str) -> frozenset[str]:
+    def _showing(self, name: str) -> frozenset[str]:
         """Return the results of library calls that show the sizes with which `name` is made."""
         definition = self.definitions.get(name) if self.shown else None
         if definition is None:
             return frozenset()
-        known = self._showing.get(name)
-        if known is None:
-            inlined = (load.buffer for load in definition.loads if load.buffer not in self.sources)
-            numbers = (part for number in definition.numbers for part in self._parts.get(number, (number,)))
-            known = frozenset(self.shown[number] for number in numbers if number in self.shown)
-            known = self._showing[name] = known.union(*map(self.showing, inlined))
-        return known
+        inlined = (load.buffer for load in definition.loads if load.buffer not in self.sources)
+        numbers = (part for number in definition.numbers for part in self._parts.get(number, (number,)))
+        found = frozenset(self.shown[number] for number in numbers if number in self.shown)
+        return found.union(*map(self.showing, inlined))
 
     def _walk(self, definition: Definition) -> Iterator[Access]:
         known = ranges_of(definition.domain)

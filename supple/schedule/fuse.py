@@ -11,6 +11,7 @@ times, is refused.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from supple.expr import Expr, Symbol, const, product, symbol
@@ -142,7 +143,7 @@ class Fusion:
         self.call_units: dict[int, int] = {}
         self.effects: dict[int, tuple[str, ...]] = {}
         self._reads: dict[int, frozenset[str]] = {}
-        self._depths: dict[str, int] = {}
+        self._depth = cache(self._depth_of)
         self._add_units()
 
     def _add_units(self) -> None:
@@ -299,14 +300,10 @@ class Fusion:
         loads = (1 if load.buffer in self.sources else self._cost(load.buffer) for load in definition.loads)
         return definition.arithmetic + sum(loads)
 
-    def _depth(self, name: str) -> int:
+    def _depth_of(self, name: str) -> int:
         """Return how many values, each computed from the one before, are inlined to compute a value."""
-        known = self._depths.get(name)
-        if known is None:
-            loads = [load.buffer for load in self.lowered.definitions[name].loads]
-            inlined = (self._depth(read) for read in loads if read not in self.sources)
-            known = self._depths[name] = 1 + max(inlined, default=0)
-        return known
+        loads = (load.buffer for load in self.lowered.definitions[name].loads)
+        return 1 + max((self._depth(read) for read in loads if read not in self.sources), default=0)
 
     def _is_profitable(self, merged: Kernel, guest: Kernel) -> bool:
         """Refuse kernels with too many streams or steps, and stores down the columns of a long reduction."""

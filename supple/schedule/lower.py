@@ -92,6 +92,11 @@ class Lowering:
             raise NotLowered(f"{arg} is not a tensor")
         return checked(meta)
 
+    def known(self, arg: object) -> object:
+        """Return an argument: of a value what is known of it, of a constant the constant."""
+        meta = self.values[str(arg)] if isinstance(arg, Var) else arg
+        return meta.value if isinstance(meta, Constant) else meta
+
     def tensor_named(self, name: str) -> TensorMeta:
         """Return the metadata of a value that is a tensor."""
         meta = self.values[name]

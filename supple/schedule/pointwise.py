@@ -13,7 +13,7 @@ from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.core_ops import UNARY
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Constant, Node, Var
+from supple.ir.graph.nodes import Node, Var
 from supple.ir.loops.nodes import Scalar
 from supple.ir.meta import TensorMeta
 from supple.schedule.define import Body, broadcast_index, number
@@ -88,23 +88,18 @@ def _operand_dtype(state: Lowering, node: Node, meta: TensorMeta, policy: Operan
     if policy is not Operands.COMMON:
         return meta.dtype.compute
     for arg in node.args:
-        if isinstance(arg, Var) and isinstance(state.values[str(arg)], TensorMeta):
+        if isinstance(state.known(arg), TensorMeta):
             return state.tensor(arg).dtype.compute
     raise NotLowered(f"{node.name} has no tensor operand")
 
 
 def _operand(state: Lowering, point: Point, arg: object, policy: Operands) -> object:
     """Return a tensor as the scalar that is read at the point, a number of sizes as its value."""
-    body = point.body
-    value = arg
-    if isinstance(arg, Var):
-        meta = state.values[str(arg)]
-        if isinstance(meta, TensorMeta):
-            source = state.tensor(arg)
-            scalar = body.load(str(arg), source.dtype, broadcast_index(body.axes, source.sizes))
-            wanted = source.dtype.compute if policy is Operands.RAW else point.dtype
-            return body.cast(scalar, wanted)
-        value = meta.value if isinstance(meta, Constant) else meta
+    body, value = point.body, state.known(arg)
+    if isinstance(value, TensorMeta):
+        source = state.tensor(arg)
+        scalar = body.load(str(arg), source.dtype, broadcast_index(body.axes, source.sizes))
+        return body.cast(scalar, source.dtype.compute if policy is Operands.RAW else point.dtype)
     if isinstance(value, Expr | Real):
         scalar = state.scalar(body, value)
         return body.cast(scalar, point.dtype) if isinstance(scalar, str) else scalar
