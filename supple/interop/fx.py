@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, cast
 
@@ -149,16 +150,13 @@ def placeholder_name(item: Input) -> str:
     """Return the name of an input as torch's own capture would write it: L['x'] becomes l_x_, s0 stays."""
     if isinstance(item.meta, Expr | Real):
         return item.name
-    text = "".join(character if character.isalnum() else "_" for character in item.source or item.name)
-    while "__" in text:
-        text = text.replace("__", "_")
+    text = re.sub(r"[\W_]+", "_", item.source or item.name)
     return text.lower() if text[:1].isalpha() else f"arg_{text.lower().lstrip('_')}"
 
 
 def stack_trace(where: Sequence[Where]) -> str:
     """Return the user's stack as Python prints one, innermost last."""
-    lines = [f'  File "{w.filename}", line {w.line}, in {w.function}\n    {w.text}\n' for w in where]
-    return "".join(lines)
+    return "".join(f'  File "{w.filename}", line {w.line}, in {w.function}\n    {w.text}\n' for w in where)
 
 
 def _describe(node: torch.fx.Node, meta: Meta) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 from supple.expr import Expr, as_expr, less, minimum
@@ -14,52 +15,28 @@ from supple.shapes.rules import Size, aten, fresh, require, require_number, shap
 from supple.shapes.rules_pointwise import expanded
 
 
-def product_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, Expr]:
-    """Return the sizes of a matrix product.
-
-    Raises:
-        Misfit: ranks other than 2, sizes that do not fit, different types.
-    """
-    require(left.rank == right.rank == 2 and left.dtype is right.dtype)
-    require(must_equal(left.sizes[1], right.sizes[0]))
+def _product(rank: int, left: TensorMeta, right: TensorMeta) -> TensorMeta:
+    """(n, k) by (k, m), of rank 3 (b, n, k) by (b, k, m)."""
+    require(left.rank == right.rank == rank and left.dtype is right.dtype)
+    require(all_must_equal((*left.sizes[:-2], left.sizes[-1]), right.sizes[:-1]))
     require_number(left.dtype)
-    return left.sizes[0], right.sizes[1]
+    return fresh((*left.sizes[:-1], right.sizes[-1]), left.dtype, left)
 
 
-@shape_rules.on(*aten("mm"))
-def _(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
-    """(n, k) by (k, m)."""
-    return fresh(product_sizes(self, mat2), self.dtype, self)
+def _product_and_sum(
+    rank: int, self: TensorMeta, left: TensorMeta, right: TensorMeta, **_factors: object
+) -> TensorMeta:
+    """A product, plus what broadcasts to it."""
+    found = _product(rank, left, right)
+    expanded(self, found.sizes)
+    require(self.dtype is left.dtype)
+    return found
 
 
-@shape_rules.on(*aten("addmm", "_addmm_activation"))
-def _(self: TensorMeta, mat1: TensorMeta, mat2: TensorMeta, **_factors: object) -> TensorMeta:
-    """(n, k) by (k, m), plus what broadcasts to (n, m)."""
-    sizes = product_sizes(mat1, mat2)
-    expanded(self, sizes)
-    require(self.dtype is mat1.dtype)
-    return fresh(sizes, mat1.dtype, mat1)
-
-
-@shape_rules.on(*aten("bmm"))
-def _(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
-    """(b, n, k) by (b, k, m)."""
-    return fresh(_batched_sizes(self, mat2), self.dtype, self)
-
-
-@shape_rules.on(*aten("baddbmm"))
-def _(self: TensorMeta, batch1: TensorMeta, batch2: TensorMeta, **_factors: object) -> TensorMeta:
-    """(b, n, k) by (b, k, m), plus what broadcasts to (b, n, m)."""
-    sizes = _batched_sizes(batch1, batch2)
-    expanded(self, sizes)
-    return fresh(sizes, batch1.dtype, batch1)
-
-
-def _batched_sizes(left: TensorMeta, right: TensorMeta) -> tuple[Expr, ...]:
-    require(left.rank == right.rank == 3 and left.dtype is right.dtype)
-    require(must_equal(left.sizes[0], right.sizes[0]) and must_equal(left.sizes[2], right.sizes[1]))
-    require_number(left.dtype)
-    return left.sizes[0], left.sizes[1], right.sizes[2]
+shape_rules.on(*aten("mm"))(partial(_product, 2))
+shape_rules.on(*aten("bmm"))(partial(_product, 3))
+shape_rules.on(*aten("addmm", "_addmm_activation"))(partial(_product_and_sum, 2))
+shape_rules.on(*aten("baddbmm"))(partial(_product_and_sum, 3))
 
 
 @shape_rules.on(*aten("mv"))
