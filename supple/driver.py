@@ -16,6 +16,7 @@ from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import is_random
 from supple.runtime.autograd_fn import Pair, Run
+from supple.runtime.undo import ATOMIC
 from supple.shapes.env import active, using
 from supple.shapes.errors import Undecided
 
@@ -59,6 +60,7 @@ class Functional:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
+        vars(bound)[ATOMIC] = True
         return cast("Compiled", bound)
 
     def _twice(self, split: autograd.Split) -> Callable[[], Compiled | None]:

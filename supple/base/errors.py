@@ -5,7 +5,7 @@ say); the raise site gives only the facts that the texts name in braces.
 """
 
 import linecache
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +14,14 @@ class Where:
 
     Attributes:
         region: the number of the checkpointed region that runs, 0 outside of them.
+        is_caught: the function may catch what is raised here.
     """
 
     filename: str
     line: int
     function: str
     region: int = 0
+    is_caught: bool = field(default=False, compare=False)
 
     @property
     def text(self) -> str:

@@ -21,21 +21,24 @@ from supple.capture.guards.state import SOURCE, TRANSFORMS, State, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
-from supple.capture.rebuild import Builder, contents, parts_of, rule_of
-from supple.capture.residual import Const, Recovery, Writer, call_graph, noting
+from supple.capture.rebuild import Builder, contents, rule_of
+from supple.capture.residual import Const, Recovery, Writer, call_graph
 from supple.capture.source import Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, wrap_function
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
-from supple.ir.graph.nodes import Graph, Input, uses_of
+from supple.ir.graph.nodes import Graph, Input, meta_of, uses_of
 from supple.ir.graph.symbols import numbers_of, simplified
+from supple.ir.meta import TensorMeta
 from supple.runtime.modes import HERE, NESTING, Depth, deeper, depth, kept, nest
+from supple.runtime.undo import ATOMIC, noting
 from supple.shapes.checks import checked
 from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
 from supple.shapes.fake import faking
 from supple.shapes.profile import seen_for
+from supple.shapes.promote import category
 
 OPCODE_RULES = (arithmetic, build, calls, excepts, jumps, names)
 """The modules that fill the opcode table."""
@@ -338,10 +341,14 @@ def _finish(
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
         is_counted = writes and not any("data" in node.args for node in graph.nodes)  # unlike `x.data`
-        if is_counted or is_random:
-            compiled = noting(compiled, writes=is_counted, is_random=is_random)
+        is_caught = any(at.is_caught for node in graph.nodes for at in node.where)
+        is_told = is_caught or any(_effects(engine))
+        held = _held(engine, graph, is_counted=is_counted) if is_told else []
+        held = [] if is_counted and hasattr(compiled, ATOMIC) else held
+        if is_counted or is_random or held:
+            compiled = noting(compiled, held, is_counted=is_counted, is_random=is_random)
         compiled = kept()(compiled) if any(node.op.name in NESTING for node in graph.nodes) else compiled
-        recover = Recovery(function, _modes(), writes)
+        recover = Recovery(function, _modes(), writes, is_caught)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
     if is_nested:
         writer.run(nest, before, Const(plan.changes.nesting))
@@ -357,6 +364,19 @@ def _finish(
     run = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     run.__kwdefaults__ = function.__kwdefaults__
     return graph, run
+
+
+def _held(engine: Engine, graph: Graph, *, is_counted: bool) -> list[int]:
+    """Return the places of inputs written before an operator that may raise for what tensors hold."""
+    metas, has_written, is_late = graph.metas(), False, False
+    for node in graph.nodes:
+        used = [meta_of(var, metas) for var in uses_of(node)]
+        is_index = any(isinstance(meta, TensorMeta) and category(meta.dtype) < 2 for meta in used)
+        is_late |= has_written and (is_index or not used)
+        has_written |= bool(used) and not node.op.is_pure
+    fakes = {item.name: item.fake for item in engine.recorder.lifted if is_late}
+    written = {name for name, fake in fakes.items() if not is_counted or fake.is_inference() or fake._version}
+    return [place for place, item in enumerate(graph.inputs) if item.name in written]
 
 
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:
@@ -389,37 +409,26 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
     """Emit prepare and effects, see the module residual; return the variable that holds the result."""
     writer = builder.writer
     final = builder.prepare(result)
-    for value in dirty:
-        builder.prepare(value)
-        for part in parts_of(engine, value):
-            builder.prepare(part)
-    written = [
-        (scope, name, builder.prepare(value))
-        for scope in engine.written_globals()
-        for name, value in scope.written.items()
-    ]
-    contexts = [(variable, builder.prepare(value)) for variable, value in engine.context_changes()]
-    deferred = [
-        (builder.prepare(effect.callee), [builder.prepare(arg) for arg in effect.args],
-         {name: builder.prepare(value) for name, value in effect.kwargs.items()})
-        for effect in engine.heap.effects
-    ]  # fmt: skip
-    builder.finish()
+    prepared, writer.code = writer.code, []
     for value in dirty:
         write = rule_of(contents, value)
         assert write is not None, value.describe()
         write(builder, value)
     builder.finish(advances=True)
-    for scope, name, part in written:
-        writer.push(part, Const(scope.names), Const(name))
-        writer.op("STORE_SUBSCR")
-    for variable, part in contexts:
-        writer.run(variable, part)
-    for callee, args, named in deferred:
+    for scope in engine.written_globals():
+        for name, value in scope.written.items():
+            writer.push(builder.prepare(value), Const(scope.names), Const(name))
+            writer.op("STORE_SUBSCR")
+    for variable, value in engine.context_changes():
+        writer.run(variable, builder.prepare(value))
+    for effect in engine.heap.effects:
+        called = builder.all((effect.callee, *effect.args, *effect.kwargs.values()))
         writer.op("PUSH_NULL")
-        writer.push(callee, *args, *named.values())
-        writer.op("CALL", (len(args), tuple(named)))
+        writer.push(*called)
+        writer.op("CALL", (len(called) - 1 - len(effect.kwargs), tuple(effect.kwargs)))
         writer.op("POP_TOP")
+    builder.finish()
+    writer.code = [*prepared, *writer.code]
     return final
 
 

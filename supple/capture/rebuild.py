@@ -3,7 +3,8 @@
 import functools
 import types
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from supple.base.rules import Rules
@@ -56,6 +57,7 @@ class Builder:
         self.numbers: dict[int, SymbolicValue] = {}
         self.generators: list[Suspended] = []
         self.results = ""
+        self._prepared = writer.code
         self._made: dict[object, str] = {}
         self._fills: list[Callable[[], None]] = []
         self._advances: list[Callable[[], None]] = []
@@ -91,8 +93,9 @@ class Builder:
         known = self._made.get(key)
         if known is not None:
             return known
-        self._push(value)
-        name = self.writer.store()
+        with self._ahead():
+            self._push(value)
+            name = self.writer.store()
         self._made[key] = name
         fill = rule_of(contents, value)
         if fill is not None and not is_existing(value):
@@ -106,8 +109,12 @@ class Builder:
         Args:
             advances: also what iterators took, now that lists from before the call hold it.
         """
-        while fills := self._fills or (self._advances if advances else []):
-            fills.pop(0)()
+        while self._fills or (advances and self._advances):
+            if not self._fills:
+                self._advances.pop(0)()
+                continue
+            with self._ahead():
+                self._fills.pop(0)()
 
     def keys(self, values: Collection[Value]) -> list[str]:
         """Prepare values that are about to be hashed: what was made so far is complete then."""
@@ -123,6 +130,13 @@ class Builder:
     def called(self, function: object, *values: Value) -> None:
         """Push `function(*values)`."""
         self.writer.called(function, *self.all(values))
+
+    @contextmanager
+    def _ahead(self) -> Generator[None]:
+        """Emit among what is prepared: no effect changes what is loaded."""
+        code, self.writer.code = self.writer.code, self._prepared
+        yield
+        self.writer.code = code
 
     def _push(self, value: Value) -> None:
         if is_existing(value) and value.source is not None and not isinstance(value, CellValue):

@@ -19,11 +19,12 @@ from supple.shapes.symnode import plain
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
-    """A graph input: where residual code loads it, and the real tensor of this call."""
+    """A graph input: where residual code loads it, the real tensor of this call, and its fake."""
 
     source: Source
     name: str
     real: torch.Tensor
+    fake: torch.Tensor
 
 
 class Recorder:
@@ -44,7 +45,7 @@ class Recorder:
         fake = fake if is_leaf else non_leaf(fake)
         name = self._fresh(_identifier(source.name))
         self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter, is_leaf))
-        self.lifted.append(Lifted(source, name, real))
+        self.lifted.append(Lifted(source, name, real, fake))
         self._vars[id(fake)] = (Var(name), fake)
         return fake
 

@@ -13,20 +13,14 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final, TypeAlias
 
-import torch
-
 from supple.base.config import config
 from supple.base.errors import VerificationError
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
-from supple.runtime.autograd_fn import draws
+from supple.runtime.undo import DRAWN, UNWRITTEN
 from supple.torch_private import StopRecomputation
 
 _log: Final = logging.getLogger("supple")
-UNWRITTEN: Final = "__supple_unwritten__"
-"""Attribute of an exception: the graph that raised it had written to none of its inputs."""
-DRAWN: Final = "__supple_drawn__"
-"""Attribute of an exception: generators that the graph may have drawn from, and their states before."""
 MEANT: Final = (VerificationError, StopRecomputation)
 """Exceptions that are no fault of the graph that raises them."""
 
@@ -193,27 +187,6 @@ def call_graph(
     return results
 
 
-def noting(compiled: Callable[..., object], *, writes: bool, is_random: bool) -> Callable[..., object]:
-    """Return a graph that notes on what it raises whether it had written to its inputs, and what it drew."""
-
-    def run(*inputs: object) -> object:
-        before = _versions(inputs) if writes else None
-        drawn = draws(inputs) if is_random else []
-        try:
-            return compiled(*inputs)
-        except Exception as error:
-            error.__dict__.update({UNWRITTEN: writes and before == _versions(inputs), DRAWN: drawn})
-            raise
-
-    return run
-
-
-def _versions(inputs: Sequence[object]) -> list[object]:
-    """Return how often tensors were written; where nobody counts that, what is equal to nothing."""
-    tensors = (item for item in inputs if isinstance(item, torch.Tensor))
-    return [object() if item.is_inference() else item._version for item in tensors]
-
-
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """What residual code does when its graph raises, which is before any other effect of the call.
@@ -224,11 +197,13 @@ class Recovery:
 
     Attributes:
         settings: calls that set the modes, with their arguments.
+        is_caught: the program may catch what an operator raises, and go on.
     """
 
     function: types.FunctionType
     settings: Sequence[tuple[Callable[..., object], tuple[object, ...]]]
     writes: bool
+    is_caught: bool
 
     def __call__(self, error: BaseException, *args: object, **kwargs: object) -> object:
         """Return what the function gives for the arguments of the call whose graph raised an exception."""
@@ -240,7 +215,8 @@ class Recovery:
         for generator, state in getattr(error, DRAWN, ()):
             generator.set_state(state)
         result = self.function(*args, **kwargs)
-        if not config.now().suppress_errors:
+        if not (self.is_caught or config.now().suppress_errors):
             raise error
-        _log.warning("%s ran as plain Python: its graph raised %r", self.function.__qualname__, error)
+        level = logging.INFO if self.is_caught else logging.WARNING
+        _log.log(level, "%s ran as plain Python: its graph raised %r", self.function.__qualname__, error)
         return result

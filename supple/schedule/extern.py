@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from supple.ir.core_ops import CORE_OPS, Kind
+from supple.runtime.empty import SAFE
 
 DECLARED_EXTERN: Final[Mapping[str, str]] = {
     **{op.name: "library" for op in CORE_OPS.values() if op.kind is Kind.LIBRARY},
@@ -14,6 +15,16 @@ DECLARED_EXTERN: Final[Mapping[str, str]] = {
     "aten.embedding.default": "an index out of range raises IndexError in eager",
 }
 """Op name -> why it is a library call."""
+
+RAISING: Final = ("aten.index_put.", "aten.scatter")
+"""How the names begin of library calls that raise for what tensors hold."""
+
+
+def is_sure(name: str) -> bool:
+    """Tell whether an op, run as a library call, raises for nothing that its tensors hold."""
+    op = CORE_OPS.get(name)
+    return (op is not None and op.kind is Kind.LIBRARY and not name.startswith(RAISING)) or name in SAFE
+
 
 WITH_NUMBER: Final[Mapping[str, str]] = {
     f"aten.{name}.{overload}": f"aten.{name}.{scalar}"

@@ -18,6 +18,7 @@ from supple.expr.walk import substitute
 from supple.ir.host.nodes import Alloc, Extern, Launch, Return, Step, Value, View
 from supple.ir.loops.nodes import Access, Load, Loop, Nest, Statement, Store
 from supple.ir.meta import TensorMeta
+from supple.schedule.extern import is_sure
 from supple.schedule.memory import defined, last_uses, renamed_step, sharing, used
 
 
@@ -36,9 +37,12 @@ def in_place(
     """
     shares = sharing(steps)
     last = last_uses(steps, shares)
+    # A graph that raises has written to none of its inputs.
+    raising = [place for place, step in enumerate(steps) if isinstance(step, Extern) and not is_sure(step.op)]
     allocs = {step.name: step.meta for step in steps if isinstance(step, Alloc)}
     home_of = _replaced(steps, homes)
     inputs = set(home_of.values())
+    last |= {home: max((last.get(home, 0), *raising)) for home in inputs}
     known = {home: metas[home] for home in inputs}
     moved: dict[str, str] = {}
     for place, step in enumerate(steps):

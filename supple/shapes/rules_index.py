@@ -352,7 +352,7 @@ def _(self: TensorMeta, *_numbers: float, generator: object = None) -> TensorMet
 def _(mean: Operand, std: Operand, *, generator: object = None) -> TensorMeta:
     """A number for each mean and deviation, row by row."""
     given = [one for one in (mean, std) if isinstance(one, TensorMeta)]
-    return fresh(broadcast([one.sizes for one in given]), given[0].dtype, given[0])
+    return fresh(rules.broadcast([one.sizes for one in given]), given[0].dtype, given[0])
 
 
 @shape_rules.on(*aten("zero", "nan_to_num", "uniform", "normal_functional", "exponential", "random"))

@@ -320,3 +320,65 @@ def arguments_1():
 def test_iterators_over_dicts_that_are_handed_over_at_a_break() -> None:
     # X-PY02
     assert running.difference(HANDED_OVER) is None
+
+
+REBOUND = {
+    "attribute": "box.value = box.value + 1",
+    "dict": "d['a'] = d['a'] + 1",
+    "list": "items[0] = items[0] + 1",
+    "deque": "queue[0] = queue[0] + 1",
+}
+WRITTEN = {
+    "attribute": "box.other = box.value * 2",
+    "dict": "d['b'] = 1",
+    "list": "items.insert(0, 1)",
+    "deque": "queue.appendleft(1)",
+    "global": "global state; state = queue[-1]",
+    "argument": "say(box.value)",
+}
+SHARED = """
+from collections import deque
+from types import SimpleNamespace
+
+state = None
+
+def program(box, d, items, queue):
+    {}
+    return [d]
+
+def arguments_0():
+    x = torch.ones(2)
+    return (SimpleNamespace(value=x), dict(a=x, c=[x]), [x, 2, x], deque([x]))
+"""
+
+
+@pytest.mark.parametrize("written", WRITTEN)
+@pytest.mark.parametrize("rebound", REBOUND)
+def test_a_tensor_in_two_places_stays_where_it_is_not_rebound(rebound: str, written: str) -> None:
+    # X-PY02
+    for lines in ((REBOUND[rebound], WRITTEN[written]), (WRITTEN[written], REBOUND[rebound])):
+        assert running.difference(SHARED.format("\n    ".join(lines))) is None
+
+
+BROKEN_OUT_OF = """
+def program(x, at):
+    for _ in range(2):
+        try:
+            x.add_(1)
+            x = x[at]
+        finally:
+            break
+    return x + 1
+
+def arguments_0():
+    return (torch.ones(3), torch.tensor([1]))
+
+def arguments_1():
+    return (torch.ones(3), torch.tensor([7]))
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_exceptions_that_a_finally_block_drops(backend: str) -> None:
+    # X-PY02
+    assert running.difference(BROKEN_OUT_OF, backend) is None

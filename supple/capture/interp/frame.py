@@ -116,9 +116,11 @@ class Frame:
 
     def where(self) -> Where:
         """Return the line that is being interpreted."""
-        position = self.code.instructions[max(self.pc - 1, 0)].position
-        line = position.line if position and position.line else self.code.firstlineno
-        return Where(self.code.filename, line, self.code.qualname)
+        code, at = self.code, max(self.pc - 1, 0)
+        position, region = code.instructions[at].position, code.handler_at(at)
+        line = position.line if position and position.line else code.firstlineno
+        is_caught = region is not None and code.instructions[region.handler + 1].op != "WITH_EXCEPT_START"
+        return Where(code.filename, line, code.qualname, is_caught=is_caught)
 
     def push(self, value: Value) -> None:
         """Push one value."""

@@ -1,0 +1,80 @@
+"""A graph that raises for what tensors hold: every effect before the exception is there, none twice."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import supple
+
+Program = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, list[str]], torch.Tensor]
+
+
+def written_first(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    log.append("begun")
+    state.add_(1)
+    x.mul_(state)
+    return x[at]
+
+
+def written_behind_views(
+    state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]
+) -> torch.Tensor:
+    log.append("begun")
+    state[1:].mul_(2)
+    state.data.add_(1)
+    return torch.gather(x, 0, at)
+
+
+def written_between(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    first = x[at - 5]
+    state.sub_(first.sum())
+    log.append("between")
+    state[at] = 0
+    return state
+
+
+def written_and_drawn(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    log.append("drawn")
+    state.uniform_()
+    x.add_(torch.rand(3))
+    return x.index_select(0, at)
+
+
+def caught(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    try:
+        state.add_(1)
+        log.append("tried")
+        return x[at]
+    except IndexError as error:
+        log.append(str(error))
+        return state * 2
+
+
+PROGRAMS: tuple[Program, ...] = (
+    *(written_first, written_behind_views, written_between, written_and_drawn, caught),
+)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_effects_before_the_exception_are_as_eager(program: Program, backend: str) -> None:
+    # X-PY02, X-CTL09
+    compiled: Program = supple.compile(program, backend=backend)
+    with supple.config.patch(suppress_errors=False):
+        for place in (2, 5, 7):
+            seen: list[Any] = []
+            for run in (program, compiled):
+                state, x, log = torch.ones(3), torch.arange(3.0), ["called"]
+                torch.manual_seed(0)
+                result: Any
+                try:
+                    result = run(state, x, torch.tensor([place]), log)
+                except (IndexError, RuntimeError) as error:
+                    result = str(error)
+                seen.append([result, state, x, log, torch.rand(1)])
+            want, got = seen
+            assert want[0] == got[0] if isinstance(want[0], str) else torch.equal(want[0], got[0])
+            assert want[3] == got[3]
+            torch.testing.assert_close(got[1:3] + got[4:], want[1:3] + want[4:])
