@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 from supple.base.rules import Rules
 from supple.expr import Expr, const
 from supple.expr import text as expr_text
-from supple.expr.real import NAMES, Real
+from supple.expr.real import NAMES, Real, inputs_of
 from supple.ir.arguments import leaves
 from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, View
 from supple.ir.host.strides import fresh_strides
@@ -75,7 +75,7 @@ class Text:
         if isinstance(number, Real):
             self.bound.update({name: f"math.{name}" for name in NAMES})
             shown = str(number)
-            return f"float_of(lambda: {shown})" if "/" in shown else shown
+            return f"float_of(lambda: {shown})" if "/" in shown and not inputs_of(number) else shown
         text = expr_text(number, ranges=False)
         return self._once(self.numbers, number, f"n_{len(self.numbers)}", text) if number.args else text
 

@@ -41,7 +41,7 @@ def load(artifact: Artifact) -> Run:
 
 
 def float_of(compute: Callable[[], float]) -> float:
-    """Return a number computed from sizes; what divides by 0 is about tensors without elements."""
+    """Return a number computed from sizes alone; what divides by 0 is about tensors without elements."""
     try:
         return compute()
     except ZeroDivisionError:

@@ -56,6 +56,21 @@ def test_effects_before_the_error_are_kept_and_those_after_it_are_not(backend: s
         assert outcome(compiled, X, place, 1, 2, scale=3, z=4) == want
 
 
+def divides_by_an_item(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    log.append("begun")
+    y = y * (1 / x.sum().item())
+    log.append("ended")
+    return y
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_an_item_that_is_divided_by_is_zero(backend: str) -> None:
+    compiled = supple.compile(divides_by_an_item, backend=backend)
+    for x in (X, 0 * X, X - 2):
+        assert outcome(compiled, x) == outcome(divides_by_an_item, x)
+
+
 def test_a_number_that_is_divided_by_is_zero() -> None:
     for function in (divides, divides_and_writes):
         compiled = supple.compile(function, backend="eager", dynamic=True)

@@ -27,8 +27,10 @@ LATE: Final = (
     "refer to a single memory location",
     "Inplace update to inference tensor",
     "is a view and is being modified inplace",
+    "a leaf Variable that requires grad is being used in an in-place operation",
 )
-"""What only the run of a graph that writes to tensors finds out: effects before it are not replayed then."""
+"""What only the run of a graph that writes to tensors finds out: effects before it are not replayed then.
+The last is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`."""
 
 
 @dataclass(frozen=True)

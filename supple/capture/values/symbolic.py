@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import torch
 
@@ -19,6 +19,7 @@ from supple.shapes.symnode import Symbolic, SymNode, plain
 TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 #: Operators that stay symbolic; all others are on the number that it is in this call.
 POW: Final[object] = vars(operator)["pow"]
+OWN: Final = {POW: SymNode.pow, vars(operator)["floordiv"]: SymNode.floordiv}
 _NAMES: Final = "add sub mul truediv floordiv mod pow eq ne lt le gt ge neg pos".split()
 SYMBOLIC: Final = frozenset((abs, *(vars(operator)[name] for name in _NAMES)))
 DIVISIONS: Final = frozenset(vars(operator)[name] for name in ("truediv", "floordiv", "mod"))
@@ -105,10 +106,13 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
     has_hints = all(type(number) not in TYPES or vars(number)["node"].has_hint() for number in numbers)
     if is_float and has_hints and not _is_smooth(function, *numbers):
         return fold(machine, function, *(value.as_python() for value in values))
-    if function is POW and is_float and type(numbers[0]) in TYPES and type(numbers[1]) not in TYPES:
-        # torch's own `**` of a symbolic float loads its symbolic engine.
-        node = cast("SymNode", vars(numbers[0])["node"])
-        return machine.wrap(torch.SymFloat(node.float_pow(node.wrap_float(cast("float", numbers[1])))), None)
+    if is_float and has_hints and function in OWN:
+        # Of floats torch's own `**` loads its symbolic engine, its `//` rounds a quotient.
+        some = next(vars(number)["node"] for number in numbers if type(number) in TYPES)
+        left, right = (
+            vars(number)["node"] if type(number) in TYPES else some.wrap_float(number) for number in numbers
+        )
+        return machine.wrap(torch.SymFloat(OWN[function](left, right)), None)
     return fold(machine, function, *numbers)
 
 
