@@ -197,23 +197,17 @@ def _(e: Expr) -> Interval:
 @transfer.on(Min)
 def _(e: Expr) -> Interval:
     """The least of the lower bounds, the least of the upper bounds that are known."""
-    bounds = [interval(arg) for arg in e.args]
-    return Interval(_least([b.lo for b in bounds]), _known_least([b.hi for b in bounds]))
+    return _least([interval(arg) for arg in e.args])
 
 
 @transfer.on(Max)
 def _(e: Expr) -> Interval:
     """The greatest of the lower bounds that are known, the greatest of the upper bounds."""
-    bounds = [scale(interval(arg), -1) for arg in e.args]
-    return scale(Interval(_least([b.lo for b in bounds]), _known_least([b.hi for b in bounds])), -1)
+    return scale(_least([scale(interval(arg), -1) for arg in e.args]), -1)
 
 
-def _least(bounds: list[int | None]) -> int | None:
-    """Return the least bound; None when one is unbounded."""
-    known = [bound for bound in bounds if bound is not None]
-    return min(known) if len(known) == len(bounds) else None
-
-
-def _known_least(bounds: list[int | None]) -> int | None:
-    """Return the least of the known bounds; None when none is known."""
-    return min((bound for bound in bounds if bound is not None), default=None)
+def _least(bounds: list[Interval]) -> Interval:
+    """Return the interval of the least of numbers."""
+    lows = [b.lo for b in bounds if b.lo is not None]
+    highs = [b.hi for b in bounds if b.hi is not None]
+    return Interval(min(lows) if len(lows) == len(bounds) else None, min(highs, default=None))

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from supple.expr.walk import substitute
 from supple.ir.host.nodes import Alloc, Extern, Launch, Return, Step, Value, View
-from supple.ir.loops.nodes import Access, Load, Loop, Nest, Statement, Store
+from supple.ir.loops.nodes import Access, Load, Loop, Nest, Statement, Store, flat
 from supple.ir.meta import TensorMeta
 from supple.schedule.extern import is_sure
 from supple.schedule.memory import defined, last_uses, renamed_step, sharing, used
@@ -120,9 +120,4 @@ def _reads_what(end: Loop, loop: Loop, read: str, written: str) -> bool:
 
 
 def _touches(body: Sequence[Statement], *buffers: str) -> bool:
-    return any(
-        _touches(s.body, *buffers)
-        if isinstance(s, Loop)
-        else isinstance(s, Load | Store) and s.buffer in buffers
-        for s in body
-    )
+    return any(isinstance(s, Load | Store) and s.buffer in buffers for s in flat(body))

@@ -97,12 +97,6 @@ class Lowering:
         meta = self.values[str(arg)] if isinstance(arg, Var) else arg
         return meta.value if isinstance(meta, Constant) else meta
 
-    def tensor_named(self, name: str) -> TensorMeta:
-        """Return the metadata of a value that is a tensor."""
-        meta = self.values[name]
-        assert isinstance(meta, TensorMeta), f"{name} is no tensor"
-        return meta
-
     def result(self, node: Node) -> TensorMeta:
         """Return the metadata of a node's only result.
 

@@ -165,14 +165,6 @@ def _reduced(body: Body, name: str, operand: Scalar, op: str, reduction: Reducti
     return single.definition(name, body.meta, 0 if op in _PLACES else operand)
 
 
-def _finish(state: Lowering, name: str, meta: TensorMeta, source: str) -> None:
-    """Define `name` as the auxiliary value `source` in the result's dtype."""
-    accumulated = state.tensor_named(source)
-    body = Body(meta)
-    x = body.load(source, accumulated.dtype, body.axes)
-    state.define(body.definition(name, meta, body.cast(x, meta.dtype)))
-
-
 _PLAIN: Final = {
     "aten.sum.dim_IntList": "sum",
     "aten.prod.dim_int": "prod",
@@ -197,18 +189,18 @@ def _(state: Lowering, node: Node) -> None:
         state.define(Body(meta).definition(node.name, meta, number(_NEUTRAL[op], meta.dtype)))
         return
     if op in _PLACES:
-        _argument(state, node, node.name, meta, reduction, op)
+        state.define(_position(state, node, meta, reduction, op))
         return
     dtype = DType.BOOL if op in ("any", "all") else meta.dtype.compute
-    _finish(state, node.name, meta, _accumulate(state, node, reduction, op, dtype))
+    body = Body(meta)
+    x = body.load(_accumulate(state, node, reduction, op, dtype), dtype, body.axes)
+    state.define(body.definition(node.name, meta, body.cast(x, meta.dtype)))
 
 
-def _argument(
-    state: Lowering, node: Node, name: str, meta: TensorMeta, reduction: Reduction, op: str
-) -> None:
-    """Define the position of the greatest or least element, in the operand's row-major order."""
+def _position(state: Lowering, node: Node, meta: TensorMeta, reduction: Reduction, op: str) -> Definition:
+    """Return the position of the greatest or least element, in the operand's row-major order."""
     operand = state.tensor(node.args[0])
     body = Body(meta, reduction.inner)
     loaded = body.load(str(node.args[0]), operand.dtype, reduction.index)
     x = body.cast(loaded, DType.U8 if operand.dtype is DType.BOOL else operand.dtype.compute)
-    state.define(_reduced(body, name, x, op, reduction))
+    return _reduced(body, node.name, x, op, reduction)

@@ -13,6 +13,8 @@ from typing import Final
 from supple import expr
 from supple.expr import Expr, Symbol, const, exact_quotient, free_symbols, sort_key, substitute
 from supple.ir.loops import nodes
+from supple.ir.loops.nodes import flat
+from supple.ir.loops.types import definitions
 from supple.ir.meta import TensorMeta
 from supple.schedule.build import Built
 from supple.schedule.coordinates import Ranges, dotted, estimate, has_division, ranges_of
@@ -55,14 +57,6 @@ def mapped(body: Sequence[nodes.Statement], change: Map) -> tuple[nodes.Statemen
                 return statement
 
     return changed(body, with_index)
-
-
-def flat(body: Sequence[nodes.Statement]) -> Iterator[nodes.Statement]:
-    """Yield statements and, after a loop, those inside it."""
-    for statement in body:
-        yield statement
-        if isinstance(statement, nodes.Loop):
-            yield from flat(statement.body)
 
 
 def exprs(body: Sequence[nodes.Statement]) -> Iterator[Expr]:
@@ -277,17 +271,11 @@ def _sizes(
     rows: tuple[nodes.Axis, ...], body: tuple[nodes.Statement, ...], buffers: tuple[nodes.Buffer, ...]
 ) -> tuple[Symbol, ...]:
     """Return the size symbols of a nest: those that are neither axes nor scalars."""
-    axes = {axis.symbol for axis in rows}
-    extents = [axis.extent for axis in rows]
-    scalars: set[str] = set()
-    for statement in flat(body):
-        if isinstance(statement, nodes.Loop):
-            axes.update(axis.symbol for axis in statement.axes)
-            extents.extend(axis.extent for axis in statement.axes)
-        elif not isinstance(statement, nodes.Store):
-            scalars.add(statement.name)
-    used = {s for e in (*extents, *exprs(body), *(b.size for b in buffers)) for s in free_symbols(e)}
-    return tuple(sorted((s for s in used - axes if s.name not in scalars), key=sort_key))
+    axes = [*rows, *(axis for s in flat(body) if isinstance(s, nodes.Loop) for axis in s.axes)]
+    scalars = {name for name, _ in definitions(body)}
+    found = (*(axis.extent for axis in axes), *exprs(body), *(buffer.size for buffer in buffers))
+    used = {s for e in found for s in free_symbols(e)} - {axis.symbol for axis in axes}
+    return tuple(sorted((s for s in used if s.name not in scalars), key=sort_key))
 
 
 def _origin(built: Built) -> tuple[str, ...]:

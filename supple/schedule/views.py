@@ -74,16 +74,13 @@ def reshaped(index: Sequence[Expr], sizes: Sequence[Expr], onto: Sequence[Expr])
         right = onto[there]
         while left is not right:
             grow_left = _grows_first(left, right)
-            if grow_left is None:
+            is_last = theirs == len(onto)
+            if grow_left is None or (is_last and mine == len(sizes)):
                 return unlinear(linear(index, sizes), onto)
-            if grow_left and mine < len(sizes):
-                left, mine = left * sizes[mine], mine + 1
-            elif theirs < len(onto):
-                right, theirs = right * onto[theirs], theirs + 1
-            elif mine < len(sizes):
+            if mine < len(sizes) and (grow_left or is_last):
                 left, mine = left * sizes[mine], mine + 1
             else:
-                return unlinear(linear(index, sizes), onto)
+                right, theirs = right * onto[theirs], theirs + 1
         result.extend(unlinear(linear(index[here:mine], sizes[here:mine]), onto[there:theirs]))
         here, there = mine, theirs
     return tuple(result)

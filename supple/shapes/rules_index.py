@@ -132,11 +132,8 @@ def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> Tensor
         require(index.dtype in _INDICES)
     shape = rules.broadcast([index.sizes for _, index in given])
     dims = [dim for dim, _ in given]
-    is_adjacent = dims == list(range(dims[0], dims[-1] + 1))
-    order = list(range(tensor.rank)) if is_adjacent else [*dims, *_others(tensor.rank, dims)]
-    start = dims[0] if is_adjacent else 0
-    before = [dim for dim in order[:start]]
-    after = [dim for dim in order[start:] if dim not in dims]
+    start = dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
+    before, after = range(start), [dim for dim in range(start, tensor.rank) if dim not in dims]
     sizes = (*(tensor.sizes[d] for d in before), *shape, *(tensor.sizes[d] for d in after))
     zeros = (ZERO,) * len(shape)
     restrided = TensorMeta(
@@ -148,10 +145,6 @@ def _indexed(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> Tensor
     return fresh(sizes, tensor.dtype, tensor, layout.pointwise_strides(operands, sizes))
 
 
-def _others(rank: int, dims: Sequence[int]) -> list[int]:
-    return [dim for dim in range(rank) if dim not in dims]
-
-
 def _placed_index(index: TensorMeta, shape: Sequence[Expr], before: int, after: int) -> TensorMeta:
     """Return an index tensor as it takes part in the loop: size 1 in the dimensions that are not indexed."""
     missing = len(shape) - index.rank
@@ -161,11 +154,9 @@ def _placed_index(index: TensorMeta, shape: Sequence[Expr], before: int, after: 
         else index.strides[d - missing]
         for d in range(len(shape))
     )
-    sizes = ((ONE,) * before, tuple(shape), (ONE,) * after)
     strides = ((ZERO,) * before, wide, (ZERO,) * after)
-    return TensorMeta(
-        tuple(s for part in sizes for s in part), tuple(s for part in strides for s in part), index.dtype
-    )
+    sizes = (*(ONE,) * before, *shape, *(ONE,) * after)
+    return TensorMeta(sizes, tuple(s for part in strides for s in part), index.dtype)
 
 
 @shape_rules.on(*aten("take"))
@@ -187,7 +178,8 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     first = real[0]
     place = wrapped_dim(dim, first.rank)
     for tensor in real:
-        _check_joint(first, tensor, place)
+        require(first.rank == tensor.rank)
+        require(all_must_equal(replaced(first.sizes, place, tensor.sizes[place]), tensor.sizes))
     total = sum((tensor.sizes[place] for tensor in real), ZERO)
     sizes = replaced(first.sizes, place, total)
     return fresh(sizes, dtype, first, _joined_strides(real, sizes))
@@ -198,12 +190,6 @@ def _is_left_out(tensor: TensorMeta, highest_rank: int) -> bool:
     if tensor.rank != 1:
         return False
     return tensor.sizes[0] is ZERO or (highest_rank > 1 and is_equal(tensor.sizes[0], ZERO))
-
-
-def _check_joint(first: TensorMeta, tensor: TensorMeta, dim: int) -> None:
-    require(first.rank == tensor.rank)
-    for d, (mine, theirs) in enumerate(zip(first.sizes, tensor.sizes, strict=True)):
-        require(d == dim or must_equal(mine, theirs))
 
 
 def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:

@@ -57,10 +57,6 @@ def _arithmetic(name: str, code: Code, a: Reg, b: Reg) -> Reg:
     return code.op(("f" if a.dtype.is_float else "") + name, a, b)
 
 
-def _bitwise(name: str, code: Code, a: Reg, b: Reg) -> Reg:
-    return code.op(name, a, b)
-
-
 def _across(name: str, code: Code, vector: Reg) -> Reg:
     """Return what an intrinsic makes of all lanes."""
     result = Reg("", vector.dtype).type
@@ -90,8 +86,8 @@ KINDS: Final = {
     "prod": Kind(lambda dtype: 1, partial(_arithmetic, "mul"), partial(_total, "mul", 1.0)),
     "max": Kind(least, larger, partial(_most, "max")),
     "min": Kind(greatest, smaller, partial(_most, "min")),
-    "any": Kind(lambda dtype: 0, partial(_bitwise, "or"), partial(_across, "or")),
-    "all": Kind(lambda dtype: 1, partial(_bitwise, "and"), partial(_across, "and")),
+    "any": Kind(lambda dtype: 0, lambda code, a, b: code.op("or", a, b), partial(_across, "or")),
+    "all": Kind(lambda dtype: 1, lambda code, a, b: code.op("and", a, b), partial(_across, "and")),
 }
 
 

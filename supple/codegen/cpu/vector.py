@@ -17,7 +17,8 @@ from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.statements import write, write_rules
 from supple.expr import as_expr, product
 from supple.ir.dtypes import DType
-from supple.ir.loops.nodes import Compute, Loop, Role, Statement
+from supple.ir.loops.nodes import Compute, Loop, Role
+from supple.ir.loops.nodes import flat as flat_statements
 from supple.ir.loops.types import definitions
 
 LIGHT: Final = 8
@@ -90,7 +91,7 @@ def run_of(loop: Loop, steps: tuple[Steps, ...], block: Block) -> Run:
         return Run(loop, steps, _fitting(loop, _copies(loop), 1), 1, block.width)
     if any(isinstance(statement, Loop) for statement in loop.body):
         # Loops inside run once for all copies, so the copies are one wide vector.
-        vectors = 1 if loop.reduces else 4 if _size(loop.body) <= LIGHT else 2
+        vectors = 1 if loop.reduces else 4 if len(list(flat_statements(loop.body))) <= LIGHT else 2
         return Run(loop, steps, 1, lanes * _fitting(loop, vectors, lanes), lanes)
     return Run(loop, steps, _fitting(loop, _copies(loop), lanes), lanes, lanes)
 
@@ -101,11 +102,6 @@ def _copies(loop: Loop) -> int:
         return 1
     ops = {statement.op for statement in loop.body if isinstance(statement, Compute)}
     return 1 if ops & CALLS else 4 if len(loop.body) <= LIGHT and not ops & LONG else 2
-
-
-def _size(statements: Sequence[Statement]) -> int:
-    """Return the number of statements, those in loops included."""
-    return sum(1 + (_size(each.body) if isinstance(each, Loop) else 0) for each in statements)
 
 
 def _fitting(loop: Loop, copies: int, width: int) -> int:

@@ -18,6 +18,7 @@ of the buffer; a nest that leaves schedule has exactly one Expr: the element off
 Exprs range over axis symbols, size symbols and, for gathers, integer scalars named by earlier statements.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -141,6 +142,14 @@ class Loop:
 
 
 Statement = Load | Compute | IndexValue | Store | Loop
+
+
+def flat(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Yield statements and, after a loop, those inside it."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, Loop):
+            yield from flat(statement.body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Final
 
 from supple.base.rules import Rules
 from supple.ir.dtypes import DType
-from supple.ir.loops.nodes import Compute, IndexValue, Load, Loop, Scalar, Statement
+from supple.ir.loops.nodes import Compute, IndexValue, Load, Loop, Scalar, Statement, flat
 from supple.ir.loops.scalar_ops import SCALAR_OPS, Operands
 
 Dtypes = Mapping[str, DType]
@@ -13,12 +13,11 @@ Dtypes = Mapping[str, DType]
 
 def definitions(statements: Iterable[Statement]) -> Iterator[tuple[str, DType]]:
     """Yield each scalar that the statements define, inner loops included, with its dtype."""
-    for statement in statements:
+    for statement in flat(statements):
         match statement:
             case Load() | Compute() | IndexValue():
                 yield statement.name, statement.dtype
             case Loop():
-                yield from definitions(statement.body)
                 yield from ((each.name, each.dtype) for each in statement.reduces)
             case _:
                 pass
