@@ -109,7 +109,8 @@ class _Module:
         for index in var.path:
             inner = self.graph.call_function(operator.getitem, (node, index))
             if "val" in node.meta:
-                _set_value(inner, cast("Sequence[object]", node.meta["val"])[index])
+                item = cast("Sequence[object]", node.meta["val"])[index]
+                inner.meta.update(example_value=item, val=item)
             node = inner
         return node
 
@@ -162,12 +163,7 @@ def stack_trace(where: Sequence[Where]) -> str:
 def _describe(node: torch.fx.Node, meta: Meta) -> None:
     value = _example(meta)
     if value is not None:
-        _set_value(node, value)
-
-
-def _set_value(node: torch.fx.Node, value: object) -> None:
-    node.meta["example_value"] = value
-    node.meta["val"] = value
+        node.meta.update(example_value=value, val=value)
 
 
 def _example(meta: Meta) -> object:

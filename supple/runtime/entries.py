@@ -67,7 +67,9 @@ class Entries:
         entry.hits += 1
         if entry.hits >= _HITS_TO_FRONT and self._lock.acquire(blocking=False):
             try:
-                self._to_front(entry)
+                if entry in self.all:
+                    entry.hits = 0
+                    self.all = (entry, *(one for one in self.all if one is not entry))
             finally:
                 self._lock.release()
 
@@ -86,11 +88,6 @@ class Entries:
             self._watches.pop(id(entry), None)
         if is_here:
             self._dropped(entry, why)
-
-    def _to_front(self, entry: Entry) -> None:
-        if entry in self.all:
-            entry.hits = 0
-            self.all = (entry, *(one for one in self.all if one is not entry))
 
 
 class _Death:

@@ -1,6 +1,5 @@
 """Loaded artifacts of this process, by the digest of what they were made from: none is built twice."""
 
-import threading
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -8,11 +7,10 @@ if TYPE_CHECKING:
 
 
 class Loaded:
-    """Runs by key; safe under threads."""
+    """Runs by key; safe under threads, as each method is one operation of a dict."""
 
     def __init__(self) -> None:
         self._runs: dict[str, Run] = {}
-        self._lock = threading.Lock()
 
     def find(self, key: str) -> "Run | None":
         """Return what was kept under a key, or None."""
@@ -20,13 +18,11 @@ class Loaded:
 
     def keep(self, key: str, run: "Run") -> None:
         """Keep a run under its key."""
-        with self._lock:
-            self._runs[key] = run
+        self._runs[key] = run
 
     def clear(self) -> None:
         """Forget all."""
-        with self._lock:
-            self._runs.clear()
+        self._runs.clear()
 
 
 LOADED: Final = Loaded()

@@ -10,7 +10,7 @@ times, is refused.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -52,12 +52,9 @@ class Fused:
 
 def in_memory(lowered: Lowered) -> frozenset[str]:
     """Return the defined values that must be in memory: bases of outputs and of what library calls take."""
-    needed: set[str] = set()
-    for var in vars_of(lowered.outputs):
-        needed.add(base_of(str(var), lowered.definitions))
-    for call in lowered.calls:
-        needed.update(base_of(name, lowered.definitions) for name in call.reads)
-    return frozenset(name for name in needed if name in lowered.definitions)
+    needed = [*map(str, vars_of(lowered.outputs)), *(name for call in lowered.calls for name in call.reads)]
+    bases = frozenset(base_of(name, lowered.definitions) for name in needed)
+    return bases.intersection(lowered.definitions)
 
 
 def _readers(lowered: Lowered) -> Mapping[str, tuple[Definition, ...]]:
@@ -370,11 +367,9 @@ class Fusion:
             done.add(unit)
             if unit in self.call_units:
                 order.append(self.call_units[unit])
-                continue
-            kernel = self.kernels[unit]
-            order.append(
-                Kernel(kernel.axes, kernel.inner, kernel.members, stored & frozenset(kernel.members))
-            )
+            else:
+                kernel = self.kernels[unit]
+                order.append(replace(kernel, stored=stored.intersection(kernel.members)))
         return tuple(order)
 
     def _stored(self) -> frozenset[str]:

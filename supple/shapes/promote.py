@@ -77,7 +77,7 @@ def _combined(higher: DType | None, lower: DType | None) -> DType | None:
         return higher
     if category(lower) == 3 and category(higher) == 2:
         return _PROMOTED[higher, DType.C64]
-    return _PROMOTED[higher, lower] if category(higher) == 0 and category(lower) == 0 else lower
+    return lower
 
 
 def float_dtype(dtype: DType) -> DType:

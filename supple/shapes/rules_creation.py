@@ -34,8 +34,8 @@ def _made(
     require(*(less_equal(ZERO, size) for size in exprs(sizes) if like is None))
     made = fresh(sizes, kind, None, strides)
     place = "cpu" if like is None else like.device
-    device = torch.device(cast("torch.device | str | None", options.get("device")) or place)
-    return TensorMeta(made.sizes, made.strides, kind, str(device))
+    device = cast("torch.device | str | None", options.get("device"))
+    return TensorMeta(made.sizes, made.strides, kind, place if device is None else str(torch.device(device)))
 
 
 def _format(options: dict[str, object]) -> torch.memory_format | None:

@@ -49,7 +49,8 @@ x.clamp(max=f) | torch.full((2,),f) | x.new_tensor([f,1]) | torch.where(x>0,f,0.
 x.add(x,alpha=f) | f.conjugate() | operator.truediv(f,2) | float(f) | f.__add__(1) | [*map(int,[f,2.2])]
 math.fsum([f,0.1]) | math.isclose(f,2.5) | f//True | (f>1)/2 | all([f>0]) | any([f>9,f<-9]) | f<=True
 math.pow(f,2) | math.hypot(f,3) | math.log(abs(f)) | x**f | torch.pow(2,x*f) | x[int(f):]
-list(range(int(f))) | 0//f | 0.0//f | 1.0//f | 7//f | f//0.1 | f//-0.3 | (f+0.5)//f | (0*f)//1 | 0//(f//1) | 0.3%f
+list(range(int(f)))
+0//f | 0.0//f | 1.0//f | 7//f | f//0.1 | f//-0.3 | (f+0.5)//f | (0*f)//1 | 0//(f//1) | 0.3%f
 """
 PROGRAM = """
 def program(x, {}):

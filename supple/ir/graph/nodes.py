@@ -6,7 +6,7 @@ is written `Var("name", (index,))`, so no extra node is needed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import cast
 
 from supple.base.errors import Where
@@ -118,11 +118,15 @@ def map_arg(function: Callable[[Var], Arg], arg: Arg, number: Callable[[Number],
 
 
 def with_mapped(
-    node: Node, function: Callable[[Var], Arg], number: Callable[[Number], Arg] | None = None
+    node: Node,
+    function: Callable[[Var], Arg],
+    number: Callable[[Number], Arg] | None = None,
+    meta: Meta | None = None,
 ) -> Node:
-    """Return a node with its arguments mapped; see `map_arg`."""
-    args, kwargs = map_arg(function, node.args, number), map_arg(function, dict(node.kwargs), number)
-    return replace(node, args=cast("tuple[Arg, ...]", args), kwargs=cast("dict[str, Arg]", kwargs))
+    """Return a node with its arguments mapped (see `map_arg`), and other metadata if there is some."""
+    args = cast("tuple[Arg, ...]", map_arg(function, node.args, number))
+    kwargs = cast("dict[str, Arg]", map_arg(function, dict(node.kwargs), number))
+    return Node(node.name, node.op, args, kwargs, node.meta if meta is None else meta, node.where)
 
 
 def vars_of(arg: Arg) -> Iterator[Var]:

@@ -82,8 +82,7 @@ def mapped(graph: Graph, function: Callable[[Expr], Expr]) -> Graph:
         return var
 
     inputs = tuple(replace(item, meta=_meta(item.meta, function)) for item in graph.inputs)
-    described = (replace(node, meta=_meta(node.meta, function)) for node in graph.nodes)
-    nodes = tuple(with_mapped(node, same, number) for node in described)
+    nodes = tuple(with_mapped(node, same, number, _meta(node.meta, function)) for node in graph.nodes)
     return Graph(inputs, nodes, cast("tuple[Arg, ...]", map_arg(same, graph.outputs, number)))
 
 
