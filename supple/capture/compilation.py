@@ -1,6 +1,7 @@
 """One compilation: a call that found no entry -> capture, guards, a checked entry; with events and times."""
 
 import gc
+import inspect
 import platform
 import tempfile
 import time
@@ -193,9 +194,9 @@ def entry_of(call: Call, captured: Captured, compile_id: str, built: Built | Non
     if broken is not None:
         events.emit(_broken(compile_id, broken, is_eager=captured.run is None))
     run = captured.run or call.function
-    if isinstance(captured.run, types.FunctionType):
+    if isinstance(residual := inspect.unwrap(run), types.FunctionType) and captured.run is not None:
         code = call.function.__code__
-        events.emit(events.BytecodeMade(compile_id, code, captured.run.__code__, captured.effects))
+        events.emit(events.BytecodeMade(compile_id, code, residual.__code__, captured.effects))
     return Made(
         Entry(made.check, run, About(guards, kept, compile_id, built)), weak, captured.reason, captured.broken
     )

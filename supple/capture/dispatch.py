@@ -4,6 +4,7 @@ The only catch-all of the package is here: whatever goes wrong in the compiler, 
 """
 
 import functools
+import inspect
 import itertools
 import logging
 import threading
@@ -192,7 +193,7 @@ class Versions:
         """Bind arguments with the function's present defaults; their values are guarded like any argument."""
         self.defaults, self.kwdefaults = self.function.__defaults__, self.function.__kwdefaults__
         for entry in self.entries.all:
-            for made in (entry.check, entry.run):
+            for made in (entry.check, inspect.unwrap(entry.run)):
                 if isinstance(made, types.FunctionType):
                     made.__defaults__ = self.defaults
                     made.__kwdefaults__ = self.kwdefaults

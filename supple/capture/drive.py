@@ -76,22 +76,30 @@ def generate(
     return (yield from cast("Generator[object, object, object]", found))
 
 
+def driven(run: Function) -> Function:
+    """Return residual code that goes on to the end of its frame, and holds nothing of its beginning then."""
+
+    @functools.wraps(run)
+    def call(*args: object, **kwargs: object) -> object:
+        return drive(run(*args, **kwargs))
+
+    return call
+
+
 @dataclass(frozen=True, slots=True)
 class HandOver:
     """Called at the end of residual code with what each frame holds, as (cells, values), the outermost first.
 
     Attributes:
         steps: of each frame.
-        is_continuation: the caller drives on.
     """
 
     steps: tuple[Callable[[Sequence[object]], Function], ...]
-    is_continuation: bool
 
     def __call__(self, states: Sequence[tuple[Sequence[object], tuple[object, ...]]]) -> object:
-        """Run the steps, the outermost first, each calling the next."""
+        """Return the call of the steps, the outermost first, each calling the next."""
         onward: Onward | None = None
         for made, (cells, values) in zip(reversed(self.steps), reversed(states), strict=True):
             state = values if onward is None else (*values, functools.partial(drive, onward))
             onward = Onward(made(cells), state)
-        return onward if self.is_continuation else drive(onward)
+        return onward

@@ -13,7 +13,7 @@ from supple.base import events
 from supple.base.errors import Unsupported
 from supple.base.options import Options
 from supple.capture import breaks, effects, resume
-from supple.capture.drive import HandOver
+from supple.capture.drive import HandOver, driven
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
@@ -144,6 +144,9 @@ class _Once:
         is_told = events.listening()
         changed = tuple(_effects(engine)) if run is not None and is_told else ()
         symbols = engine.sizes.shown() if is_told else {}
+        engine.forget()
+        if reason is not None and not self.options.config.verbose:
+            reason.with_traceback(None)
         return Captured(guards, run, reason, graph, None, changed, symbols), engine.stops
 
 
@@ -176,7 +179,8 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
         code = frame.code_object
         if not resume.can_take(code, frame.pc - 1, frame.slots()):
             engine.unsupported(breaks.REBUILD, name="handler")
-        point = resume.point_at(code, frame.pc - 1, frame.locals, frame.slots())
+        kept = [name for name, value in frame.locals.items() if engine.is_open(value)]
+        point = resume.point_at(code, frame.pc - 1, frame.locals, frame.slots(), kept)
         inner = resume.Runs.INIT if called is not None and called.made is not None else resume.Runs.CALLED
         runs = resume.Runs.INSTRUCTION if called is None else inner
         left.append((point, frame.function.global_names, runs))
@@ -363,7 +367,8 @@ def _finish(
     code = writer.assemble(function.__code__)
     run = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
     run.__kwdefaults__ = function.__kwdefaults__
-    return graph, run
+    goes_on = bool(plan.frames) and resume.CONTINUES not in function.__dict__
+    return graph, driven(run) if goes_on else run
 
 
 def _held(engine: Engine, graph: Graph, *, is_counted: bool) -> list[int]:
@@ -382,7 +387,7 @@ def _held(engine: Engine, graph: Graph, *, is_counted: bool) -> list[int]:
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:
     assert once.continuations is not None, "a stopped capture has continuations"
     steps = tuple(resume.step(point, names, once.continuations, runs) for point, names, runs in plan.frames)
-    return HandOver(steps, resume.CONTINUES in once.function.__dict__)
+    return HandOver(steps)
 
 
 def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, object]]]:

@@ -17,7 +17,7 @@ import functools
 import inspect
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
@@ -92,6 +92,7 @@ class Point:
         names: fast locals that have values and are still read.
         slots: what each value on the stack is, deepest first.
         is_suspended: the frame is that of a generator which is at a `yield`, or has not begun.
+        kept: names that keep their values until something else is bound to them, though nothing reads them.
     """
 
     code: types.CodeType
@@ -99,6 +100,7 @@ class Point:
     names: tuple[str, ...]
     slots: tuple[Slot, ...]
     is_suspended: bool = False
+    kept: frozenset[str] = frozenset()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -194,17 +196,23 @@ def _first(code: types.CodeType) -> str | None:
     return None if name in code.co_cellvars else name
 
 
-def _names(code: types.CodeType, index: int, bound: Iterable[str]) -> tuple[str, ...]:
+def _names(code: types.CodeType, index: int, bound: Iterable[str], kept: Collection[str]) -> tuple[str, ...]:
     """Return the locals that a point needs; `super()` looks at the first."""
     bound = frozenset(bound)
-    names = sorted(live_names(code, index) & bound)
+    names = sorted(live_names(code, index).union(kept) & bound)
     first = _first(code) if _calls_super(code) else None
     if first is None or first not in bound:
         return tuple(names)
     return (first, *(name for name in names if name != first))
 
 
-def point_at(code: types.CodeType, index: int, names: Iterable[str], slots: tuple[Slot, ...]) -> Point:
+def point_at(
+    code: types.CodeType,
+    index: int,
+    names: Iterable[str],
+    slots: tuple[Slot, ...],
+    kept: Collection[str] = (),
+) -> Point:
     """Return the point of a frame whose bound fast locals are `names`."""
     origin = _ORIGINS.get(code)
     if origin is not None:
@@ -216,7 +224,8 @@ def point_at(code: types.CodeType, index: int, names: Iterable[str], slots: tupl
         code, found = origin.code, origin.indices[index]
         assert found is not None, "a continuation jumps into the function"
         index = found
-    return Point(code, index, _names(code, index, map(renamed_local, names)), slots)
+    kept = frozenset(map(renamed_local, kept))
+    return Point(code, index, _names(code, index, map(renamed_local, names), kept), slots, kept=kept)
 
 
 def suspended(
@@ -508,14 +517,12 @@ class _Step:
             instruction: it may have bound or deleted a variable.
         """
         point, slots = self.point, (*kept, *pushed)
-        is_yield = instruction is not None and instruction.op == "YIELD_VALUE"
-        bound = set(point.names)
-        if instruction is not None and instruction.op == "STORE_FAST":
-            bound.add(str(instruction.arg))
-        elif instruction is not None and instruction.op == "DELETE_FAST":
-            bound.discard(str(instruction.arg))
+        op, name = ("", "") if instruction is None else (instruction.op, str(instruction.arg))
+        changed = {name} if op in ("STORE_FAST", "DELETE_FAST") else set[str]()
+        bound = {*point.names, name} if op == "STORE_FAST" else set(point.names) - changed
+        is_yield = op == "YIELD_VALUE"
         # What a generator is closed or failed with is raised at the `yield`.
-        names = _names(point.code, index - is_yield, bound)
+        names = _names(point.code, index - is_yield, bound, point.kept - changed)
         for place in reversed(range(len(slots))):
             if slots[place] is Slot.HANDLED:
                 # What is handled is still in the parameter.

@@ -382,3 +382,29 @@ def arguments_1():
 def test_exceptions_that_a_finally_block_drops(backend: str) -> None:
     # X-PY02
     assert running.difference(BROKEN_OUT_OF, backend) is None
+
+
+LET_GO = """
+def program(xs, x):
+    made = None
+    for one in xs:
+        def walk(n):
+            yield n
+            with Trace(n):
+                yield n + 1
+        made = walk(one)
+        say("made")
+        x = x + next(made)
+        x = x + next(made)
+        say("begun")
+    return x
+
+def arguments_0():
+    return ([1, 2, 3], torch.ones(1))
+"""
+
+
+@pytest.mark.parametrize("break_at", [0, 30, 45, 60, 75, 90, 105, 120])
+def test_a_generator_that_is_let_go_after_a_break_leaves_its_block_then(break_at: int) -> None:
+    # X-PY02
+    assert running.difference(LET_GO, break_at=break_at) is None

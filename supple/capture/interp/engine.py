@@ -16,6 +16,7 @@ from supple import torch_private
 from supple.base import events
 from supple.base.config import REGION
 from supple.base.errors import Reason, SuppleError, Unsupported, Where
+from supple.base.journal import Journal
 from supple.base.marks import ALONE
 from supple.base.options import Options
 from supple.capture import breaks
@@ -335,6 +336,13 @@ class Engine:
             error.write(self, "__cause__", cause)
             error.write(self, "__suppress_context__", ConstantValue(True))
 
+    def is_open(self, value: Value) -> bool:
+        """Tell whether a value is a generator inside a block, which CPython leaves when it closes it."""
+        if isinstance(value, LazyValue) and type(value.obj) is types.GeneratorType:
+            value = value.force(self)
+        suspended = value.frame if isinstance(value, GeneratorValue) else None
+        return isinstance(suspended, Frame) and suspended.is_inside_a_block()
+
     def refuse_open_generators(self, kept: Collection[object]) -> None:
         """Give up when a generator left inside `try` or `with` would do something when CPython closes it.
 
@@ -352,6 +360,17 @@ class Engine:
                 pass
             if (self.heap.mark(), len(self.recorder.nodes)) != before:
                 raise Unsupported(breaks.GENERATOR, (where,), name="generator left inside a block")
+
+    def forget(self) -> None:
+        """Let go of the program's objects; the garbage collector would find them late."""
+        self.root_frame = self._made = None
+        self.heap.journal = Journal()
+        for held in (self.frames, self.generators, self.heap.effects, self.recorder.lifted):
+            held.clear()
+        for known in (self.objects, self.tensors, self.raised_at, self.heap.dirty, self.context_variables):
+            known.clear()
+        for known in (self._globals, self._cells, self._tokens):
+            known.clear()
 
     def note_raised(self, error: Value) -> None:
         """Remember where an exception was raised first."""

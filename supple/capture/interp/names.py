@@ -66,9 +66,8 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """Bind a local."""
     value = frame.pop()
-    if value is NULL:
-        frame.locals.pop(_name(instruction), None)
-    else:
+    _let_go(frame, frame.locals.pop(_name(instruction), None))
+    if value is not NULL:
         frame.locals[_name(instruction)] = value
 
 
@@ -76,7 +75,13 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """Unbind a local."""
     _local(frame, _name(instruction))
-    del frame.locals[_name(instruction)]
+    _let_go(frame, frame.locals.pop(_name(instruction)))
+
+
+def _let_go(frame: Frame, value: Value | None) -> None:
+    """Break where CPython would close a generator from before that is inside a block."""
+    if value is not None and value.source is not None and frame.engine.is_open(value):
+        frame.engine.unsupported(breaks.GENERATOR, name="generator left inside a block")
 
 
 _UNBOUND: Final = "where it is not associated with a value"

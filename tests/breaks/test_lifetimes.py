@@ -1,0 +1,63 @@
+"""Objects of the program live as long as in eager: nothing of the compiler holds them, also behind breaks."""
+
+import gc
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+
+import supple
+
+
+@pytest.fixture
+def without_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+class Box:
+    count = 0
+    scale = 2.0
+
+
+def counted(x: torch.Tensor, box: Box, stops: int) -> torch.Tensor:
+    box.count += 1
+    for _ in range(stops):
+        supple.graph_break()
+    return x * box.scale
+
+
+@pytest.mark.usefixtures("without_collector")
+@pytest.mark.parametrize("stops", [0, 1, 3])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_arguments_are_free_after_the_call_that_compiles(stops: int, dynamic: bool | None) -> None:
+    run = supple.compile(counted, backend="eager", dynamic=dynamic)
+    for size in (3, 4, 3):
+        x, box = torch.ones(size), Box()
+        alive: list[Any] = [weakref.ref(x), weakref.ref(box)]
+        run(x, box, stops)
+        del x, box
+        assert [one() for one in alive] == [None, None]
+
+
+def released(x: torch.Tensor, seen: list[Any]) -> torch.Tensor:
+    y = x * 2
+    seen.append(weakref.ref(y))
+    z = y.sum()
+    del y
+    supple.graph_break()
+    seen.append(seen[0]() is None)
+    return z + 1
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_what_was_made_before_a_break_is_free_behind_it() -> None:
+    run = supple.compile(released, backend="eager")
+    for _ in range(3):
+        seen: list[Any] = []
+        run(torch.ones(3), seen)
+        assert seen[1:] == [True]
