@@ -151,7 +151,7 @@ OUTSIDE: Final = _reason(
 NUMPY: Final = _reason(
     "B124",
     "A call of {name} of NumPy.",
-    "NumPy works on numbers, which exist only when the compiled code runs.",
+    "No torch function is known to give the same numbers, of the same types, for these arguments.",
     "Use the torch function of the same name, or move the call out of the compiled function.",
 )
 SET_ORDER: Final = _reason(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.residual import Const, Operand, Writer
+from supple.capture.values.array import ArrayValue
 from supple.capture.values.base import LazyValue, Unique, Value
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
@@ -24,6 +25,7 @@ from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.expr.real import computed
 from supple.runtime import rebuild as runtime
+from supple.runtime.arrays import array_of
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -178,6 +180,8 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
             found = list(value.parts)
         case TensorValue():
             found = list(value.attrs.values())
+        case ArrayValue():
+            found = [value.tensor]
         case InstanceValue():
             found = [
                 part
@@ -251,6 +255,12 @@ def _(builder: Builder, value: Unique) -> None:
 def _(builder: Builder, value: TensorValue) -> None:
     """A result of the graph."""
     _result(builder, list(builder.tensors).index(id(value.fake)))
+
+
+@rebuilds(ArrayValue)
+def _(builder: Builder, value: ArrayValue) -> None:
+    """tensor.numpy(), or the number in it."""
+    builder.writer.called(array_of, builder.prepare(value.tensor), Const(value.is_scalar))
 
 
 @rebuilds(SequenceValue)

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+import numpy as np
 import torch
 
 from supple.base.marks import ORIGINAL
@@ -18,6 +19,7 @@ from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.source import Called, Source, attribute, instance_attribute, item, type_of
+from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import MemoizedValue
@@ -38,10 +40,11 @@ from supple.capture.values.pymodule import PythonModuleValue
 from supple.capture.values.sequence import ITERATORS, IteratorValue, SequenceValue, SliceValue, wrap_sequence
 from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
+from supple.runtime.arrays import memory_of
 from supple.runtime.compiled import CompiledModule
 from supple.runtime.rebuild import box_of, made_of, relay
 from supple.shapes.symnode import Symbolic
-from supple.torch_private import WRAPPED, is_patched
+from supple.torch_private import WRAPPED, is_patched, no_torch_dispatch
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -307,6 +310,19 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
 
 def _is_free(owner: object) -> bool:
     return owner is None or isinstance(owner, types.ModuleType | type)
+
+
+@wrap_rules.on(np.ndarray)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """An array of numbers: a tensor of the same memory."""
+    with no_torch_dispatch():
+        memory = memory_of(obj)
+    if memory is None or source is None or torch_type(memory.dtype) is None:
+        return _instance(engine, obj, source)
+    engine.guard(source, Kind.TYPE, np.ndarray)
+    tensor = wrap(engine, memory, Called(f"memory_of({source})", source, memory_of))
+    assert isinstance(tensor, TensorValue), tensor.describe()
+    return ArrayValue(tensor, source)
 
 
 @wrap_rules.on(weakref.ReferenceType)

@@ -1,6 +1,7 @@
 """What known callables do: rules by object, polyfills in plain Python, torch functions as graph nodes."""
 
 from supple.capture.library import (
+    arrays,
     autograd,
     builtins,
     containers,
@@ -19,7 +20,7 @@ from supple.capture.library import (
 )
 
 RULE_FILES = (
-    *(autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
+    *(arrays, autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
     *(numbers, optimizers, resizing, sets, stdlib, text, torch_state),
 )
 """The modules that fill the tables."""

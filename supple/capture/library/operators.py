@@ -13,6 +13,7 @@ from supple.capture.library import polyfills, sets
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.library.text import percent
 from supple.capture.machine import Machine
+from supple.capture.values.array import operate
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
@@ -58,6 +59,9 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     is_in_place = symbol.endswith("=")
     plain = symbol.removesuffix("=")
     function, name = BINARY[plain]
+    of_arrays = operate(machine, symbol, left, right)
+    if of_arrays is not None:
+        return of_arrays
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         left, right = _number(left, f"__{name}__"), _number(right, f"__r{name}__")
         if isinstance(left, InstanceValue | SetValue) or isinstance(right, InstanceValue | SetValue):
@@ -200,6 +204,9 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     function, method, reflected = COMPARISONS[symbol]
     if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
         return fold(machine, function, left.value, right.value)
+    of_arrays = operate(machine, symbol, left, right)
+    if of_arrays is not None:
+        return of_arrays
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         other = right if isinstance(left, TensorValue) else left
         if (
@@ -295,6 +302,9 @@ def _base(value: SequenceValue) -> type:
 def unary(machine: Machine, name: str, operand: Value) -> Value:
     """Return the result of neg, pos or invert."""
     function = UNARY[name]
+    of_arrays = operate(machine, name, operand)
+    if of_arrays is not None:
+        return of_arrays
     if isinstance(operand, TensorValue):
         return emit(machine, function_op(f"operator.{name}", function), [operand], {})
     symbolic = applied(machine, function, [operand])

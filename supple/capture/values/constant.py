@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
 import torch
 
 from supple.base.errors import SuppleError
@@ -14,22 +15,25 @@ from supple.capture.source import Source
 from supple.capture.values.base import Value
 
 #: Types whose objects are immutable, compared by value, and free of references to user objects.
-LITERALS: Final = (
-    type(None),
-    bool,
-    int,
-    float,
-    complex,
-    str,
-    bytes,
-    type(...),
-    type(NotImplemented),
-    torch.dtype,
-    torch.device,
-    torch.layout,
-    torch.memory_format,
-    range,
-    types.CodeType,
+LITERALS: Final[frozenset[type]] = frozenset(
+    (
+        type(None),
+        bool,
+        int,
+        float,
+        complex,
+        str,
+        bytes,
+        type(...),
+        type(NotImplemented),
+        torch.dtype,
+        torch.device,
+        torch.layout,
+        torch.memory_format,
+        range,
+        types.CodeType,
+        *(np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64),
+    )
 )
 
 
