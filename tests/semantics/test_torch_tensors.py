@@ -334,25 +334,36 @@ def printed(x):
 # NumPy.
 
 
-@case(X, breaks="B105")
+@case(X)
 def numpy_of_a_tensor(x):
     a = x.numpy()
     return torch.from_numpy(a * 2), x + 1
 
 
-@case(X, breaks="B105")
+@case(X, breaks="B108")
 def numpy_shares_memory(x):
     a = x.numpy()
     a[0] = 9
     return x, x + 1
 
 
-@case(X, breaks="B105")
+@case(X, is_rounded=True)
+def numpy_functions(x):
+    a = np.sin(x.numpy())
+    return torch.from_numpy(a * 2.0), a.mean(), a.max(axis=0), a[1:], a.shape
+
+
+@case(X, breaks="B108", is_rounded=True)
 def numpy_functions_on_tensors(x):
     return torch.as_tensor(np.sin(x.numpy())), float(np.mean(x.numpy()))
 
 
-@case(np.arange(4.0), X, breaks="B102")
+@case(np.arange(4.0), X)
+def numpy_array(a, x):
+    return torch.from_numpy(a) + x, a + 1, a.reshape(2, 2).T, a.shape
+
+
+@case(np.arange(4.0), X, breaks="B108")
 def numpy_array_argument(a, x):
     return torch.from_numpy(a) + x, torch.tensor(a), torch.as_tensor(a), a.shape
 

@@ -207,7 +207,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     assert isinstance(tensor, TensorValue), tensor.describe()
     fake = tensor.fake
     if kwargs or fake.requires_grad or fake.device.type != "cpu" or torch_type(fake.dtype) is None:
-        machine.unsupported(breaks.NUMPY, name="Tensor.numpy")
+        machine.unsupported(breaks.TENSOR_VALUE, name="Tensor.numpy")
     found = emit(machine, method_op("detach"), [tensor], {})
     assert isinstance(found, TensorValue), found.describe()
     return ArrayValue(found)
