@@ -18,12 +18,12 @@ from supple.base.marks import ORIGINAL
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
-from supple.capture.source import Called, Source, attribute, instance_attribute, item, type_of
+from supple.capture.source import Called, Local, Source, attribute, instance_attribute, item, type_of
 from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.attributes import C_CALLABLES
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import MemoizedValue
-from supple.capture.values.constant import LITERALS, ConstantValue
+from supple.capture.values.constant import LITERALS, NUMPY_NUMBERS, ConstantValue
 from supple.capture.values.function import (
     BoundMethodValue,
     CellValue,
@@ -68,7 +68,7 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
     When an object is reached by a second path, a guard ties the two paths together.
     """
     kind = type(obj)
-    if kind in LITERALS:
+    if kind in LITERALS and not (isinstance(source, Local) and kind in NUMPY_NUMBERS):
         return _literal(engine, obj, source)
     if kind in TYPES:
         return SymbolicValue(cast("Symbolic", obj), source)

@@ -34,7 +34,7 @@ np.cumsum(a, axis=0) | a.flatten() | np.linspace(0, 1, 3) + a | np.arange(3) * a
 torch.from_numpy(a) | torch.from_numpy(a) + 1 | torch.from_numpy(a.T) | torch.as_tensor(a) | torch.tensor(a)
 t.numpy() | t.numpy() + a | (t * 2).numpy().sum(0) | t.detach().cpu().numpy()
 torch.from_numpy(np.sin(t.numpy())) | np.sqrt(2.0) * t | t / np.sqrt(16) | np.log(10.0) | np.exp(0)
-np.floor(2.5) | np.log(0.0) | np.float64(2) + 1
+np.floor(2.5) | np.log(0.0) | np.float64(2) + 1 | a + 300
 """
 PROGRAM = """
 def program(a, b, t):
@@ -128,3 +128,12 @@ def test_arrays_of_any_size_are_one_graph() -> None:
         assert np.allclose(compiled(a), np.sin(a).sum(axis=0) * rows)
     stats: Any = supple.stats()
     assert stats["graphs"] == 1
+
+
+def test_numbers_that_are_arguments_are_no_constants() -> None:
+    compiled = supple.compile(lambda x, scale: x * scale, backend="eager")
+    for number in range(12):
+        x, scale = torch.ones(3), np.float32(number)
+        assert torch.equal(compiled(x, scale), x * scale)
+    stats: Any = supple.stats()
+    assert stats["graphs"] <= 1

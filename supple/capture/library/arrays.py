@@ -36,6 +36,8 @@ FUNCTIONS: Final[Mapping[str, str]] = {
 }
 """By NumPy's name, torch's."""
 _METHODS: Final = "sum mean prod all any argmax argmin max min clip ravel squeeze swapaxes".split()
+REFUSALS: Final = (NotConstant, ArithmeticError, LookupError, TypeError, ValueError)
+"""What NumPy, or a value that is not known, says to arguments."""
 _NAMES: Final = ("axis", "keepdims")
 """Keyword arguments that torch takes too."""
 
@@ -78,7 +80,7 @@ def _meant(function: Function, args: Args, kwargs: Kwargs) -> "np.ndarray[Any, A
     try:
         with warnings.catch_warnings(action="ignore"):
             found = function(*map(_example, args), **{name: _example(arg) for name, arg in kwargs.items()})
-    except (NotConstant, TypeError, ValueError):
+    except REFUSALS:
         return None
     return cast("np.generic[Any]", found) if isinstance(found, np.ndarray | np.generic) else None
 
@@ -113,7 +115,7 @@ def _on_numbers(machine: Machine, function: Function, args: Args, kwargs: Kwargs
     try:
         with np.errstate(all="raise"):
             return wrap_folded(machine, function(*given, **{k: v.as_python() for k, v in kwargs.items()}))
-    except (FloatingPointError, TypeError, ValueError):
+    except REFUSALS:
         machine.unsupported(breaks.NUMPY, name=name_of(function))
 
 

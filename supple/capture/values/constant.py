@@ -14,6 +14,9 @@ from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.base import Value
 
+NUMPY_NUMBERS: Final[frozenset[type]] = frozenset(
+    (np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64)
+)
 #: Types whose objects are immutable, compared by value, and free of references to user objects.
 LITERALS: Final[frozenset[type]] = frozenset(
     (
@@ -32,7 +35,7 @@ LITERALS: Final[frozenset[type]] = frozenset(
         torch.memory_format,
         range,
         types.CodeType,
-        *(np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64),
+        *NUMPY_NUMBERS,
     )
 )
 
