@@ -384,6 +384,29 @@ def test_exceptions_that_a_finally_block_drops(backend: str) -> None:
     assert running.difference(BROKEN_OUT_OF, backend) is None
 
 
+DROPPED_BY_A_BLOCK = """
+def program(x, at, log):
+    with torch.no_grad(), Trace("a", Exception), torch.enable_grad():
+        log.append(1)
+        x.add_(1)
+        x = x[at]
+        log.append(2)
+    return x
+
+def arguments_0():
+    return (torch.ones(3), torch.tensor([1]), [])
+
+def arguments_1():
+    return (torch.ones(3), torch.tensor([7]), [])
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_exceptions_that_a_block_drops(backend: str) -> None:
+    # X-PY02
+    assert running.difference(DROPPED_BY_A_BLOCK, backend) is None
+
+
 LET_GO = """
 def program(xs, x):
     made = None

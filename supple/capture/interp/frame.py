@@ -13,7 +13,7 @@ from supple.capture.bytecode import Decoded, Instruction, Region, decode
 from supple.capture.resume import Point, Slot, can_continue, cell_names, continued, renamed_local, suspended
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.function import CellValue, FunctionValue
+from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
 from supple.capture.values.generator import Held
 
 if TYPE_CHECKING:
@@ -119,8 +119,18 @@ class Frame:
         code, at = self.code, max(self.pc - 1, 0)
         position, region = code.instructions[at].position, code.handler_at(at)
         line = position.line if position and position.line else code.firstlineno
-        is_caught = region is not None and code.instructions[region.handler + 1].op != "WITH_EXCEPT_START"
+        while region is not None and self._raises_again(region):
+            region = code.handler_at(region.handler)
+        is_caught = region is not None
         return Where(code.filename, line, code.qualname, is_caught=is_caught)
+
+    def _raises_again(self, region: Region) -> bool:
+        """Tell whether a handler only cleans up, or leaves a `with` block of torch: exceptions fly on."""
+        first, second = self.code.instructions[region.handler : region.handler + 2]
+        if second.op != "WITH_EXCEPT_START":
+            return first.op == "COPY"
+        leave = self.stack[region.depth - 1]
+        return isinstance(leave, BoundMethodValue) and leave.owner.python_type().__module__[:5] == "torch"
 
     def push(self, value: Value) -> None:
         """Push one value."""
