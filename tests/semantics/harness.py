@@ -305,7 +305,9 @@ class Comparison:
             return f"{path}.stride: {want.stride()} and {got.stride()}"
         if not self.values(want, got):
             return f"{path}: {want} and {got}"
-        mine, theirs = want.untyped_storage()._cdata, got.untyped_storage()._cdata
+        # Arrays of NumPy and tensors share memory in storages of their own.
+        storages = (want.untyped_storage(), got.untyped_storage())
+        mine, theirs = (one.data_ptr() or one._cdata for one in storages)
         if self.partner.setdefault(mine, theirs) != theirs or self.taken.setdefault(theirs, mine) != mine:
             return f"{path}: one shares its storage with another tensor, one does not"
         self.alive += [want.untyped_storage(), got.untyped_storage()]
