@@ -75,7 +75,7 @@ def reshaped(index: Sequence[Expr], sizes: Sequence[Expr], onto: Sequence[Expr])
         while left is not right:
             grow_left = _grows_first(left, right)
             is_last = theirs == len(onto)
-            if grow_left is None or (is_last and mine == len(sizes)):
+            if grow_left is None or (is_last and mine >= len(sizes)):
                 return unlinear(linear(index, sizes), onto)
             if mine < len(sizes) and (grow_left or is_last):
                 left, mine = left * sizes[mine], mine + 1

@@ -431,3 +431,24 @@ def arguments_0():
 def test_a_generator_that_is_let_go_after_a_break_leaves_its_block_then(break_at: int) -> None:
     # X-PY02
     assert running.difference(LET_GO, break_at=break_at) is None
+
+
+ROW_OF_ONE = """
+state = torch.zeros(3)
+
+def program(x):
+    x[0] = state[:1]
+    return x.reshape(-1, 1), x.reshape(1, -1)
+
+def arguments_0():
+    return (torch.ones(1, 3),)
+
+def arguments_1():
+    return (torch.ones(2, 3),)
+"""
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_one_number_is_written_into_a_row(dynamic: bool | None) -> None:
+    # X-PY02
+    assert running.difference(ROW_OF_ONE, "native", dynamic=dynamic) is None
