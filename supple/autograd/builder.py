@@ -96,7 +96,7 @@ class Builder:
         mine = self.tensor_meta(var)
         if _same_layout(mine, wanted):
             return var
-        order = outermost_first(wanted)
+        order = list(range(wanted.rank)) if wanted.is_contiguous else outermost_first(wanted)
         turned = self.permuted(var, order)
         copied = self.emit("aten.clone.default", (turned,), {"memory_format": torch.contiguous_format})
         return self.permuted(copied, inverse(order))

@@ -61,7 +61,7 @@ creation("new_full.default")(_filled(None, 2))
 )
 def _(b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
     """Contents undefined; a view of a row-major tensor."""
-    order = outermost_first(meta)
+    order = list(range(meta.rank)) if meta.is_contiguous else outermost_first(meta)
     sizes = plain([meta.sizes[dim] for dim in order])
     return b.permuted(b.emit("aten.empty.memory_format", (sizes,), _options(meta)), inverse(order))
 

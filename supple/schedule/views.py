@@ -74,13 +74,16 @@ def reshaped(index: Sequence[Expr], sizes: Sequence[Expr], onto: Sequence[Expr])
         right = onto[there]
         while left is not right:
             grow_left = _grows_first(left, right)
-            is_last = theirs == len(onto)
-            if grow_left is None or (is_last and mine >= len(sizes)):
+            if grow_left is None:
                 return unlinear(linear(index, sizes), onto)
-            if mine < len(sizes) and (grow_left or is_last):
+            if grow_left and mine < len(sizes):
+                left, mine = left * sizes[mine], mine + 1
+            elif theirs < len(onto):
+                right, theirs = right * onto[theirs], theirs + 1
+            elif mine < len(sizes):
                 left, mine = left * sizes[mine], mine + 1
             else:
-                right, theirs = right * onto[theirs], theirs + 1
+                return unlinear(linear(index, sizes), onto)
         result.extend(unlinear(linear(index[here:mine], sizes[here:mine]), onto[there:theirs]))
         here, there = mine, theirs
     return tuple(result)
