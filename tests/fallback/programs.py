@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 import supple
@@ -61,9 +62,9 @@ def converts_to_a_list(x: torch.Tensor) -> object:
     return y.tolist()
 
 
-def converts_to_numpy(x: torch.Tensor) -> object:
+def sorts_with_numpy(x: torch.Tensor) -> object:
     y = x + 1
-    return float(y.numpy().sum())
+    return float(np.sort(y.numpy()).sum())
 
 
 def formats_a_tensor(x: torch.Tensor) -> object:
@@ -117,7 +118,7 @@ PROGRAMS = {
         Program(calls_a_c_extension, "zlib.compress", "zlib.compress("),
         Program(saves_a_tensor, "", "torch.save("),
         Program(converts_to_a_list, "tolist", "y.tolist()"),
-        Program(converts_to_numpy, "numpy", "y.numpy()", places=3),
+        Program(sorts_with_numpy, "sort", "np.sort(y.numpy())", graphs=2),
         Program(formats_a_tensor, "tensor", "y.sum():.2f"),
         Program(writes_json, "Encoder", "_iterencode(o, 0)"),
         Program(calls_a_disabled_function, "disabled", "left_alone(x)"),

@@ -29,6 +29,7 @@ a.astype(np.float64) | a.astype('float32') | a.astype(np.int64) | a[0] | a[0, 1]
 a[0, ..., 1] | a[None] | a[-1][0] | a[[0, 1]] | a[a > 1] | a[::2, ::-1] | a.shape | a.ndim | a.size
 a.dtype | a.dtype == np.float32 | len(a) | a.itemsize | a[0, 1] * 2 | a.sum() / 3 | a.sum() + a
 float(a[0, 0]) | type(a.sum()) | type(a[0]) | isinstance(a, np.ndarray) | a.std() | np.var(a, axis=0)
+float(a.sum()) | bool(a.all()) | a.max().item() * 2
 a // 2 | a % 2 | a ** 2 | a & 1 | ~(a > 1) | a.tolist() | a.sum().item() | np.linalg.norm(a) | np.sort(a)
 np.cumsum(a, axis=0) | a.flatten() | np.linspace(0, 1, 3) + a | np.arange(3) * a | list(a[0]) | sum(a[0])
 torch.from_numpy(a) | torch.from_numpy(a) + 1 | torch.from_numpy(a.T) | torch.as_tensor(a) | torch.tensor(a)

@@ -192,6 +192,15 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return ArrayValue(found, is_scalar=is_scalar)
 
 
+@call.on(np.ndarray.item)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The one number of an array, as Python's."""
+    array, *rest = args
+    if not isinstance(array, ArrayValue) or array.rank or rest:
+        machine.unsupported(breaks.NUMPY, name="item")
+    return machine.call_leaf(torch.Tensor.item, [array.tensor], kwargs)
+
+
 @call.on(from_numpy)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The memory of an array, as another tensor."""

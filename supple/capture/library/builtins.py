@@ -17,6 +17,7 @@ from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
+from supple.capture.values.array import ArrayValue
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
@@ -338,6 +339,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
+    if args and isinstance(args[0], ArrayValue) and not args[0].rank:
+        args = [args[0].tensor, *args[1:]]
     if args and isinstance(args[0], TensorValue):
         return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
     if args and isinstance(args[0], InstanceValue):

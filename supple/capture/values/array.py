@@ -101,7 +101,7 @@ class ArrayValue(Value):
         if name == "T":
             return machine.call_leaf(np.transpose, [self], {})
         found = lookup(np.ndarray, name)
-        if found is MISSING or not callable(found) or self.is_scalar:
+        if found is MISSING or not callable(found) or (self.is_scalar and name != "item"):
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         return BoundMethodValue(self, LeafValue(found))
 
