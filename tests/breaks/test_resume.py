@@ -151,6 +151,57 @@ def in_super(x: torch.Tensor) -> object:
     return Derived().go(x)
 
 
+class Fields:
+    def __init__(self, x: torch.Tensor) -> None:
+        self.x = x
+
+    @property
+    def half(self) -> torch.Tensor:
+        y = self.x / 2
+        say("getter")
+        if y[0, 0] > 100:
+            raise AttributeError("half")
+        return y + 1
+
+    def __getitem__(self, key: int) -> torch.Tensor:
+        y = self.x * key
+        say("item")
+        return y + 1
+
+    def __neg__(self) -> torch.Tensor:
+        y = self.x - 1
+        say("operator")
+        return -y
+
+
+class Wholes(Fields):
+    def __getattr__(self, name: str) -> str:
+        return f"no {name}"
+
+
+def in_getters(x: torch.Tensor) -> object:
+    return x + Fields(x * 2).half * 2
+
+
+def in_items(x: torch.Tensor) -> object:
+    return x + Fields(x * 2)[3] * 2
+
+
+def in_operators(x: torch.Tensor) -> object:
+    return x + (-Fields(x * 2)) * 2
+
+
+def in_getters_that_raise(x: torch.Tensor) -> object:
+    try:
+        return Fields(x + 300).half
+    except AttributeError as error:
+        return str(error), x * 2
+
+
+def in_getters_with_another_way(x: torch.Tensor) -> object:
+    return x + Wholes(x * 2).half, Wholes(x + 300).half
+
+
 def looks_at_itself(x: torch.Tensor) -> object:
     y = x + 1
     unread = 1
@@ -169,6 +220,11 @@ PROGRAMS = {
         (under_autocast, 2),
         (in_callables, 6),
         (in_super, 3),
+        (in_getters, 4),
+        (in_items, 3),
+        (in_operators, 3),
+        (in_getters_that_raise, 3),
+        (in_getters_with_another_way, 2),
         (looks_at_itself, 0),
     )
 }

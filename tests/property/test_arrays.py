@@ -131,6 +131,14 @@ def test_arrays_of_any_size_are_one_graph() -> None:
     assert stats["graphs"] == 1
 
 
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_the_memory_of_no_elements_has_no_strides(dynamic: bool | None) -> None:
+    compiled = supple.compile(lambda t: torch.from_numpy(t.numpy()), fullgraph=True, dynamic=dynamic)
+    for rows in (0, 4, 2, 0, 3):
+        t = torch.ones(rows, 3)
+        assert compiled(t).stride() == torch.from_numpy(t.numpy()).stride()
+
+
 def test_numbers_that_are_arguments_are_no_constants() -> None:
     compiled = supple.compile(lambda x, scale: x * scale, backend="eager")
     for number in range(12):

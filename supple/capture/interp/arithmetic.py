@@ -1,9 +1,14 @@
 """Operators: unary, binary, comparison, subscript. What they do by operand kinds is in library.operators."""
 
+import types
+
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, opcode
 from supple.capture.library import operators
+from supple.capture.values.attributes import lookup
+from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SliceValue
 
 
@@ -53,14 +58,23 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """`-a`, `~a`, `+a`."""
     symbol = {"UNARY_NEGATIVE": "neg", "UNARY_INVERT": "invert", "UNARY_POSITIVE": "pos"}[instruction.op]
-    frame.push(operators.unary(frame.engine, symbol, frame.pop()))
+    operand = frame.pop()
+    with frame.expecting(_method(operand, f"__{symbol}__")):
+        frame.push(operators.unary(frame.engine, symbol, operand))
+
+
+def _method(owner: Value, name: str) -> tuple[types.CodeType, ...]:
+    """Return the code of the method that gives what an operator with one object gives."""
+    found = lookup(owner.cls, name) if isinstance(owner, InstanceValue) else None
+    return (found.__code__,) if isinstance(found, types.FunctionType) else ()
 
 
 @opcode.on("BINARY_SUBSCR")
 def _(frame: Frame, instruction: Instruction) -> None:
     """`a[b]`."""
     owner, key = frame.pop_many(2)
-    frame.push(owner.get_item(frame.engine, key))
+    with frame.expecting(_method(owner, "__getitem__")):
+        frame.push(owner.get_item(frame.engine, key))
 
 
 @opcode.on("STORE_SUBSCR")

@@ -39,11 +39,8 @@ def _call(frame: Frame, first: Value, second: Value, args: list[Value], kwargs: 
     if isinstance(callee, LazyValue):
         callee = callee.force(frame.engine)
     given = args if first is NULL else [second, *args]
-    frame.callees = _codes(callee, given)
-    try:
+    with frame.expecting(_codes(callee, given)):
         frame.push(frame.engine.call(callee, given, kwargs))
-    finally:
-        frame.callees = ()
 
 
 def _codes(callee: Value, args: Sequence[Value]) -> tuple[types.CodeType, ...]:

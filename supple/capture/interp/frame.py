@@ -1,7 +1,8 @@
 """One frame: locals, cells, a stack of values, a program counter, and the loop that runs its instructions."""
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -60,7 +61,7 @@ class Frame:
         cells: of cell and free variables, by name.
         exception: the one being handled, None outside of handlers.
         began: the number of the instruction that is being interpreted.
-        callees: while a call is interpreted, the code of which the first to run gives its result.
+        callees: of the instruction being interpreted, the code of which the first to run gives its result.
         is_direct: its result is what the instruction of the calling frame gives, or else `made` is.
         made: the instance of which it is the `__init__`.
         handled: where on the stack handlers keep the exception that was handled before theirs.
@@ -131,6 +132,15 @@ class Frame:
             return first.op == "COPY"
         leave = self.stack[region.depth - 1]
         return isinstance(leave, BoundMethodValue) and leave.owner.python_type().__module__[:5] == "torch"
+
+    @contextmanager
+    def expecting(self, codes: tuple[types.CodeType, ...]) -> Generator[None]:
+        """Note the code of which the first to run gives what the instruction gives."""
+        self.callees = codes
+        try:
+            yield
+        finally:
+            self.callees = ()
 
     def push(self, value: Value) -> None:
         """Push one value."""

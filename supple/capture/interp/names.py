@@ -1,11 +1,13 @@
 """Locals, globals, cells, attributes, constants and the stack itself."""
 
 import builtins
+import types
 from typing import Final, NoReturn, cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import NULL, Frame, count_of, opcode
+from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue
@@ -182,7 +184,18 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("LOAD_ATTR")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Replace the top by its attribute."""
-    frame.push(_attribute(frame, frame.pop(), _name(instruction)))
+    owner, name = frame.pop(), _name(instruction)
+    with frame.expecting(_getter(owner, name)):
+        frame.push(_attribute(frame, owner, name))
+
+
+def _getter(owner: Value, name: str) -> tuple[types.CodeType, ...]:
+    """Return the code of a property that gives an attribute, unless `__getattr__` may in the end."""
+    if not isinstance(owner, InstanceValue) or lookup(owner.cls, "__getattr__") is not MISSING:
+        return ()
+    found = lookup(owner.cls, name)
+    given = found.fget if isinstance(found, property) else None
+    return (given.__code__,) if isinstance(given, types.FunctionType) else ()
 
 
 def _attribute(frame: Frame, owner: Value, name: str) -> Value:

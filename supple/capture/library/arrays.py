@@ -14,7 +14,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue, wrap_folded
-from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
 from supple.runtime.arrays import from_numpy
@@ -203,11 +203,15 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 @call.on(from_numpy)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """The memory of an array, as another tensor."""
+    """The memory of an array, as another tensor; where it has no elements, NumPy's strides are 0."""
     array = args[0]
     if not isinstance(array, ArrayValue) or array.is_scalar:
         machine.unsupported(breaks.NUMPY, name="torch.from_numpy")
-    return array.tensor.get_attr(machine, "data")
+    tensor, shape = array.tensor.get_attr(machine, "data"), array.tensor.fake.shape
+    if array.tensor.fake.numel() != 0:
+        return tensor
+    strides = new_tuple([ConstantValue(0) for _ in shape])
+    return machine.call_leaf(torch.as_strided, [tensor, array.get_attr(machine, "shape"), strides], {})
 
 
 @call.on(torch.Tensor.numpy)
