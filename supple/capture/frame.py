@@ -26,6 +26,7 @@ from supple.capture.residual import Const, Recovery, Writer, call_graph
 from supple.capture.source import Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, wrap_function
+from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input, meta_of, uses_of
@@ -179,7 +180,7 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
         code = frame.code_object
         if not resume.can_take(code, frame.pc - 1, frame.slots()):
             engine.unsupported(breaks.REBUILD, name="handler")
-        kept = [name for name, value in frame.locals.items() if engine.is_open(value)]
+        kept = [name for name, value in frame.locals.items() if is_generator(value)]
         point = resume.point_at(code, frame.pc - 1, frame.locals, frame.slots(), kept)
         inner = resume.Runs.INIT if called is not None and called.made is not None else resume.Runs.CALLED
         runs = resume.Runs.INSTRUCTION if called is None else inner

@@ -224,7 +224,7 @@ def point_at(
         code, found = origin.code, origin.indices[index]
         assert found is not None, "a continuation jumps into the function"
         index = found
-    kept = frozenset(map(renamed_local, kept))
+    kept = frozenset(map(renamed_local, frozenset(kept).intersection(code.co_varnames)))
     return Point(code, index, _names(code, index, map(renamed_local, names), kept), slots, kept=kept)
 
 

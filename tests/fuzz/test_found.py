@@ -433,6 +433,31 @@ def test_a_generator_that_is_let_go_after_a_break_leaves_its_block_then(break_at
     assert running.difference(LET_GO, break_at=break_at) is None
 
 
+CLOSED_LATE = """
+def program():
+    for n in [1, 2]:
+        def walk():
+            try:
+                yield n
+            finally:
+                print("closed", n)
+        print("a", n)
+        made = walk()
+        print("b", n)
+        next(made)
+        print("c", n)
+
+def arguments_0():
+    return ()
+"""
+
+
+@pytest.mark.parametrize("break_at", [*range(19, 40, 2), 60])
+def test_a_generator_lives_as_long_as_its_name_wherever_it_breaks(break_at: int) -> None:
+    # X-PY02
+    assert running.difference(CLOSED_LATE, break_at=break_at) is None
+
+
 ROW_OF_ONE = """
 state = torch.zeros(3)
 

@@ -36,7 +36,7 @@ from supple.capture.source import Source, context_value, global_variable, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
-from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.generator import GeneratorValue, is_generator
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
@@ -337,9 +337,11 @@ class Engine:
             error.write(self, "__suppress_context__", ConstantValue(True))
 
     def is_open(self, value: Value) -> bool:
-        """Tell whether a value is a generator inside a block, which CPython leaves when it closes it."""
-        if isinstance(value, LazyValue) and type(value.obj) is types.GeneratorType:
+        """Tell whether a value is a generator that may be in a block, which CPython leaves to close it."""
+        if isinstance(value, LazyValue) and is_generator(value):
             value = value.force(self)
+        if isinstance(value, InstanceValue) and is_generator(value):
+            return True  # Python code has gone on with it
         suspended = value.frame if isinstance(value, GeneratorValue) else None
         return isinstance(suspended, Frame) and suspended.is_inside_a_block()
 

@@ -8,8 +8,9 @@ from typing import Protocol
 from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.attributes import type_attr
-from supple.capture.values.base import Raised, Value
+from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import contains
 
 
@@ -49,6 +50,14 @@ class Suspended(Protocol):
     def held(self) -> Held | None:
         """Return what another generator needs to go on in its place; None when none can."""
         ...
+
+
+def is_generator(value: Value) -> bool:
+    """Tell whether a value is a generator, made during capture or before."""
+    if isinstance(value, LazyValue):
+        return type(value.obj) is types.GeneratorType
+    is_one = isinstance(value, GeneratorValue | InstanceValue)
+    return is_one and value.python_type() is types.GeneratorType
 
 
 class GeneratorValue(Value):
