@@ -151,6 +151,7 @@ FALSE_WHILE_COMPILING: Final[tuple[object, ...]] = (
     vars(torch.jit)["is_scripting"],
     vars(torch.jit)["is_tracing"],
     torch._C._is_tracing,
+    torch._C._are_functorch_transforms_active,
     torch.overrides.has_torch_function,
     vars(torch.overrides)["has_torch_function_unary"],
     torch.overrides.has_torch_function_variadic,

@@ -320,11 +320,11 @@ def _(builder: Builder, value: InstanceValue) -> None:
 
 @rebuilds(PartialValue)
 def _(builder: Builder, value: PartialValue) -> None:
-    """functools.partial(function, *args, **kwargs)."""
+    """functools.partial(function, *args, **kwargs), of its class."""
     names = builder.all((value.function, *value.args, *value.kwargs.values()))
-    builder.writer.function(functools.partial)
-    builder.writer.push(*names)
-    builder.writer.op("CALL", (len(names) - len(value.kwargs), tuple(value.kwargs)))
+    builder.writer.function(functools.partial.__new__)
+    builder.writer.push(Const(value.cls), *names)
+    builder.writer.op("CALL", (1 + len(names) - len(value.kwargs), tuple(value.kwargs)))
 
 
 @rebuilds(FunctionValue)

@@ -42,8 +42,10 @@ REFUSED: Final = frozenset(
     )
 )
 """Instructions that a step does not run."""
-_LOOKS: Final = frozenset(("locals", "vars", "dir", "eval", "exec"))
+_LOOKS: Final = frozenset(("locals", "eval", "exec"))
 """Functions that look at the variables of the frame that calls them."""
+_LOOKS_ALONE: Final = frozenset(("vars", "dir"))
+"""Functions that do so when they are called without arguments."""
 _PEEKS: Final = frozenset(("COPY", "WITH_EXCEPT_START"))
 """Instructions that leave the stack as it is and push one object."""
 
@@ -175,7 +177,30 @@ def can_continue(code: types.CodeType) -> bool:
 
     The first parameter of a function in which super() is called cannot be in a cell.
     """
-    return _LOOKS.isdisjoint(code.co_names) and (not _calls_super(code) or _first(code) is not None)
+    return not _looks(code) and (not _calls_super(code) or _first(code) is not None)
+
+
+@functools.lru_cache(maxsize=1024)
+def _looks(code: types.CodeType) -> bool:
+    if (_LOOKS | _LOOKS_ALONE).isdisjoint(code.co_names):
+        return False
+    instructions = _decoded(code).instructions
+    return any(
+        one.arg in _LOOKS or (one.arg in _LOOKS_ALONE and not _has_argument(instructions[at:]))
+        for at, one in enumerate(instructions, 1)
+        if one.op in ("LOAD_GLOBAL", "LOAD_NAME")
+    )
+
+
+def _has_argument(instructions: Iterable[Instruction]) -> bool:
+    """Tell whether the function on the stack is called next, with arguments made without a jump."""
+    depth = 0
+    for instruction in instructions:
+        pops, pushes = effect(instruction.op, instruction.arg)
+        if pops > depth or instruction.target is not None:
+            return instruction.op == "CALL" and pops == depth + 2 > 2
+        depth += pushes - pops
+    return False
 
 
 def can_take(code: types.CodeType, index: int, slots: tuple[Slot, ...]) -> bool:

@@ -5,10 +5,9 @@ import contextvars
 import enum
 import functools
 import re
-import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
@@ -42,7 +41,7 @@ from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.arrays import memory_of
 from supple.runtime.compiled import CompiledModule
-from supple.runtime.rebuild import box_of, made_of, relay
+from supple.runtime.rebuild import box_of, dict_of, made_of, relay
 from supple.shapes.symnode import Symbolic
 from supple.torch_private import WRAPPED, is_patched, no_torch_dispatch
 
@@ -350,10 +349,17 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return next(made for cls, made in _BY_IDENTITY.items() if isinstance(obj, cls))(obj, source)
 
 
-@wrap_rules.on(threading.local)
+_VIEWS: Final[Mapping[type, str]] = {type(getattr({}, name)()): name for name in ("keys", "values", "items")}
+
+
+@wrap_rules.on(*_VIEWS)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """Thread-local storage has other contents in each thread."""
-    engine.unsupported(breaks.OBJECT, name="threading.local", detail="each thread sees other attributes")
+    """A view of a dict: what the dict gives."""
+    engine.guard(source, Kind.TYPE, type(obj))
+    viewed = wrap(engine, dict_of(obj), Called(f"dict_of({source})", source, dict_of) if source else None)
+    view = engine.call(viewed.get_attr(engine, _VIEWS[type(obj)]))
+    view.source = source
+    return view
 
 
 @wrap_rules.on(types.GenericAlias, types.UnionType, re.Pattern, re.Match)

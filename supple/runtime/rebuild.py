@@ -1,8 +1,10 @@
 """What residual code calls to make objects and to replay changes on objects that existed before the call."""
 
 import copy
+import gc
 import inspect
 import itertools
+import threading
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
 from contextlib import suppress
@@ -44,14 +46,16 @@ def can_be_bare(cls: type) -> bool:
 
 def set_attributes(owner: object, names: tuple[str, ...], values: tuple[object, ...]) -> None:
     """Write own attributes past any `__setattr__` of the class."""
+    base = threading.local if isinstance(owner, threading.local) else object
     for name, value in zip(names, values, strict=True):
-        object.__setattr__(owner, name, value)
+        base.__setattr__(owner, name, value)
 
 
 def delete_attributes(owner: object, names: tuple[str, ...]) -> None:
     """Delete own attributes past any `__delattr__` of the class."""
+    base = threading.local if isinstance(owner, threading.local) else object
     for name in names:
-        object.__delattr__(owner, name)
+        base.__delattr__(owner, name)
 
 
 def bound(function: Callable[..., object], owner: object) -> object:
@@ -143,6 +147,11 @@ def restore_generator(
 def box_of(generator: Generator[object, object, object]) -> list[object]:
     """Return the state of a relay."""
     return cast("list[object]", inspect.getgeneratorlocals(generator)["box"])
+
+
+def dict_of(view: object) -> object:
+    """Return the dict of which an object is the keys, the values or the items."""
+    return gc.get_referents(view)[0]
 
 
 def made_of(iterator: Iterator[object]) -> tuple[object, ...]:

@@ -24,7 +24,6 @@ from tests.semantics.harness import Case, Corpus
 
 case = Corpus()
 X = torch.arange(4.0)
-LOCAL = threading.local()
 LOCK = threading.Lock()
 
 
@@ -163,12 +162,6 @@ def starts_a_thread(x):
 def takes_a_lock(x):
     with LOCK:
         return x + 1
-
-
-@case(X, breaks="B109", line="LOCAL.value")
-def thread_local_storage(x):
-    LOCAL.value = 1
-    return x * LOCAL.value
 
 
 @case(X, breaks="B121", line="class Inner")

@@ -254,7 +254,7 @@ def default_dtype_stays(x):
     return torch.ones(2), torch.tensor(1.5), x + 1
 
 
-@case(X, breaks="B109")
+@case(X, breaks="B102")
 def default_device_is_set_and_restored(x):
     torch.set_default_device("meta")
     a = torch.ones(2)

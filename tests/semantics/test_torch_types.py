@@ -383,7 +383,7 @@ def symbolic_trace_inside(x):
 GRAPH_MODULE = torch.fx.symbolic_trace(seeded(lambda: nn.Sequential(nn.Linear(4, 4), nn.ReLU())))
 
 
-@case(X, breaks="B103")
+@case(X)
 def graph_module(x):
     return GRAPH_MODULE(x)
 

@@ -116,7 +116,8 @@ def is_left_alone(function: types.FunctionType) -> bool:
     """Tell whether a function asks not to be compiled, or is one that capture must not follow."""
     marks = (getattr(function, mark, False) for mark in ("_torchdynamo_disable", "__supple_disabled__"))
     is_marked = any(marks) or function.__code__ is disabled_by_torch
-    is_plain = function is torch.func.functional_call  # writes attributes, and writes them back
+    # The first writes attributes, and writes them back; the others call what is in a traced module.
+    is_plain = function is torch.func.functional_call or function.__module__ == "torch.fx.graph_module"
     return is_marked or (not is_plain and f"{function.__module__}.".startswith(LEFT_ALONE))
 
 
@@ -312,6 +313,11 @@ def _construct_by_metaclass(
 
 def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     new = lookup(kind, "__new__")
+    if new is functools.partial.__new__:
+        made = machine.construct(functools.partial, None, args, kwargs)
+        assert isinstance(made, InstanceValue), made.describe()
+        made.cls = kind
+        return made
     if isinstance(new, staticmethod):
         function: object = new.__func__
         return machine.call(machine.wrap(function, None), [machine.wrap(kind, None), *args], kwargs)

@@ -49,7 +49,7 @@ _FUNCTIONS: Final = (
     format_fields, format_path,
     inspect.signature, re.compile, re.match, re.search, re.sub, re.split, re.fullmatch, re.findall,
     string.capwords, torch.finfo, torch.iinfo, torch.promote_types, torch.can_cast, torch.get_default_dtype,
-    torch.are_deterministic_algorithms_enabled, torch.device, torch.Size, torch.broadcast_shapes,
+    torch.are_deterministic_algorithms_enabled, torch.device, torch.Size,
     torch.get_num_threads, torch.cuda.is_available, type(None), property, object.__reduce_ex__,
     importlib.util.find_spec, importlib.metadata.version, importlib.metadata.packages_distributions,
     getattr(re, "_compile", None), re.escape, os.fspath, typing.get_type_hints, typing.get_origin,

@@ -13,10 +13,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
+from supple.capture import breaks
 from supple.capture.library import iteration, operators, polyfills
 from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
+from supple.capture.values.attributes import lookup
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue, fold_raw
@@ -120,6 +122,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _parts(machine: Machine, whole: Value) -> tuple[Value, list[Value], dict[str, Value]]:
     """Return the function, the arguments and the keywords of a partial object."""
+    if isinstance(whole, PartialValue):
+        return whole.function, [*whole.args], whole.kwargs
+    if lookup(whole.python_type(), "func") is not functools.partial.__dict__["func"]:
+        machine.unsupported(breaks.CALL, name=whole.describe())
     given = whole.get_attr(machine, "keywords")
     assert isinstance(given, DictValue), given.describe()
     pairs = zip(given.keys(machine), given.values(machine), strict=True)

@@ -7,6 +7,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
 from supple.capture.source import attribute, pinned
+from supple.capture.values.attributes import lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.capture.values.function import LeafValue
@@ -18,7 +19,7 @@ from supple.torch_private import no_torch_dispatch
 
 
 class PartialValue(InstanceValue):
-    """functools.partial(function, *args, **kwargs), made during capture."""
+    """functools.partial(function, *args, **kwargs), or of a subclass, made during capture."""
 
     __slots__ = ("args", "function", "kwargs")
 
@@ -29,14 +30,17 @@ class PartialValue(InstanceValue):
         self.kwargs = dict(kwargs)
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        if lookup(self.cls, "__call__") is not functools.partial.__call__:
+            return super().call(machine, args, kwargs)
         return machine.call(self.function, [*self.args, *args], {**self.kwargs, **kwargs})
 
     def generic_get(self, machine: Machine, name: str) -> Value:
-        if name == "func":
+        is_own = lookup(self.cls, name) is functools.partial.__dict__.get(name)
+        if name == "func" and is_own:
             return self.function
-        if name == "args":
+        if name == "args" and is_own:
             return new_tuple(self.args)
-        if name == "keywords":
+        if name == "keywords" and is_own:
             made = DictValue()
             for key, value in self.kwargs.items():
                 made.set_item(machine, ConstantValue(key), value)
@@ -44,9 +48,9 @@ class PartialValue(InstanceValue):
         return super().generic_get(machine, name)
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
-        if name in ("func", "args", "keywords"):
+        if name in ("func", "args", "keywords") and self.cls is functools.partial:
             machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")
-        self.write(machine, name, new)
+        super().set_attr(machine, name, new)
 
 
 class MemoizedValue(LeafValue):

@@ -4,6 +4,7 @@ Attribute access follows CPython's `object.__getattribute__`: data descriptors, 
 class attributes, `__getattr__`. Instances of subclasses of builtin containers carry a `payload`.
 """
 
+import threading
 import types
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +50,11 @@ _REFUSALS: Final = {
     "__next__": "{} object is not an iterator",
     "__contains__": "{} object is not a container",
 }
+
+
+def has_dict(cls: type) -> bool:
+    """Tell whether instances can have attributes of any name."""
+    return bool(cls.__dictoffset__) or issubclass(cls, threading.local)
 
 
 class InstanceValue(Value):
@@ -177,7 +183,7 @@ class InstanceValue(Value):
         """Return what `object.__getattribute__(x, name)` gives."""
         if name == "__class__":
             return machine.wrap(self.cls, None)
-        if name == "__dict__" and self.cls.__dictoffset__:
+        if name == "__dict__" and has_dict(self.cls):
             return InstanceDict(self)
         found = lookup(self.cls, name)
         if found is not MISSING and is_data_descriptor(found):
@@ -237,7 +243,7 @@ class InstanceValue(Value):
             return None
         raw = instance_dict(self.obj).get(name, MISSING)
         if raw is MISSING:
-            if self.source is not None and self.cls.__dictoffset__:
+            if self.source is not None and has_dict(self.cls):
                 machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
             return None
         value = machine.wrap(raw, instance_attribute(self.source, name) if self.source else None)
@@ -269,7 +275,7 @@ class InstanceValue(Value):
             return
         if name == "__class__":
             machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
-        if not self.cls.__dictoffset__ and not isinstance(found, SLOT_KINDS):
+        if not has_dict(self.cls) and not isinstance(found, SLOT_KINDS):
             machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
         guard_not_first(machine, self.cls, name, found)
         self.write(machine, name, new)
