@@ -1,7 +1,6 @@
 """Functions of torch that are defined by others, as plain Python, inlined during capture like user code."""
 
 import contextlib
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -27,12 +26,6 @@ def _(
         rows.reverse()
     columns = zip(*[tree_flatten(row)[0] for row in rows], strict=True)
     return tree_unflatten([torch.stack(column, dim) for column in columns], spec)
-
-
-@replace(torch.broadcast_shapes)
-def _(*shapes: Any) -> torch.Size:
-    """The sizes of tensors that are broadcast."""
-    return functools.reduce(torch.add, [torch.empty(()).expand(shape) for shape in shapes]).shape
 
 
 @replace(torch.autograd.profiler.record_function)

@@ -13,12 +13,15 @@ from supple.capture import breaks
 from supple.capture.library.calls import folded, name_of
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call
 from supple.capture.machine import Machine
-from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.base import NotConstant, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import SymbolicValue, decided, numeric
 from supple.expr import Expr, less_equal
 from supple.shapes import env
-from supple.shapes.errors import Undecided
+from supple.shapes.errors import Misfit, Undecided
+from supple.shapes.rules import broadcast
+from supple.shapes.symnode import expr_of, symint
 from supple.torch_private import CHECKS, check_is_size, sym_cos, sym_sin
 
 Function = Callable[..., object]
@@ -66,6 +69,26 @@ def _or_folded(function: Function, on_symbols: Function) -> Call:
 for _function, _on_symbols in SYMBOLIC.items():
     if call.find(_function) is None:
         call.on(_function)(_or_folded(_function, _on_symbols))
+
+
+@call.on(torch.Size.numel)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The product of the sizes."""
+    return machine.call(machine.wrap(math.prod, None), args)
+
+
+@call.on(torch.broadcast_shapes)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The sizes to which shapes broadcast; a shape may be one number."""
+    shapes = [take_all(machine, one) if hasattr(one.python_type(), "__iter__") else [one] for one in args]
+    numbers = [[numeric(size) for size in shape] for shape in shapes]
+    try:
+        sizes = broadcast([[expr_of(number) for number in row] for row in numbers])
+    except (Misfit, LookupError):
+        machine.unsupported(breaks.CALL, name="torch.broadcast_shapes")
+    active = env.active()
+    assert active is not None, "capture has an environment"
+    return SequenceValue(torch.Size, [machine.wrap(symint(size, active), None) for size in sizes])
 
 
 def expected(machine: Machine, condition: Expr, message: str) -> None:
