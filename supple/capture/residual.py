@@ -121,7 +121,7 @@ class Writer:
 
     def store(self) -> str:
         """Pop the top into a new variable; return its name."""
-        name = f"_{len(self._variables)}"
+        name = f"#{len(self._variables)}"  # which no parameter is called
         self._variables.append(name)
         self.op("STORE_FAST", name)
         return name

@@ -349,15 +349,19 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return next(made for cls, made in _BY_IDENTITY.items() if isinstance(obj, cls))(obj, source)
 
 
-_VIEWS: Final[Mapping[type, str]] = {type(getattr({}, name)()): name for name in ("keys", "values", "items")}
+_VIEWS: Final[Mapping[type, Callable[..., object]]] = {
+    type(getattr(kind(), name)()): getattr(kind, name)
+    for kind in (dict[str, object], collections.OrderedDict[str, object])
+    for name in ("keys", "values", "items")
+}
 
 
 @wrap_rules.on(*_VIEWS)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A view of a dict: what the dict gives."""
+    """A view of a dict: what the method of its class in C gives."""
     engine.guard(source, Kind.TYPE, type(obj))
     viewed = wrap(engine, dict_of(obj), Called(f"dict_of({source})", source, dict_of) if source else None)
-    view = engine.call(viewed.get_attr(engine, _VIEWS[type(obj)]))
+    view = engine.call_leaf(_VIEWS[type(obj)], [viewed], {})
     view.source = source
     return view
 

@@ -1,5 +1,6 @@
 """What libraries do: partials of their own, state of threads, views of dicts, traced modules, shapes."""
 
+import collections
 import functools
 import threading
 
@@ -96,6 +97,12 @@ def shapes_that_are_broadcast(x, y):
     return x.expand(shape), torch.broadcast_shapes((2, 1), 3), shape, shape.numel(), x.shape[:0].numel()
 
 
+@case(X, [X + 1], X + 2)
+def parameters_called_like_variables_of_code_that_is_made(_0, _1, _k0):
+    _1.append(_0 * 2)
+    return _0 + _k0, _1, _0, {"a": _k0, "b": _0}
+
+
 @case(X)
 def whether_transforms_are_active(x):
     return torch._C._are_functorch_transforms_active(), x
@@ -142,7 +149,8 @@ def test_attributes_of_threads_are_written():
         assert local.__dict__ == {"count": 3, "log": [1, 1, 2, 3]}
 
 
-def test_views_of_a_dict_go_on_after_a_break():
+@pytest.mark.parametrize("kind", [dict, collections.OrderedDict, collections.defaultdict, collections.Counter])
+def test_views_of_a_dict_go_on_after_a_break(kind):
     def program(x, held):
         values, keys, items = held.values(), held.keys(), held.items()
         supple.graph_break()
@@ -152,7 +160,10 @@ def test_views_of_a_dict_go_on_after_a_break():
 
     compiled = supple.compile(program, backend="eager")
     for _ in range(2):
-        assert str(compiled(X, {"a": 1, "b": 2})) == str(program(X, {"a": 1, "b": 2}))
+        held = [collections.defaultdict(int) if kind is collections.defaultdict else kind() for _ in range(2)]
+        for one in held:
+            one.update(a=1, b=2)
+        assert str(compiled(X, held[0])) == str(program(X, held[1]))
     assert [supple.stats()[what] for what in ("graphs", "breaks")] == [1, 1]
 
 
@@ -182,3 +193,17 @@ def test_what_is_called_like_a_function_that_looks_at_variables_goes_on_after_a_
         assert str(compiled(X)) == str(names["program"](X))
     assert supple.stats()["fallbacks"] == 0
     assert supple.stats()["graphs"] >= 1
+
+
+def test_views_of_a_dict_are_not_what_its_own_methods_give():
+    class Loud(dict):
+        def values(self):
+            return [0]
+
+    def program(x, held):
+        values = dict.values(held)
+        supple.graph_break()
+        return sum(values) * x, held.values()
+
+    held = Loud(a=1, b=2)
+    assert str(supple.compile(program, backend="eager")(X, held)) == str(program(X, held))
