@@ -8,18 +8,7 @@ from typing import Final, cast
 
 from supple.expr import Expr
 from supple.expr.real import names_of, replaced, symbols_of
-from supple.ir.graph.nodes import (
-    Arg,
-    Graph,
-    Meta,
-    Node,
-    Number,
-    Var,
-    map_arg,
-    numbers_in,
-    symbols_in,
-    with_mapped,
-)
+from supple.ir.graph.nodes import Arg, Graph, Meta, Number, Var, map_arg, numbers_in, symbols_in, with_mapped
 from supple.ir.meta import TensorMeta
 
 CHECK: Final = "aten._assert_scalar.default"
@@ -60,11 +49,11 @@ def simplified(graph: Graph, simplify: Callable[[Expr], Expr]) -> Graph:
         for old, new in zip(graph.inputs, made.inputs, strict=True)
     ]
     known = {name for item in inputs for name in names_in(item.meta)}
-    nodes: list[Node] = []
-    for old, new in zip(graph.nodes, made.nodes, strict=True):
+    nodes = list(made.nodes)
+    for place, old in enumerate(graph.nodes):
         shown = names_in(old.meta)
-        kept = new if shown <= known else replace(new, meta=old.meta)
-        nodes.append(old if old.op.name == CHECK else kept)
+        kept = nodes[place] if shown <= known else replace(nodes[place], meta=old.meta)
+        nodes[place] = old if old.op.name == CHECK else kept
         known |= shown
     return Graph(tuple(inputs), tuple(nodes), made.outputs)
 
