@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from supple.autograd.decompose import separated
 from supple.autograd.errors import NeedsGrad
@@ -90,7 +90,7 @@ def _backward(joint: Graph, flows: Gradients, keep: Sequence[Var]) -> tuple[Grap
     kept = [Input(names[str(var)].name, meta_of(var, metas), f"{var} of forward") for var in keep]
     tangents = [item for item in joint.inputs if item.name in flows.tangents]
     given = [item for item in joint.inputs if not isinstance(item.meta, TensorMeta)]
-    grads = cast("tuple[Arg, ...]", map_arg(follow, joint.outputs[flows.results :]))
+    grads = map_arg(follow, joint.outputs[flows.results :])
     pure = tuple(with_mapped(node, follow) for node in joint.nodes if node.op.is_pure)
     found = _in_time(without_dead(Graph((*given, *kept, *tangents), pure, grads)), late_names(joint, flows))
     used = symbols_in(list(grads)) | {name for item in (*kept, *tangents) for name in names_in(item.meta)}

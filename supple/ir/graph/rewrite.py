@@ -62,8 +62,7 @@ def without_repeats(graph: Graph) -> Graph:
             kept.append(made)
         else:
             renamed[node.name] = earlier
-    outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
-    return Graph(graph.inputs, tuple(kept), outputs)
+    return Graph(graph.inputs, tuple(kept), map_arg(follow, graph.outputs))
 
 
 def _key(arg: Arg) -> Hashable:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 from functools import lru_cache
 from string import digits
-from typing import Final, cast
+from typing import Final
 
 from supple.expr import Expr
 from supple.expr.real import names_of, replaced, symbols_of
@@ -72,7 +72,7 @@ def mapped(graph: Graph, function: Callable[[Expr], Expr]) -> Graph:
 
     inputs = tuple(replace(item, meta=_meta(item.meta, function)) for item in graph.inputs)
     nodes = tuple(with_mapped(node, same, number, _meta(node.meta, function)) for node in graph.nodes)
-    return Graph(inputs, nodes, cast("tuple[Arg, ...]", map_arg(same, graph.outputs, number)))
+    return Graph(inputs, nodes, map_arg(same, graph.outputs, number))
 
 
 def _meta(meta: Meta, simplify: Callable[[Expr], Expr]) -> Meta:
