@@ -5,7 +5,7 @@ import os
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar, cast, overload
+from typing import Final, TypedDict, TypeVar, Unpack, cast, overload
 
 import torch
 
@@ -95,34 +95,24 @@ def resolve(backend: str | Backend, options: Options) -> CompileGraph:
     return compiled
 
 
+class Arguments(TypedDict, total=False):
+    """The keyword arguments of `compile`, for its signatures."""
+
+    fullgraph: bool
+    dynamic: bool | None
+    backend: str | Backend
+    mode: str | None
+    options: Mapping[str, object] | None
+    disable: bool
+    recompile_limit: int | None
+    isolate_recompiles: bool
+    verify: str | float | None
+
+
 @overload
-def compile(
-    model: F,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Backend = NATIVE,
-    mode: str | None = None,
-    options: Mapping[str, object] | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = True,
-    verify: str | float | None = None,
-) -> F: ...
+def compile(model: F, **arguments: Unpack[Arguments]) -> F: ...
 @overload
-def compile(
-    model: None = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: str | Backend = NATIVE,
-    mode: str | None = None,
-    options: Mapping[str, object] | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = True,
-    verify: str | float | None = None,
-) -> Callable[[F], F]: ...
+def compile(model: None = None, **arguments: Unpack[Arguments]) -> Callable[[F], F]: ...
 def compile(  # noqa: PLR0913  # the arguments of torch.compile
     model: Callable[..., object] | None = None,
     *,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cmp_to_key
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final
 
 import torch
 
@@ -73,8 +73,7 @@ class Builder:
 
     def inferred(self, op: Op, args: Sequence[Arg], kwargs: Mapping[str, Arg]) -> Meta:
         """Return the metadata of a call with Vars among its arguments."""
-        described = cast("tuple[object, ...]", map_arg(self.meta_arg, tuple(args)))
-        named = cast("dict[str, object]", map_arg(self.meta_arg, dict(kwargs)))
+        described, named = map_arg(self.meta_arg, (tuple(args), dict(kwargs)))
         return infer(op, described, named)
 
     def meta_arg(self, var: Var) -> Meta | None:

@@ -272,8 +272,7 @@ def _viewer(call: ViewCall, places: Mapping[Number, int]) -> Maker:
         def number(e: Number) -> object:
             return results[places[e]]
 
-        given = cast("tuple[object, ...]", map_arg(_no_value, args, number))
-        named = cast("dict[str, object]", map_arg(_no_value, kwargs, number))
+        given, named = map_arg(_no_value, (args, kwargs), number)
         return function(base(inputs, results, made), *given, **named)
 
     return view

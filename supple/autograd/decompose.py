@@ -19,7 +19,8 @@ from supple.autograd.lowering import Lowering, decompositions
 from supple.autograd.unread import unread, unstacked
 from supple.ir.core_ops import Kind, kind_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Arg, Constant, Graph, Meta, Node, Var, map_arg, meta_of, uses_of
+from supple.ir.graph import nodes
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, map_arg, meta_of, uses_of, with_mapped
 from supple.ir.graph.rewrite import without_dead, without_repeats
 from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
@@ -54,17 +55,16 @@ def _rewritten(graph: Graph) -> Graph:
     known = {name for item in graph.inputs for name in names_in(item.meta)}
     for node in graph.nodes:
         lowering.stack = node.where
-        args = cast("tuple[Arg, ...]", map_arg(look_up, node.args))
-        kwargs = cast("dict[str, Arg]", map_arg(look_up, dict(node.kwargs)))
+        args, kwargs = map_arg(look_up, (node.args, dict(node.kwargs)))
         shown = names_in(node.meta)
-        if isinstance(node.meta, Constant) or not shown <= known:
+        if isinstance(node.meta, nodes.Constant) or not shown <= known:
             # What only the run tells is not asked again: it would get other symbols.
             values[node.name] = lowering.emit(node.op, args, kwargs, node.meta, node.name)
         else:
             values[node.name] = _lowered(lowering, node, args, kwargs, before)
         known |= shown
     lowering.stack = ()
-    return lowering.graph(cast("list[Arg]", map_arg(look_up, list(graph.outputs))))
+    return lowering.graph(map_arg(look_up, graph.outputs))
 
 
 def _lowered(
@@ -116,16 +116,14 @@ def without_copies(graph: Graph) -> Graph:
         return renamed.get(var.name, var) if not var.path else var
 
     for node in graph.nodes:
-        args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
+        made = with_mapped(node, follow)
         if node.op.name == "aten.clone.default":
-            source = cast("Var", args[0])
+            source = cast("Var", made.args[0])
             if cast("TensorMeta", meta_of(source, metas)).strides == cast("TensorMeta", node.meta).strides:
                 renamed[node.name] = source
                 continue
-        kwargs = cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs)))
-        kept.append(Node(node.name, node.op, args, kwargs, node.meta, node.where))
-    outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
-    return Graph(graph.inputs, tuple(kept), outputs)
+        kept.append(made)
+    return Graph(graph.inputs, tuple(kept), map_arg(follow, graph.outputs))
 
 
 def separated(graph: Graph, wanted: Graph) -> Graph:

@@ -8,7 +8,7 @@ import torch
 
 from supple.autograd.decompose_activation import sigmoid
 from supple.autograd.decompose_reduce import count_of
-from supple.autograd.lowering import Lowering, Size, decompositions, index_from_front, plain
+from supple.autograd.lowering import Lowering, Size, decompositions, dims_of, index_from_front, plain
 from supple.expr import as_expr, maximum, minimum
 from supple.ir.dtypes import from_torch
 from supple.ir.graph.nodes import Arg, Var
@@ -75,9 +75,7 @@ def _(b: Lowering, grad: Var, x: Var, threshold: Number) -> Var:
 def _(b: Lowering, grad: Var, y: Var, dim: int, input_dtype: torch.dtype) -> Var:
     """y * (g - sum(g * y))."""
     wide, share = b.wide(grad), b.wide(y)
-    total = b.mul(wide, share)
-    rank = b.tensor_meta(y).rank
-    total = b.sum(total, [dim % rank]) if rank else total
+    total = b.sum(b.mul(wide, share), dims_of(dim, b.tensor_meta(y).rank))
     return b.cast(b.mul(share, b.sub(wide, total)), from_torch(input_dtype))
 
 
@@ -85,8 +83,7 @@ def _(b: Lowering, grad: Var, y: Var, dim: int, input_dtype: torch.dtype) -> Var
 def _(b: Lowering, grad: Var, y: Var, dim: int, input_dtype: torch.dtype) -> Var:
     """g - exp(y) * sum(g)."""
     wide = b.wide(grad)
-    rank = b.tensor_meta(y).rank
-    total = b.sum(wide, [dim % rank]) if rank else wide
+    total = b.sum(wide, dims_of(dim, b.tensor_meta(y).rank))
     return b.cast(b.sub(wide, b.mul(b.unary("exp", b.wide(y)), total)), from_torch(input_dtype))
 
 
@@ -187,9 +184,8 @@ def _(b: Lowering, grad: Var, x: Var, weight: Var | None, *rest: object) -> tupl
         count = count_of(meta, others)
         share = b.mul(b.div(slope, count), b.mul(pace, pace))
         moved = b.sub(b.sub(wide, b.div(total, count)), b.mul(centered, share))
-    scaled = (
-        b.mul(moved, pace) if weight is None else b.mul(b.mul(moved, pace), b.view(b.wide(weight), along))
-    )
+    moved = b.mul(moved, pace)
+    scaled = moved if weight is None else b.mul(moved, b.view(b.wide(weight), along))
     kind = meta.dtype if weight is None else b.tensor_meta(weight).dtype
     found = (
         b.cast(scaled, meta.dtype),

@@ -3,7 +3,7 @@ end."""
 
 import math
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import cast
 
 import torch
 
@@ -82,12 +82,9 @@ def _(b: Lowering, x: Var, shape: Sequence[int], weight: Var | None, eps: float 
     dims = list(range(meta.rank - len(shape), meta.rank))
     wide = b.wide(x)
     square = b.div(b.sum(b.mul(wide, wide), dims), count_of(meta, dims))
-    step = DTYPE_STEPS[meta.dtype] if eps is None else eps
+    step = torch.finfo(meta.dtype.torch).eps if eps is None else eps
     deviation = b.unary("rsqrt", b.add(square, step))
     return b.cast(_scaled(b, b.mul(wide, deviation), weight, None), meta.dtype), deviation
-
-
-DTYPE_STEPS: Final = {DType.F64: 2.0**-52, DType.F32: 2.0**-23, DType.BF16: 2.0**-7, DType.F16: 2.0**-10}
 
 
 @decompositions.on("aten.native_group_norm.default")
@@ -119,13 +116,19 @@ def _per_channel(b: Lowering, x: Var | None, meta: TensorMeta) -> Var | None:
 @decompositions.on("aten.native_batch_norm.default")
 def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) -> Arg:
     """Outside training only: x * alpha + beta with alpha and beta per channel; in training a library call."""
-    mean, variance, is_training, _, eps = rest
-    if is_training or mean is None or variance is None:
+    means, variances, is_training, _, eps = cast("tuple[Var | None, Var | None, bool, float, float]", rest)
+    if is_training or means is None or variances is None:
         return None
-    result = _inference_norm(
-        b, x, (weight, bias), (cast("Var", mean), cast("Var", variance)), cast("float", eps)
-    )
-    known = b.tensor_meta(cast("Var", mean))
+    meta, known = b.tensor_meta(x), b.tensor_meta(means)
+    compute = meta.dtype.compute
+    mean, variance = (b.cast(item, compute) for item in (means, variances))
+    alpha = b.unary("rsqrt", b.add(variance, eps))
+    if weight is not None:
+        alpha = b.mul(alpha, b.cast(weight, compute))
+    shift = b.mul(mean, alpha)
+    beta = b.unary("neg", shift) if bias is None else b.sub(b.cast(bias, compute), shift)
+    scaled = b.mul(b.wide(x), cast("Var", _per_channel(b, alpha, meta)))
+    result = b.cast(b.add(scaled, cast("Var", _per_channel(b, beta, meta))), meta.dtype)
     empty = b.full((0,), 0, known.dtype, known.device)
     return result, empty, empty
 
@@ -134,22 +137,6 @@ def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) 
 def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) -> Arg:
     """As native_batch_norm outside training."""
     return b.call("aten.native_batch_norm.default", x, weight, bias, *rest[:2], False, *rest[2:])
-
-
-def _inference_norm(
-    b: Lowering, x: Var, affine: tuple[Var | None, Var | None], running: tuple[Var, Var], eps: float
-) -> Var:
-    meta = b.tensor_meta(x)
-    compute = meta.dtype.compute
-    mean, variance = (b.cast(item, compute) for item in running)
-    alpha = b.unary("rsqrt", b.add(variance, eps))
-    weight, bias = affine
-    if weight is not None:
-        alpha = b.mul(alpha, b.cast(weight, compute))
-    shift = b.mul(mean, alpha)
-    beta = b.unary("neg", shift) if bias is None else b.sub(b.cast(bias, compute), shift)
-    scaled = b.mul(b.wide(x), cast("Var", _per_channel(b, alpha, meta)))
-    return b.cast(b.add(scaled, cast("Var", _per_channel(b, beta, meta))), meta.dtype)
 
 
 @decompositions.on("aten.mse_loss.default")

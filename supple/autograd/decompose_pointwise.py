@@ -9,7 +9,7 @@ import torch
 from supple.autograd.lowering import Lowering, Operand, decompositions
 from supple.expr import Expr
 from supple.expr.real import Real
-from supple.ir.dtypes import DType
+from supple.ir.dtypes import DType, from_torch
 from supple.ir.graph.nodes import Var
 from supple.shapes.promote import Number, category, default_dtype
 
@@ -90,7 +90,7 @@ for _table, _rule in ((_BINARY, _binary), (_FLOAT_BINARY, _float_binary)):
         decompositions.on(*(f"aten.{_name}" for _name in _names))(partial(_rule, _core))
 
 
-def _scaled(b: Lowering, core: str, left: Operand, right: Operand, alpha: Number) -> Var:
+def _scaled(core: str, b: Lowering, left: Operand, right: Operand, alpha: Number = 1) -> Var:
     """left (+ or -) alpha * right, rounded once; a number is rounded to the type before."""
     dtype = b.common(left, right)
     left, right = b.bound(left, dtype), b.bound(right, dtype)
@@ -101,22 +101,14 @@ def _scaled(b: Lowering, core: str, left: Operand, right: Operand, alpha: Number
     return b.cast(b.point(core, first, second, dtype=dtype.compute), dtype)
 
 
-@decompositions.on("aten.add.Tensor", "aten.add.Scalar")
-def _(b: Lowering, left: Operand, right: Operand, alpha: Number = 1) -> Var:
-    """left + alpha * right."""
-    return _scaled(b, "add.Tensor", left, right, alpha)
-
-
-@decompositions.on("aten.sub.Tensor", "aten.sub.Scalar")
-def _(b: Lowering, left: Operand, right: Operand, alpha: Number = 1) -> Var:
-    """left - alpha * right."""
-    return _scaled(b, "sub.Tensor", left, right, alpha)
+decompositions.on("aten.add.Tensor", "aten.add.Scalar")(partial(_scaled, "add.Tensor"))
+decompositions.on("aten.sub.Tensor", "aten.sub.Scalar")(partial(_scaled, "sub.Tensor"))
 
 
 @decompositions.on("aten.rsub.Tensor", "aten.rsub.Scalar")
 def _(b: Lowering, left: Operand, right: Operand, alpha: Number = 1) -> Var:
     """right - alpha * left."""
-    return _scaled(b, "sub.Tensor", right, left, alpha)
+    return _scaled("sub.Tensor", b, right, left, alpha)
 
 
 @decompositions.on("aten.div.Tensor_mode", "aten.div.Scalar_mode")
@@ -230,7 +222,7 @@ def _(b: Lowering, x: Var, mask: Var, value: Operand) -> Var | None:
     return b.where(mask, number, x, dtype)
 
 
-@decompositions.on("aten.clamp.default", "aten.clamp.Tensor")
+@decompositions.on("aten.clamp.default", "aten.clamp.Tensor", "aten.clamp_min.default")
 def _(b: Lowering, x: Var, low: Operand | None = None, high: Operand | None = None) -> Var:
     """max with the lower bound, then min with the upper; a NaN stays."""
     bounds = [bound for bound in (low, high) if bound is not None]
@@ -241,12 +233,6 @@ def _(b: Lowering, x: Var, low: Operand | None = None, high: Operand | None = No
     if high is not None:
         result = b.point("minimum.default", result, b.bound(high, dtype), dtype=dtype)
     return result
-
-
-@decompositions.on("aten.clamp_min.default")
-def _(b: Lowering, x: Var, low: Number) -> Var:
-    """max with a bound."""
-    return cast("Var", b.call("aten.clamp.default", x, low))
 
 
 @decompositions.on("aten.clamp_max.default")
@@ -300,11 +286,8 @@ def _(b: Lowering, x: Var, **options: object) -> Var | None:
     if device is not None and str(device) != meta.device:
         return None
     dtype = options.get("dtype")
-    result = x if dtype is None else b.cast(x, DTYPES[cast("torch.dtype", dtype)])
+    result = x if dtype is None else b.cast(x, from_torch(cast("torch.dtype", dtype)))
     format_ = options.get("memory_format")
     if format_ is not None:
         return cast("Var", b.call("aten.clone.default", result, memory_format=format_))
     return b.copy(result) if result is x else result
-
-
-DTYPES: Final = {dtype.torch: dtype for dtype in DType}

@@ -9,7 +9,7 @@ import torch
 
 from supple.autograd.lowering import Lowering, calculated, decompositions, dims_of, fixed, plain
 from supple.expr import Expr, maximum
-from supple.ir.dtypes import DType
+from supple.ir.dtypes import DType, from_torch
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.shapes.layout import numel
@@ -105,10 +105,7 @@ def _(
 ) -> Var:
     """One dimension after the other; integers and bool in i64."""
     meta = b.tensor_meta(x)
-    wanted = _summed(meta, dtype)
-    result = (
-        x if wanted is meta.dtype.torch else cast("Var", b.call("aten._to_copy.default", x, dtype=wanted))
-    )
+    result = b.cast(x, from_torch(_summed(meta, dtype)))
     dims = dims_of(dim, meta.rank)
     if not dims:
         return b.copy(result) if result is x else result

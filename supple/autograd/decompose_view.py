@@ -91,16 +91,16 @@ def _(
     """Bounds within the dimension; nothing where it is the whole dimension."""
     meta = b.tensor_meta(x)
     place = dim % meta.rank
-    first, count = sliced(meta.sizes[place], start, end, step)
-    if count is meta.sizes[place] and step == 1:
-        return x
-    bounds = plain((first, _last(meta.sizes[place], first, count, step)))
-    return b.emit("aten.slice.Tensor", (x, place, *bounds, step))
+    bounds = _bounds(meta.sizes[place], start, end, step)
+    return x if bounds is None else b.emit("aten.slice.Tensor", (x, place, *bounds, step))
 
 
-def _last(size: Expr, first: Expr, count: Expr, step: int) -> Expr:
-    """Return where a slice ends, within the dimension."""
-    return first + count if step == 1 else minimum(first + count * step, size)
+def _bounds(size: Expr, start: Size | None, end: Size | None, step: int) -> list[Size] | None:
+    """Return where a slice begins and ends, within the dimension; None where it is the whole dimension."""
+    first, count = sliced(size, start, end, step)
+    if count is size and step == 1:
+        return None
+    return plain((first, first + count if step == 1 else minimum(first + count * step, size)))
 
 
 @decompositions.on("aten.select.int")
@@ -118,12 +118,9 @@ def _(b: Lowering, x: Var, src: Var, dim: int = 0, *bounds: Size | None) -> Var:
     place = dim % meta.rank
     start, end, step = (*bounds, *(None, None, 1)[len(bounds) :])
     stride = 1 if step is None else cast("int", step)
-    first, count = sliced(meta.sizes[place], start, end, stride)
+    ends = _bounds(meta.sizes[place], start, end, stride)
     source = b.cast(src, meta.dtype)
-    if count is meta.sizes[place] and stride == 1:
-        return source
-    ends = plain((first, _last(meta.sizes[place], first, count, stride)))
-    return b.emit("aten.slice_scatter.default", (x, source, place, *ends, stride))
+    return source if ends is None else b.emit("aten.slice_scatter.default", (x, source, place, *ends, stride))
 
 
 @decompositions.on("aten.select_scatter.default")
@@ -201,12 +198,8 @@ def _(b: Lowering, x: Var, repeats: Sequence[Size]) -> Var:
     paired: list[Size] = []
     wide: list[Size] = []
     for size, count in zip(sizes, repeats, strict=True):
-        if count == 1:
-            paired.append(size)
-            wide.append(size)
-        else:
-            paired += [1, size]
-            wide += [count, size]
+        paired += [size] if count == 1 else [1, size]
+        wide += [size] if count == 1 else [count, size]
     final = [size * count for size, count in zip(sizes, repeats, strict=True)]
     spread = b.expand(b.view(x, paired), wide)
     return b.copy(x) if spread is x else b.view(spread, final)
@@ -297,14 +290,10 @@ def _(b: Lowering, x: Var, value: Operand) -> Var:
     meta = b.tensor_meta(x)
     if isinstance(value, Var):
         return b.expand(b.cast(value, meta.dtype), meta.sizes)
-    return _filled(b, meta, value)
-
-
-def _filled(b: Lowering, meta: TensorMeta, value: Number) -> Var:
     return b.full(meta.sizes, value, meta.dtype, meta.device)
 
 
 @decompositions.on("aten.zero.default")
-def _(b: Lowering, x: Var) -> Var:
+def _(b: Lowering, x: Var) -> Arg:
     """Zeros."""
-    return _filled(b, b.tensor_meta(x), 0)
+    return b.call("aten.fill.Scalar", x, 0)

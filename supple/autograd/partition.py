@@ -1,29 +1,17 @@
 """A joint graph becomes a forward and a backward graph; what is kept between them, `keep` says."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Final, cast
+from typing import Final
 
 from supple.autograd.decompose import separated
 from supple.autograd.errors import NeedsGrad
 from supple.autograd.joint import Gradients
 from supple.autograd.keep import kept, late_names
-from supple.expr.real import names_of
-from supple.ir.graph.nodes import (
-    Arg,
-    Graph,
-    Input,
-    Meta,
-    Node,
-    Var,
-    map_arg,
-    meta_of,
-    numbers_in,
-    symbols_in,
-    uses_of,
-)
+from supple.ir.graph.nodes import Arg, Graph, Input, Var, map_arg, meta_of, symbols_in, uses_of, with_mapped
 from supple.ir.graph.rewrite import without_dead
+from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
 
 _WITH_OWN_MEMORY: Final = frozenset(("aten.mkldnn_rnn_layer_backward.default",))
@@ -94,11 +82,6 @@ def _renamed(names: Mapping[str, Var], var: Var) -> Var:
     return var
 
 
-def _followed(node: Node, follow: Callable[[Var], Var]) -> Node:
-    args = cast("tuple[Arg, ...]", map_arg(follow, node.args))
-    return replace(node, args=args, kwargs=cast("dict[str, Arg]", map_arg(follow, dict(node.kwargs))))
-
-
 def _backward(joint: Graph, flows: Gradients, keep: Sequence[Var]) -> tuple[Graph, list[str]]:
     """Return the graph of the gradients, and the names of the numbers that it takes first."""
     metas = joint.metas()
@@ -107,14 +90,14 @@ def _backward(joint: Graph, flows: Gradients, keep: Sequence[Var]) -> tuple[Grap
     kept = [Input(names[str(var)].name, meta_of(var, metas), f"{var} of forward") for var in keep]
     tangents = [item for item in joint.inputs if item.name in flows.tangents]
     given = [item for item in joint.inputs if not isinstance(item.meta, TensorMeta)]
-    grads = cast("tuple[Arg, ...]", map_arg(follow, joint.outputs[flows.results :]))
-    nodes = tuple(_followed(node, follow) for node in joint.nodes if node.op.is_pure)
-    found = _in_time(without_dead(Graph((*given, *kept, *tangents), nodes, grads)), late_names(joint, flows))
-    used = symbols_in(list(grads)) | {name for item in (*kept, *tangents) for name in _names(item.meta)}
+    grads = map_arg(follow, joint.outputs[flows.results :])
+    pure = tuple(with_mapped(node, follow) for node in joint.nodes if node.op.is_pure)
+    found = _in_time(without_dead(Graph((*given, *kept, *tangents), pure, grads)), late_names(joint, flows))
+    used = symbols_in(list(grads)) | {name for item in (*kept, *tangents) for name in names_in(item.meta)}
     for node in found.nodes:
-        used |= symbols_in((node.args, dict(node.kwargs))) | _names(node.meta)
-    numbers = [item for item in given if not used.isdisjoint(_names(item.meta))]
-    if used - {name for item in numbers for name in _names(item.meta)}:
+        used |= symbols_in((node.args, dict(node.kwargs))) | names_in(node.meta)
+    numbers = [item for item in given if not used.isdisjoint(names_in(item.meta))]
+    if used - {name for item in numbers for name in names_in(item.meta)}:
         raise NeedsGrad("a result whose gradient has a size that the contents of tensors decide")
     return Graph((*numbers, *kept, *tangents), found.nodes, grads), [item.name for item in numbers]
 
@@ -128,7 +111,3 @@ def _in_time(graph: Graph, late: Collection[str]) -> Graph:
         for var in uses_of(node):
             places[var.name] = min(own, places.get(var.name, own))
     return Graph(graph.inputs, tuple(sorted(graph.nodes, key=lambda node: places[node.name])), graph.outputs)
-
-
-def _names(meta: Meta) -> set[str]:
-    return {name for number in numbers_in(meta) for name in names_of(number)}

@@ -5,7 +5,7 @@ The trace runs under the real autograd engine and autocast, so what is recorded 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import torch
 
@@ -18,7 +18,8 @@ from supple.autograd.storage import Cell, Storage, Value, Viewing, ViewStep, are
 from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, map_arg
+from supple.ir.graph.interp import value_of
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var
 from supple.ir.graph.numbers import callable_of
 from supple.ir.graph.symbols import CHECK
 from supple.ir.meta import TensorMeta
@@ -28,6 +29,7 @@ from supple.shapes.symnode import plain
 from supple.shapes.writes import completed, is_writer, write_of
 from supple.torch_private import OpOverload, is_composite
 
+T = TypeVar("T")
 CONJ: Final = "aten._conj.default"
 
 
@@ -130,8 +132,7 @@ class Recorder(Faking):
         """
         if node.op.name == CHECK:
             return None
-        args = cast("tuple[object, ...]", self.value_of(node.args, values))
-        kwargs = cast("dict[str, object]", self.value_of(dict(node.kwargs), values))
+        args, kwargs = self.value_of((node.args, dict(node.kwargs)), values)
         if node.op.name == "Tensor.item" and self.numbers.defines(node.meta):
             assert isinstance(node.meta, Expr | Real), f"{node.name} is {node.meta}"
             self.builder.emit("aten._local_scalar_dense.default", self._args(args), meta=node.meta)
@@ -163,16 +164,9 @@ class Recorder(Faking):
         if any(self.cell(one).storage.base is not one for one in tensors):
             raise NotFunctional(f"{name} returns a view")
 
-    def value_of(self, arg: Arg, values: Mapping[str, object]) -> object:
+    def value_of(self, arg: T, values: Mapping[str, object]) -> T:
         """Return an argument with values in place of Vars and numbers of torch in place of expressions."""
-
-        def look_up(var: Var) -> object:
-            value = values[var.name]
-            for index in var.path:
-                value = cast("Sequence[object]", value)[index]
-            return value
-
-        return map_arg(look_up, arg, self.numbers.given)
+        return value_of(arg, values, self.numbers.given)
 
     def made(self) -> list[torch.Tensor]:
         """Return all tensors of the trace but those that it was given."""
@@ -281,17 +275,11 @@ class Recorder(Faking):
 
     def _is_faithful(self, operands: Sequence[object]) -> bool:
         """Tell whether the values of all operands have the layout that eager's tensors have."""
-        for operand in operands:
-            if isinstance(operand, FakeTensor):
-                if self._cells[id(operand)][1].value.meta is not operand.known_meta:
-                    return False
-            elif isinstance(operand, torch.Tensor):
-                return False
-            elif isinstance(operand, list | tuple) and not self._is_faithful(
-                cast("Sequence[object]", operand)
-            ):
-                return False
-        return True
+        tensors = (one for one in leaves(operands) if isinstance(one, torch.Tensor))
+        return all(
+            isinstance(one, FakeTensor) and self._cells[id(one)][1].value.meta is one.known_meta
+            for one in tensors
+        )
 
     def _adopt_results(self, result: object, var: Var, meta: Meta) -> None:
         if isinstance(result, torch.Tensor):
@@ -330,20 +318,15 @@ class Recorder(Faking):
             NotFunctional: one does, and is not the written tensor itself.
         """
         mine = meta_of(target)
-        for operand in operands:
-            if isinstance(operand, list | tuple):
-                self._require_apart(target, cast("Sequence[object]", operand))
-            elif isinstance(operand, torch.Tensor) and operand is not target:
-                theirs = meta_of(operand)
-                is_same = (theirs.sizes, theirs.strides, theirs.offset) == (
-                    mine.sizes,
-                    mine.strides,
-                    mine.offset,
-                )
-                one, other = self.cell(operand), self.cell(target)
-                if one.storage is other.storage and not is_same:
-                    if not are_apart(one.chain, other.chain) and overlaps(mine, theirs):
-                        raise NotFunctional("an operand overlaps what is written")
+        for operand in leaves(operands):
+            if not isinstance(operand, torch.Tensor) or operand is target:
+                continue
+            theirs = meta_of(operand)
+            is_same = (theirs.sizes, theirs.strides, theirs.offset) == (mine.sizes, mine.strides, mine.offset)
+            one, other = self.cell(operand), self.cell(target)
+            if one.storage is other.storage and not is_same:
+                if not are_apart(one.chain, other.chain) and overlaps(mine, theirs):
+                    raise NotFunctional("an operand overlaps what is written")
 
     def _record_reshape(self, op: Op, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         """Record an operator that turns a tensor into a view of itself (`squeeze_`): no memory is written.

@@ -11,19 +11,8 @@ from typing import Final, cast
 
 import torch
 
-from supple.autograd.convention import (
-    Convention,
-    InputItself,
-    Made,
-    Mutation,
-    Origin,
-    Output,
-    Plain,
-    Result,
-    SameAs,
-    ViewCall,
-    ViewItem,
-)
+from supple.autograd import convention
+from supple.autograd.convention import Convention, Made, Mutation, Origin, Result, ViewCall
 from supple.autograd.decompose import root_of
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read
@@ -130,21 +119,21 @@ class _Ending:
         self, tangents: tuple[str, ...] = (), grads: Mapping[int, torch.Tensor | None] = NONE
     ) -> Traced:
         """Return the finished graph; `grads` are the gradients of inputs, by place."""
-        kinds: list[Output] = []
+        kinds: list[convention.Output] = []
         seen: dict[int, int] = {}
         for place, item in enumerate(self.outputs):
             if not isinstance(item, torch.Tensor):
                 number = self.recorder.numbers.recorded(item)
                 is_computed = isinstance(number, Expr | Real)
-                kinds.append(Result(self._add(number)) if is_computed else Plain(number))
+                kinds.append(Result(self._add(number)) if is_computed else convention.Plain(number))
             elif id(item) in seen:
-                kinds.append(SameAs(seen[id(item)]))
+                kinds.append(convention.SameAs(seen[id(item)]))
             else:
                 seen[id(item)] = place
                 kinds.append(self._output(item))
         self._require_copies()
         mutations = self._mutations()
-        convention = Convention(
+        calling = Convention(
             self.inputs,
             tuple(self.recorder.constants),
             tuple(kinds),
@@ -164,7 +153,7 @@ class _Ending:
             for grad in defined.values():
                 self._add(read(self.recorder.builder, self.recorder.cell(grad)).var)
         graph = self.recorder.numbers.settled(self.recorder.builder.graph(self.results))
-        return Traced(graph, convention, flows)
+        return Traced(graph, calling, flows)
 
     def _output(self, tensor: torch.Tensor) -> Made:
         """Return how an output is made.
@@ -178,7 +167,7 @@ class _Ending:
         if tensor is not storage.base:
             return self._view(tensor)
         if storage.input is not None:
-            return InputItself(storage.input)
+            return convention.InputItself(storage.input)
         if isinstance(tensor, torch.nn.Parameter):
             raise NotFunctional("a parameter is made")
         return Result(self._result(storage))
@@ -211,7 +200,7 @@ class _Ending:
                     self.sizes[number] = self._add(number)
             self._calls[id(call)] = len(self.views)
             self.views.append(ViewCall(base, call.op, call.args, call.kwargs, call.has_grad))
-        return ViewItem(self._calls[id(call)], item)
+        return convention.ViewItem(self._calls[id(call)], item)
 
     def _result(self, storage: Storage) -> int:
         """Return which result is what a storage holds at the end, in eager's layout.

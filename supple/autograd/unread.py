@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from supple.expr.real import Real, inputs_of
 from supple.ir.dtypes import DType
-from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, map_arg, symbols_in, vars_of
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, symbols_in, vars_of, with_mapped
 from supple.ir.graph.rewrite import without_dead
 from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
@@ -94,15 +94,13 @@ def unstacked(graph: Graph) -> Graph:
 
     nodes: list[Node] = []
     for node in graph.nodes:
-        args = cast("tuple[Arg, ...]", map_arg(look_up, node.args))
-        part = (
-            _selected(args, stacks) if node.op.name == "aten.select.int" and node.name not in kept else None
-        )
+        made = with_mapped(node, look_up)
+        is_free = node.op.name == "aten.select.int" and node.name not in kept
+        part = _selected(made.args, stacks) if is_free else None
         if part is not None and not part.path and _is_alike(metas[part.name], node.meta):
             parts[node.name] = cast("Var", look_up(part))
         else:
-            kwargs = cast("dict[str, Arg]", map_arg(look_up, dict(node.kwargs)))
-            nodes.append(replace(node, args=args, kwargs=kwargs))
+            nodes.append(made)
     return Graph(graph.inputs, tuple(nodes), graph.outputs)
 
 

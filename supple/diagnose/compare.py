@@ -17,7 +17,7 @@ from supple.base.errors import SuppleError
 from supple.diagnose.precision import Double, NotCompared, copied
 from supple.ir.arguments import leaves
 from supple.ir.graph.interp import compile_python
-from supple.ir.graph.nodes import Graph, Meta
+from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 from supple.shapes.sources import program_name
 from supple.torch_private import set_deterministic
@@ -97,15 +97,9 @@ def differences(graph: Graph, run: Run, inputs: Sequence[object]) -> tuple[tuple
 
 def _floats(graph: Graph) -> set[torch.dtype]:
     """Return the types of the floats in a graph."""
-    metas: list[Meta] = list(graph.metas().values())
-    found: set[torch.dtype] = set()
-    while metas:
-        meta = metas.pop()
-        if isinstance(meta, tuple):
-            metas += meta
-        elif isinstance(meta, TensorMeta) and meta.dtype.torch.is_floating_point:
-            found.add(meta.dtype.torch)
-    return found
+    metas = leaves(list(graph.metas().values()))
+    found = (meta.dtype.torch for meta in metas if isinstance(meta, TensorMeta))
+    return {dtype for dtype in found if dtype.is_floating_point}
 
 
 def outcome(
@@ -130,9 +124,7 @@ def outcome(
         found: dict[str, object] = {"the number of results": len(results)}
         found |= {f"output {place} (`{arg}`)": item for place, (arg, item) in enumerate(pairs)}
         if not all(node.op.is_pure for node in graph.nodes):
-            found.update(
-                (f"{name} after the call", item) for name, item in zip(sources, given.items, strict=True)
-            )
+            found |= {f"{name} after the call": item for name, item in zip(sources, given.items, strict=True)}
         tensors = {id(item): item for item in found.values() if isinstance(item, torch.Tensor)}.values()
         flows = [item for item in tensors if _flows(item)]
         shared = [item for item in (*given.items, *results) if isinstance(item, torch.Tensor)]
@@ -151,13 +143,7 @@ def _flows(item: torch.Tensor) -> bool:
 
 
 def _gradients(flows: Sequence[torch.Tensor], leaves: Mapping[str, torch.Tensor]) -> dict[str, object]:
-    tangents = [
-        torch.arange(item.numel(), dtype=torch.float64, device=item.device)
-        .cos()
-        .view(item.size())
-        .to(item.dtype)
-        for item in flows
-    ]
+    tangents = list(map(_tangent, flows))
     try:
         grads = torch.autograd.grad(flows, list(leaves.values()), tangents, allow_unused=True)
     except RuntimeError as error:
@@ -165,14 +151,18 @@ def _gradients(flows: Sequence[torch.Tensor], leaves: Mapping[str, torch.Tensor]
     return {f"{GRADIENT}{name}": grad for name, grad in zip(leaves, grads, strict=True)}
 
 
+def _tangent(item: torch.Tensor) -> torch.Tensor:
+    """Return what flows into a tensor: another number for each element."""
+    numbers = torch.arange(item.numel(), dtype=torch.float64, device=item.device).cos()
+    return numbers.view(item.size()).to(item.dtype)
+
+
 @contextmanager
 def modes_kept() -> Generator[None]:
     """Put back what a part of a graph does to modes; meanwhile fresh memory holds NaN, and nothing warns."""
     is_on, dtype = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
-    before = (
-        torch.are_deterministic_algorithms_enabled(),
-        torch.is_deterministic_algorithms_warn_only_enabled(),
-    )
+    was_deterministic = torch.are_deterministic_algorithms_enabled()
+    was_lenient = torch.is_deterministic_algorithms_warn_only_enabled()
     with (
         torch.set_grad_enabled(torch.is_grad_enabled()),
         torch.autocast("cpu", enabled=is_on, dtype=dtype),
@@ -183,7 +173,7 @@ def modes_kept() -> Generator[None]:
         try:
             yield
         finally:
-            set_deterministic(before[0], warn_only=before[1])
+            set_deterministic(was_deterministic, warn_only=was_lenient)
 
 
 def _sharing(tensors: Sequence[torch.Tensor]) -> tuple[tuple[object, ...], ...]:

@@ -49,10 +49,8 @@ class Break:
         scope += [f"ends {self.count} compilations"] if self.count > 1 else []
         lines = [" ".join((self.reason, *(f"({one})" for one in scope)))]
         for at in reversed(self.stack):
-            lines += [
-                f"  at {at.filename}:{at.line} in {at.function}",
-                *([f"    {at.text}"] if at.text else []),
-            ]
+            lines.append(f"  at {at.filename}:{at.line} in {at.function}")
+            lines += [f"    {at.text}"] if at.text else []
         return "\n".join((*lines, f"  why: {self.why}", f"  do:  {self.fix}"))
 
 

@@ -176,11 +176,8 @@ def cut(graph: Graph, inputs: Sequence[object], begin: int, end: int) -> Part:
     nodes, metas = graph.nodes[begin:end], graph.metas()
     own = {node.name for node in nodes}
     used = dict.fromkeys(var for node in nodes for var in uses_of(node) if var.name not in own)
-    numbers = [item for item in graph.inputs if not isinstance(item.meta, TensorMeta)]
-    given = [
-        *(Var(item.name) for item in numbers),
-        *(var for var in used if var.name not in {item.name for item in numbers}),
-    ]
+    numbers = [Var(item.name) for item in graph.inputs if not isinstance(item.meta, TensorMeta)]
+    given = [*numbers, *(var for var in used if Var(var.name) not in numbers)]
     with modes_kept():
         before = Graph(graph.inputs, graph.nodes[:begin], tuple(given))
         values = run(before, copied(inputs).items if begin else inputs)
@@ -255,8 +252,5 @@ def _imported(name: str, value: object) -> str:
     if value is type(None):
         return ""
     home, called = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
-    return (
-        f"from {home} import {called} as {name}"
-        if home and called.isidentifier()
-        else f"# {name} is {value!r}"
-    )
+    can_import = home and called.isidentifier()
+    return f"from {home} import {called} as {name}" if can_import else f"# {name} is {value!r}"

@@ -210,6 +210,12 @@ def _bounds(low: object, high: object) -> str:
     return f"[{'-int_oo' if low is None else low}, {'int_oo' if high is None else high}]"
 
 
+def _kernels(event: events.KernelsPlanned) -> str:
+    """Return how many kernels and library calls there are, and which nodes each kernel computes."""
+    lines = [f"{len(event.kernels)} kernels, {len(event.externs)} library calls"]
+    return "\n".join(lines + [f"{name} = {', '.join(nodes)}" for name, nodes in event.kernels])
+
+
 def _place(stack: Sequence[Where]) -> str:
     return "".join(f"{at.text}  # {at.filename}:{at.line} in {at.function}" for at in stack[-1:])
 
@@ -293,13 +299,4 @@ on(
     events.CompileFinished,
     lambda e: e.error or ", ".join(f"{stage} {seconds * 1e3:.1f} ms" for stage, seconds in e.seconds),
 )
-on(
-    "kernels",
-    events.KernelsPlanned,
-    lambda e: "\n".join(
-        (
-            f"{len(e.kernels)} kernels, {len(e.externs)} library calls",
-            *(f"{name} = {', '.join(nodes)}" for name, nodes in e.kernels),
-        )
-    ),
-)
+on("kernels", events.KernelsPlanned, _kernels)

@@ -39,19 +39,14 @@ class CoreOp:
     text: str
 
 
-def _ops(kind: Kind, lines: str) -> tuple[CoreOp, ...]:
-    """Return one CoreOp per line `name: text`."""
-    pairs = (line.split(": ", 1) for line in lines.strip().splitlines())
-    return tuple(CoreOp(f"aten.{name.strip()}", kind, text) for name, text in pairs)
-
-
 UNARY: Final = (
     "neg abs sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh tanh asinh "
     "acosh atanh erf erfc lgamma floor ceil round trunc reciprocal sign"
 ).split()
 """Pointwise operators of one operand, which are scalar operators of the same name."""
 
-_POINTWISE: Final = """
+_TEXTS: Final = {
+    Kind.POINTWISE: """
 add.Tensor: a + b; on b1: or
 sub.Tensor: a - b
 mul.Tensor: a * b; on b1: and
@@ -83,9 +78,8 @@ bitwise_right_shift.Tensor: a >> b, ints, arithmetic
 where.self: (condition b1, a, b): a where the condition holds, else b
 _to_copy.default: a converted to kwarg `dtype`; strides as in meta
 clone.default: a; strides as in meta (kwarg memory_format is explained by them)
-"""
-
-_REDUCTION: Final = """
+""",
+    Kind.REDUCTION: """
 sum.dim_IntList: (x, dims, keepdim): sum over dims, kwarg dtype: x is cast to it first; f32 sums for bf16, f16
 prod.dim_int: (x, dim, keepdim): product over one dim, kwarg dtype as for sum
 amax.default: (x, dims, keepdim): the largest; NaN wins; of no floats -inf
@@ -94,9 +88,8 @@ any.dims: (x, dims, keepdim): whether any element is not 0, b1
 all.dims: (x, dims, keepdim): whether no element is 0, b1
 argmax.default: (x, dim or None, keepdim): i64 position of the first largest; None: in the flattened tensor
 argmin.default: (x, dim or None, keepdim): i64 position of the first smallest; None: in the flattened tensor
-"""
-
-_VIEW: Final = """
+""",
+    Kind.VIEW: """
 view.default: (x, sizes): same elements in row-major order, other sizes; possible with these strides
 expand.default: (x, sizes): dims of size 1 repeated, dims added in front
 permute.default: (x, dims): result dim i is x's dim dims[i]
@@ -107,9 +100,8 @@ select.int: (x, dim, index): the dim removed, index >= 0
 diagonal.default: (x, offset, dim1, dim2): as eager; the diagonal is the last dim
 unfold.default: (x, dim, size, step): windows of a dim; they are the last dim
 as_strided.default: (x, sizes, strides, offset): of x's storage; only on graph inputs and library results
-"""
-
-_GATHER: Final = """
+""",
+    Kind.GATHER: """
 index.Tensor: (x, [indices or None, ...]): eager's indexing by i64 tensors (no masks); negatives wrap
 index_select.default: (x, dim, index 1-d): rows of x along dim; no negatives
 gather.default: (x, dim, index): x at index along dim, element by element; kwarg sparse_grad is ignored
@@ -120,15 +112,13 @@ flip.default: (x, dims): reversed along dims
 roll.default: (x, shifts, dims): rotated; both lists have one length, dims explicit
 slice_scatter.default: (x, src, dim, start, end, step): x with a slice replaced
 select_scatter.default: (x, src, dim, index): x with a row replaced
-"""
-
-_CREATION: Final = """
+""",
+    Kind.CREATION: """
 full.default: (sizes, value), kwargs dtype, device: every element is value
 arange.start_step: (start, end, step), kwargs dtype, device: start + i * step
 empty.memory_format: (sizes), kwargs dtype, device: contents undefined
-"""
-
-_LIBRARY: Final = """
+""",
+    Kind.LIBRARY: """
 mm.default: matrix product
 addmm.default: input + matrix product; kwargs beta and alpha are 1
 bmm.default: batched matrix product
@@ -146,20 +136,17 @@ index_put.default: functional index_put
 scatter.src: functional scatter
 scatter.value: functional scatter
 scatter_add.default: functional scatter_add
-"""
-
-CORE_OPS: Final[dict[str, CoreOp]] = {
-    op.name: op
-    for op in (
-        *(CoreOp(f"aten.{name}.default", Kind.POINTWISE, f"{name}(a)") for name in UNARY),
-        *_ops(Kind.POINTWISE, _POINTWISE),
-        *_ops(Kind.REDUCTION, _REDUCTION),
-        *_ops(Kind.VIEW, _VIEW),
-        *_ops(Kind.GATHER, _GATHER),
-        *_ops(Kind.CREATION, _CREATION),
-        *_ops(Kind.LIBRARY, _LIBRARY),
-    )
+""",
 }
+"""Of each kind its operators, one a line: name and what each result element is."""
+
+_UNARY: Final = [CoreOp(f"aten.{name}.default", Kind.POINTWISE, f"{name}(a)") for name in UNARY]
+_OTHERS: Final = [
+    CoreOp(f"aten.{name}", kind, text)
+    for kind, lines in _TEXTS.items()
+    for name, text in (line.split(": ", 1) for line in lines.strip().splitlines())
+]
+CORE_OPS: Final = {op.name: op for op in (*_UNARY, *_OTHERS)}
 
 
 def kind_of(name: str) -> Kind:

@@ -98,10 +98,7 @@ def addresses(artifact: Artifact) -> Mapping[str, int]:
     Raises:
         LinkError: an object needs a function that no library has.
     """
-    found: dict[str, int] = {}
-    for data in artifact.objects:
-        found.update(LINKER.link(data))
-    return found
+    return {name: place for data in artifact.objects for name, place in LINKER.link(data).items()}
 
 
 _SYMBOL: Final = struct.Struct("<IBBHQQ")

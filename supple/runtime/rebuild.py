@@ -27,20 +27,16 @@ def bare_instance(cls: type, arguments: tuple[object, ...]) -> object:
         maker = next(base for base in cls.__mro__ if isinstance(vars(base).get("__init__"), _SLOT))
         cast("New", vars(maker)["__init__"])(made, *arguments)
         return made
-    for base in _TAKES_CONTENTS:
+    for base in (*_TAKES_CONTENTS, *_STARTS_EMPTY):
         if issubclass(cls, base):
-            return cast("New", vars(base)["__new__"])(cast("type", cls), *arguments)
-    for base in _STARTS_EMPTY:
-        if issubclass(cls, base):
-            return cast("New", vars(base)["__new__"])(cast("type", cls))
+            contents = arguments if base in _TAKES_CONTENTS else ()
+            return cast("New", vars(base)["__new__"])(cast("type", cls), *contents)
     return cast("object", object.__new__(cls))
 
 
 def can_be_bare(cls: type) -> bool:
     """Tell whether `bare_instance` can make an instance: nothing else in C makes them."""
-    makers = (
-        base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), types.BuiltinFunctionType)
-    )
+    makers = (base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), _NEW))
     return next(makers) is object or issubclass(cls, (BaseException, *_TAKES_CONTENTS, *_STARTS_EMPTY))
 
 

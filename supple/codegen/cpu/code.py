@@ -207,6 +207,12 @@ class Code:
         text = f"call {first.type} @llvm.{name}.{mangled(first.dtype, first.lanes)}({arguments})"
         return self.pure(text, first.dtype, first.lanes, operands)
 
+    def across(self, vector: Reg, name: str) -> Reg:
+        """Return what `@llvm.vector.reduce.<name>` makes of all lanes of a vector."""
+        suffix = mangled(vector.dtype, vector.lanes)
+        text = f"call {type_text(vector.dtype)} @llvm.vector.reduce.{name}.{suffix}({vector.typed})"
+        return self.pure(text, vector.dtype, 1, (vector,))
+
     def element(self, base: Reg, index: Reg) -> Reg:
         """Return the address of an element of `base`'s dtype, or a vector of addresses."""
         text = f"getelementptr {type_text(base.dtype)}, {base.typed}, {index.typed}"

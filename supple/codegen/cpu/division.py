@@ -34,7 +34,9 @@ def _(s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
     """a % b with the sign of b, as in Python."""
     if not dtype.is_float:
         return _integer_floordiv(s.code, *args)[1]
-    return _signed_like(s, by_lane(s.code, "fmod", args), args[1])
+    remainder = by_lane(s.code, "fmod", args)
+    below = _has_other_sign(s, remainder, args[1])
+    return s.code.select(below, s.code.op("fadd", remainder, args[1]), remainder)
 
 
 @scalars.on("fmod")
@@ -106,14 +108,8 @@ def _integer_floordiv(code: Code, a: Reg, b: Reg) -> tuple[Reg, Reg]:
     return shifted, code.select(below, code.op("add", remainder, b), remainder)
 
 
-def _signed_like(s: Scalars, remainder: Reg, b: Reg) -> Reg:
-    """Return a remainder moved by b where it is not 0 and has the other sign."""
-    code = s.code
-    below = _has_other_sign(s, remainder, b)
-    return code.select(below, code.op("fadd", remainder, b), remainder)
-
-
 def _has_other_sign(s: Scalars, remainder: Reg, b: Reg) -> Reg:
+    """Return where a remainder is not 0 and has another sign than b."""
     code = s.code
     zero = s.number(0, b)
     differs = code.op("xor", code.compare("fcmp olt", remainder, zero), code.compare("fcmp olt", b, zero))

@@ -86,12 +86,12 @@ def emit(nest: Nest, target: Target, features: Features) -> Emitted:
     units = form.total
     work = units * operations(() if form.is_line else form.inner, nest.body)
     chunk = features.lanes * 4 if form.is_line else 1
+    signed = None
     if units.is_const and work.is_const:
-        count = max(units.value, 0)
-        signed = count if work.value >= target.parallel_work else -count
-        return Emitted("\n\n".join(parts) + "\n", signed, chunk)
-    parts.append(_units(nest, units, work, target.parallel_work))
-    return Emitted("\n\n".join(parts) + "\n", None, chunk)
+        signed = max(units.value, 0) * (1 if work.value >= target.parallel_work else -1)
+    else:
+        parts.append(_units(nest, units, work, target.parallel_work))
+    return Emitted("\n\n".join(parts) + "\n", signed, chunk)
 
 
 def _function(head: str, code: Code, last: str) -> str:

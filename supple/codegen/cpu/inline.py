@@ -159,8 +159,7 @@ def _or_library(code: Code, x: Reg, value: Reg, library: Callable[[Reg], Reg]) -
     """Return `value`, or what the library gives where an element of x is too large (or NaN)."""
     is_far = code.compare("fcmp uge", code.intrinsic("fabs", x), _like(x, SIN_LIMIT))
     if is_far.lanes > 1:
-        text = f"call i1 @llvm.vector.reduce.or.v{is_far.lanes}i1({is_far.typed})"
-        is_far = code.pure(text, DType.BOOL, 1, (is_far,))
+        is_far = code.across(is_far, "or")
     with code.guard(is_far, (value,), is_rare=True) as region:
         region.next = (library(x),)
     return region.results[0]

@@ -4,7 +4,7 @@ A load whose address is the same in all lanes is a scalar. The memory of masked 
 """
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Final
 
@@ -94,10 +94,7 @@ def store(block: Block, statement: Store) -> None:
     stride = block.stride(statement.index[0])
     pointer = _address(block, address, statement.index[0], stride)
     if stride == 0 and value.lanes == 1 and (mask is None or mask.lanes == 1):
-        if mask is None:
-            code.line(_plain_store(value, pointer))
-            return
-        with code.guard(mask):
+        with nullcontext() if mask is None else code.guard(mask):
             code.line(_plain_store(value, pointer))
         return
     if stride == 0:
@@ -109,11 +106,8 @@ def store(block: Block, statement: Store) -> None:
         return
     mask = mask or constant(DType.BOOL, 1, block.width)
     suffix = mangled(value.dtype, value.lanes)
-    if pointer.lanes == 1:
-        target, name = f"ptr align {value.dtype.size} {pointer.text}", f"store.{suffix}.p0"
-    else:
-        target = f"{pointer.type} align {value.dtype.size} {pointer.text}"
-        name = f"scatter.{suffix}.v{pointer.lanes}p0"
+    name = f"store.{suffix}.p0" if pointer.lanes == 1 else f"scatter.{suffix}.v{pointer.lanes}p0"
+    target = f"{pointer.type} align {value.dtype.size} {pointer.text}"
     code.line(f"call void @llvm.masked.{name}({value.typed}, {target}, {mask.typed})")
 
 
@@ -150,8 +144,7 @@ def _one(block: Block, buffer: Buffer, pointer: Reg, mask: Reg | None, other: Re
     if mask.lanes > 1:
         exists = _exists(block, mask)
         assert exists is not None, "a mask combined with another is a mask"
-        text = f"call i1 @llvm.vector.reduce.or.v{exists.lanes}i1({exists.typed})"
-        needed = code.pure(text, DType.BOOL, 1, (exists,))
+        needed = code.across(exists, "or")
     chosen = code.select(needed, pointer, SLOT)
     chosen = Reg(chosen.text, pointer.dtype, 1, chosen.level, is_address=True)
     read = _read(block, buffer, _plain_load(other, chosen), (chosen,), 1)

@@ -57,17 +57,10 @@ def _arithmetic(name: str, code: Code, a: Reg, b: Reg) -> Reg:
     return code.op(("f" if a.dtype.is_float else "") + name, a, b)
 
 
-def _across(name: str, code: Code, vector: Reg) -> Reg:
-    """Return what an intrinsic makes of all lanes."""
-    result = Reg("", vector.dtype).type
-    text = f"call {result} @llvm.vector.reduce.{name}.{mangled(vector.dtype, vector.lanes)}({vector.typed})"
-    return code.pure(text, vector.dtype, 1, (vector,))
-
-
 def _total(name: str, start: float, code: Code, vector: Reg) -> Reg:
     """Return the sum or product of all lanes."""
     if not vector.dtype.is_float:
-        return _across(name, code, vector)
+        return code.across(vector, name)
     first, suffix = constant(vector.dtype, start), mangled(vector.dtype, vector.lanes)
     # Pairs of halves: shorter chains and smaller error than lane after lane.
     text = f"call reassoc {first.type} @llvm.vector.reduce.f{name}.{suffix}({first.typed}, {vector.typed})"
@@ -77,8 +70,8 @@ def _total(name: str, start: float, code: Code, vector: Reg) -> Reg:
 def _most(which: str, code: Code, vector: Reg) -> Reg:
     """Return the extreme of all lanes."""
     if vector.dtype.is_float:
-        return _across(f"f{which}imum", code, vector)
-    return _across(("u" if vector.dtype in (DType.U8, DType.BOOL) else "s") + which, code, vector)
+        return code.across(vector, f"f{which}imum")
+    return code.across(vector, ("u" if vector.dtype in (DType.U8, DType.BOOL) else "s") + which)
 
 
 KINDS: Final = {
@@ -86,8 +79,8 @@ KINDS: Final = {
     "prod": Kind(lambda dtype: 1, partial(_arithmetic, "mul"), partial(_total, "mul", 1.0)),
     "max": Kind(least, larger, partial(_most, "max")),
     "min": Kind(greatest, smaller, partial(_most, "min")),
-    "any": Kind(lambda dtype: 0, lambda code, a, b: code.op("or", a, b), partial(_across, "or")),
-    "all": Kind(lambda dtype: 1, lambda code, a, b: code.op("and", a, b), partial(_across, "and")),
+    "any": Kind(lambda dtype: 0, lambda code, a, b: code.op("or", a, b), partial(Code.across, name="or")),
+    "all": Kind(lambda dtype: 1, lambda code, a, b: code.op("and", a, b), partial(Code.across, name="and")),
 }
 
 

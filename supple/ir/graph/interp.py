@@ -6,7 +6,7 @@ State-changing ops (grad mode, autocast) run where they stand. Values are droppe
 
 import math
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import torch
 
@@ -18,6 +18,7 @@ from supple.ir.graph.numbers import callable_of
 from supple.ir.literals import shown
 
 Results = tuple[object, ...]
+T = TypeVar("T")
 
 
 def run(graph: Graph, inputs: Sequence[object]) -> Results:
@@ -72,14 +73,11 @@ def run_node(
     node: Node, values: Mapping[str, object], number: Callable[[Number], object] | None = None
 ) -> object:
     """Return what a node's op gives for the values so far; `number` gives the values of Numbers."""
-    args = cast("tuple[object, ...]", value_of(node.args, values, number))
-    kwargs = cast("dict[str, object]", value_of(dict(node.kwargs), values, number))
+    args, kwargs = value_of((node.args, dict(node.kwargs)), values, number)
     return callable_of(node.op, args)(*args, **kwargs)
 
 
-def value_of(
-    arg: Arg, values: Mapping[str, object], number: Callable[[Number], object] | None = None
-) -> object:
+def value_of(arg: T, values: Mapping[str, object], number: Callable[[Number], object] | None = None) -> T:
     """Return an argument with Vars replaced by values, and Numbers by theirs."""
     return nodes.map_arg(lambda var: item_at(values[var.name], var.path), arg, number)
 

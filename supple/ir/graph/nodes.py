@@ -7,7 +7,7 @@ is written `Var("name", (index,))`, so no extra node is needed.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeVar, cast
 
 from supple.base.errors import Where
 from supple.expr import Eq, Expr, Symbol
@@ -16,6 +16,8 @@ from supple.ir.arguments import Arg as Arg
 from supple.ir.arguments import leaves, map_leaves
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +108,18 @@ def meta_of(var: Var, metas: Mapping[str, Meta]) -> Meta:
     return meta
 
 
-def map_arg(function: Callable[[Var], Arg], arg: Arg, number: Callable[[Number], Arg] | None = None) -> Arg:
-    """Return `arg` with every Var replaced by `function(var)`, containers rebuilt; `number` maps Numbers."""
+def map_arg(function: Callable[[Var], Arg], arg: T, number: Callable[[Number], Arg] | None = None) -> T:
+    """Return `arg` with every Var replaced by `function(var)`, containers rebuilt; `number` maps Numbers.
+
+    What is mapped has the type of `arg`: an Arg, or containers of Args.
+    """
 
     def mapped(leaf: Arg) -> Arg:
         if type(leaf) is Var:
             return function(leaf)
         return number(leaf) if number is not None and isinstance(leaf, (Expr, Real)) else leaf
 
-    return map_leaves(mapped, arg)
+    return cast("T", map_leaves(mapped, arg))
 
 
 def with_mapped(
@@ -124,8 +129,7 @@ def with_mapped(
     meta: Meta | None = None,
 ) -> Node:
     """Return a node with its arguments mapped (see `map_arg`), and other metadata if there is some."""
-    args = cast("tuple[Arg, ...]", map_arg(function, node.args, number))
-    kwargs = cast("dict[str, Arg]", map_arg(function, dict(node.kwargs), number))
+    args, kwargs = map_arg(function, (node.args, dict(node.kwargs)), number)
     return Node(node.name, node.op, args, kwargs, node.meta if meta is None else meta, node.where)
 
 

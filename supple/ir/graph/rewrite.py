@@ -5,18 +5,8 @@ from typing import Final, cast
 
 from supple.expr import Expr
 from supple.ir.arguments import slice_parts
-from supple.ir.graph.nodes import (
-    Arg,
-    Graph,
-    Node,
-    Var,
-    definitions,
-    map_arg,
-    symbols_in,
-    uses_of,
-    vars_of,
-    with_mapped,
-)
+from supple.ir.graph import nodes
+from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, symbols_in, uses_of, vars_of, with_mapped
 
 
 def without_dead(graph: Graph) -> Graph:
@@ -39,10 +29,10 @@ def without_dead(graph: Graph) -> Graph:
 
 def new_symbols(graph: Graph) -> dict[str, set[str]]:
     """Return, for each node, the symbols that it defines."""
-    known = {name for item in graph.inputs for name, _, _ in definitions(item.meta)}
+    known = {name for item in graph.inputs for name, _, _ in nodes.definitions(item.meta)}
     found: dict[str, set[str]] = {}
     for node in graph.nodes:
-        found[node.name] = {name for name, _, _ in definitions(node.meta)} - known
+        found[node.name] = {name for name, _, _ in nodes.definitions(node.meta)} - known
         known |= found[node.name]
     return found
 
@@ -72,8 +62,7 @@ def without_repeats(graph: Graph) -> Graph:
             kept.append(made)
         else:
             renamed[node.name] = earlier
-    outputs = cast("tuple[Arg, ...]", map_arg(follow, graph.outputs))
-    return Graph(graph.inputs, tuple(kept), outputs)
+    return Graph(graph.inputs, tuple(kept), map_arg(follow, graph.outputs))
 
 
 def _key(arg: Arg) -> Hashable:

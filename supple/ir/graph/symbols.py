@@ -4,22 +4,11 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 from functools import lru_cache
 from string import digits
-from typing import Final, cast
+from typing import Final
 
 from supple.expr import Expr
 from supple.expr.real import names_of, replaced, symbols_of
-from supple.ir.graph.nodes import (
-    Arg,
-    Graph,
-    Meta,
-    Node,
-    Number,
-    Var,
-    map_arg,
-    numbers_in,
-    symbols_in,
-    with_mapped,
-)
+from supple.ir.graph.nodes import Arg, Graph, Meta, Number, Var, map_arg, numbers_in, symbols_in, with_mapped
 from supple.ir.meta import TensorMeta
 
 CHECK: Final = "aten._assert_scalar.default"
@@ -60,11 +49,11 @@ def simplified(graph: Graph, simplify: Callable[[Expr], Expr]) -> Graph:
         for old, new in zip(graph.inputs, made.inputs, strict=True)
     ]
     known = {name for item in inputs for name in names_in(item.meta)}
-    nodes: list[Node] = []
-    for old, new in zip(graph.nodes, made.nodes, strict=True):
+    nodes = list(made.nodes)
+    for place, old in enumerate(graph.nodes):
         shown = names_in(old.meta)
-        kept = new if shown <= known else replace(new, meta=old.meta)
-        nodes.append(old if old.op.name == CHECK else kept)
+        kept = nodes[place] if shown <= known else replace(nodes[place], meta=old.meta)
+        nodes[place] = old if old.op.name == CHECK else kept
         known |= shown
     return Graph(tuple(inputs), tuple(nodes), made.outputs)
 
@@ -83,7 +72,7 @@ def mapped(graph: Graph, function: Callable[[Expr], Expr]) -> Graph:
 
     inputs = tuple(replace(item, meta=_meta(item.meta, function)) for item in graph.inputs)
     nodes = tuple(with_mapped(node, same, number, _meta(node.meta, function)) for node in graph.nodes)
-    return Graph(inputs, nodes, cast("tuple[Arg, ...]", map_arg(same, graph.outputs, number)))
+    return Graph(inputs, nodes, map_arg(same, graph.outputs, number))
 
 
 def _meta(meta: Meta, simplify: Callable[[Expr], Expr]) -> Meta:

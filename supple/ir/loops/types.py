@@ -5,7 +5,7 @@ from typing import Final
 
 from supple.base.rules import Rules
 from supple.ir.dtypes import DType
-from supple.ir.loops.nodes import Compute, IndexValue, Load, Loop, Scalar, Statement, flat
+from supple.ir.loops.nodes import Compute, Loop, Scalar, Statement, Store, flat
 from supple.ir.loops.scalar_ops import SCALAR_OPS, Operands
 
 Dtypes = Mapping[str, DType]
@@ -14,24 +14,16 @@ Dtypes = Mapping[str, DType]
 def definitions(statements: Iterable[Statement]) -> Iterator[tuple[str, DType]]:
     """Yield each scalar that the statements define, inner loops included, with its dtype."""
     for statement in flat(statements):
-        match statement:
-            case Load() | Compute() | IndexValue():
-                yield statement.name, statement.dtype
-            case Loop():
-                yield from ((each.name, each.dtype) for each in statement.reduces)
-            case _:
-                pass
+        if not isinstance(statement, Store):
+            named = statement.reduces if isinstance(statement, Loop) else (statement,)
+            yield from ((each.name, each.dtype) for each in named)
 
 
 def number_dtype(value: Scalar) -> DType:
     """Return the dtype of a number that stands alone, by its Python type."""
-    match value:
-        case bool():
-            return DType.BOOL
-        case int():
-            return DType.I64
-        case _:
-            return DType.F64
+    if isinstance(value, bool):
+        return DType.BOOL
+    return DType.I64 if isinstance(value, int) else DType.F64
 
 
 def operand_dtypes(statement: Compute, dtypes: Dtypes) -> tuple[DType, ...]:
