@@ -42,16 +42,18 @@ def can_be_bare(cls: type) -> bool:
 
 def set_attributes(owner: object, names: tuple[str, ...], values: tuple[object, ...]) -> None:
     """Write own attributes past any `__setattr__` of the class."""
-    base = threading.local if isinstance(owner, threading.local) else object
+    is_local = isinstance(owner, threading.local)
+    write = cast("Store", threading.local.__setattr__ if is_local else object.__setattr__)
     for name, value in zip(names, values, strict=True):
-        base.__setattr__(owner, name, value)
+        write(owner, name, value)
 
 
 def delete_attributes(owner: object, names: tuple[str, ...]) -> None:
     """Delete own attributes past any `__delattr__` of the class."""
-    base = threading.local if isinstance(owner, threading.local) else object
+    is_local = isinstance(owner, threading.local)
+    delete = cast("New", threading.local.__delattr__ if is_local else object.__delattr__)
     for name in names:
-        base.__delattr__(owner, name)
+        delete(owner, name)
 
 
 def bound(function: Callable[..., object], owner: object) -> object:

@@ -149,7 +149,10 @@ def test_attributes_of_threads_are_written():
         assert local.__dict__ == {"count": 3, "log": [1, 1, 2, 3]}
 
 
-@pytest.mark.parametrize("kind", [dict, collections.OrderedDict, collections.defaultdict, collections.Counter])
+KINDS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_views_of_a_dict_go_on_after_a_break(kind):
     def program(x, held):
         values, keys, items = held.values(), held.keys(), held.items()

@@ -30,7 +30,7 @@ class PartialValue(InstanceValue):
         self.kwargs = dict(kwargs)
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        if lookup(self.cls, "__call__") is not functools.partial.__call__:
+        if lookup(self.cls, "__call__") is not functools.partial.__dict__["__call__"]:
             return super().call(machine, args, kwargs)
         return machine.call(self.function, [*self.args, *args], {**self.kwargs, **kwargs})
 
