@@ -42,7 +42,7 @@ REFUSED: Final = frozenset(
     )
 )
 """Instructions that a step does not run."""
-_LOOKS: Final = frozenset(("locals", "eval", "exec"))
+_LOOKS: Final = frozenset(("eval", "exec", "locals"))
 """Functions that look at the variables of the frame that calls them."""
 _LOOKS_ALONE: Final = frozenset(("vars", "dir"))
 """Functions that do so when they are called without arguments."""
@@ -184,6 +184,8 @@ def can_continue(code: types.CodeType) -> bool:
 def _looks(code: types.CodeType) -> bool:
     if (_LOOKS | _LOOKS_ALONE).isdisjoint(code.co_names):
         return False
+    if "locals" in code.co_names or any("builtins" in name for name in code.co_names):
+        return True  # they may be attributes of a module, as in what pytest makes of an assert
     instructions = _decoded(code).instructions
     return any(
         one.arg in _LOOKS or (one.arg in _LOOKS_ALONE and not _has_argument(instructions[at:]))

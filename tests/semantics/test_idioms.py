@@ -1,5 +1,6 @@
 """What libraries do: partials of their own, state of threads, views of dicts, traced modules, shapes."""
 
+import builtins
 import collections
 import functools
 import threading
@@ -184,6 +185,23 @@ NOT_LOOKING = {
     "an attribute": "net.eval(); {}; return net(x) + 1",
     "dir of something": "y = x * 2; {}; return y, 'x' in dir(net), len(vars(net))",
 }
+
+
+LOOKING = {
+    "locals": "y = x * 2; {}; return y, sorted(locals())",
+    "dir of nothing": "y = x * 2; {}; return y, dir()",
+    "vars of nothing among others": "y = x * 2; {}; return y, len(vars(net)), sorted(vars())",
+    "locals of a module": "y = x * 2; {}; return y, sorted(builtins.locals())",
+    "eval of a module": "y = x * 2; z = 3; {}; return builtins.eval('y + z')",
+}
+
+
+@pytest.mark.parametrize("body", LOOKING)
+def test_functions_that_look_at_their_variables_see_them_after_a_break(body):
+    names = {"supple": supple, "net": torch.nn.Linear(4, 4), "builtins": builtins}
+    exec(f"def program(x):\n    {LOOKING[body].format('supple.graph_break()')}\n", names)
+    compiled = supple.compile(names["program"], backend="eager")
+    assert str(compiled(X)) == str(names["program"](X))
 
 
 @pytest.mark.parametrize("body", NOT_LOOKING)
