@@ -17,14 +17,14 @@ from typing import Final, NoReturn, cast
 import torch
 
 from supple import torch_private
-from supple.expr import Expr
+from supple.expr import Expr, equal
 from supple.expr.real import Real
 from supple.ir.arguments import map_leaves
 from supple.ir.dtypes import from_torch, is_represented
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import aten_op, is_random
 from supple.shapes import meta_kernels
-from supple.shapes.decide import all_must_equal
+from supple.shapes.decide import all_must_equal, decide
 from supple.shapes.env import active
 from supple.shapes.errors import DataDependent, Misfit, NoMeta, NoShapeRule, Undecided
 from supple.shapes.refusal import refusal, refused
@@ -278,9 +278,12 @@ def _written(
         return _reshaped(target, found)
     if not isinstance(found, TensorMeta):
         raise NoShapeRule(str(func), "it has several results")
-    is_fitting = all_must_equal(found.sizes, mine.sizes)
-    if isinstance(write.written, str) and not is_fitting:
-        raise NoShapeRule(str(func), "the out argument would be resized")
+    if isinstance(write.written, str):  # eager resizes it
+        is_fitting = found.rank == mine.rank and all(map(decide, map(equal, found.sizes, mine.sizes)))
+        if not is_fitting:
+            raise NoShapeRule(str(func), "the out argument would be resized")
+    else:
+        is_fitting = all_must_equal(found.sizes, mine.sizes)
     require(is_fitting, torch.can_cast(found.dtype.torch, target.dtype))
     return target
 

@@ -433,6 +433,28 @@ def test_a_generator_that_is_let_go_after_a_break_leaves_its_block_then(break_at
     assert running.difference(LET_GO, break_at=break_at) is None
 
 
+OUT_OF_ANOTHER_SIZE = """
+def program(x, y):
+    torch.add(2.0, torch.where(y > 1)[0], out=x)
+    return x * 2
+
+def arguments_0():
+    return (torch.ones(3), torch.arange(5.0))
+
+def arguments_1():
+    return (torch.ones(3), torch.ones(3))
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_an_out_argument_may_have_another_size_than_what_the_data_decides(
+    backend: str, dynamic: bool | None
+) -> None:
+    # GB12
+    assert running.difference(OUT_OF_ANOTHER_SIZE, backend, dynamic=dynamic) is None
+
+
 CLOSED_LATE = """
 def program():
     for n in [1, 2]:
