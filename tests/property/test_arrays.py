@@ -139,6 +139,21 @@ def test_the_memory_of_no_elements_has_no_strides(dynamic: bool | None) -> None:
         assert compiled(t).stride() == torch.from_numpy(t.numpy()).stride()
 
 
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_memory_that_an_array_has_seen_keeps_its_size(backend: str) -> None:
+    def program(t: torch.Tensor) -> Any:
+        doubled = t.numpy() * 2
+        try:
+            torch.add(torch.ones(4), 1, out=t)
+        except RuntimeError as error:
+            return doubled, str(error)
+        return doubled, t
+
+    compiled = supple.compile(program, backend=backend)
+    for _ in range(2):
+        assert same(program(torch.ones(1)), compiled(torch.ones(1)))
+
+
 def test_numbers_that_are_arguments_are_no_constants() -> None:
     compiled = supple.compile(lambda x, scale: x * scale, backend="eager")
     for number in range(12):

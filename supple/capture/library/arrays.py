@@ -10,10 +10,12 @@ import torch
 from supple.capture import breaks
 from supple.capture.library.calls import name_of, torch_op
 from supple.capture.library.table import Args, Call, Kwargs, call
+from supple.capture.library.text import CallEffect
 from supple.capture.machine import Machine
 from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue, wrap_folded
+from supple.capture.values.function import LeafValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
@@ -222,6 +224,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     fake = tensor.fake
     if kwargs or fake.requires_grad or fake.device.type != "cpu" or torch_type(fake.dtype) is None:
         machine.unsupported(breaks.TENSOR_VALUE, name="Tensor.numpy")
+    if tensor.source is not None:  # its memory keeps its size from now on
+        machine.heap.defer(CallEffect(LeafValue(torch.Tensor.numpy), (tensor,), {}))
     found = tensor.get_attr(machine, "data")  # nobody counts what is written to an array
     assert isinstance(found, TensorValue), found.describe()
     return ArrayValue(found)
