@@ -182,9 +182,7 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
             engine.unsupported(breaks.REBUILD, name="handler")
         kept = [name for name, value in frame.locals.items() if is_generator(value)]
         point = resume.point_at(code, frame.pc - 1, frame.locals, frame.slots(), kept)
-        inner = resume.Runs.INIT if called is not None and called.made is not None else resume.Runs.CALLED
-        runs = resume.Runs.INSTRUCTION if called is None else inner
-        left.append((point, frame.function.global_names, runs))
+        left.append((point, frame.function.global_names, _runs(frame, called)))
         cells: list[Value] = []
         for name in resume.cell_names(code):
             cell = frame.cells.get(name)
@@ -192,10 +190,20 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
                 engine.unsupported(breaks.REBUILD, name="closure cell")
             cells.append(cell)
         values = frame.state(point)
-        if called is not None and called.made is not None:
-            values.append(called.made)
+        if called is not None and called.about is not None:
+            values.append(called.about)
         states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), SequenceValue(tuple, values)]))
     return replace(_plan(engine, SequenceValue(tuple, states)), frames=tuple(left))
+
+
+def _runs(frame: Frame, called: Frame | None) -> resume.Runs:
+    """Return what the step of a frame runs in place of its instruction."""
+    if called is None:
+        return resume.Runs.INSTRUCTION
+    if called.about is None:
+        return resume.Runs.CALLED
+    is_getter = frame.code.instructions[frame.pc - 1].op == "LOAD_ATTR"
+    return resume.Runs.GETTER if is_getter else resume.Runs.INIT
 
 
 def _root_frame(engine: Engine, function: types.FunctionType, bound: Mapping[str, object]) -> Frame:

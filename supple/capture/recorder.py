@@ -40,9 +40,10 @@ class Recorder:
     def lift(self, real: torch.Tensor, source: Source, meta: TensorMeta) -> torch.Tensor:
         """Return the fake of a tensor that exists, made an input of the graph."""
         is_parameter = isinstance(real, torch.nn.Parameter)
-        fake = fake_from(meta, is_parameter=is_parameter)
         is_leaf = _is_leaf(real)
-        fake = fake if is_leaf else non_leaf(fake)
+        with torch.inference_mode(real.is_inference()):
+            fake = fake_from(meta, is_parameter=is_parameter)
+            fake = fake if is_leaf else non_leaf(fake)
         name = self._fresh(_identifier(source.name))
         self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter, is_leaf))
         self.lifted.append(Lifted(source, name, real, fake))

@@ -25,7 +25,7 @@ from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, P
 from supple.capture.bytecode.analysis import Liveness, liveness, reachable
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
 from supple.capture.drive import Onward
-from supple.runtime.rebuild import make_function, with_traceback
+from supple.runtime.rebuild import asked, make_function, with_traceback
 
 Function = Callable[..., object]
 Compile = Callable[[types.FunctionType], Function]
@@ -33,7 +33,7 @@ Compile = Callable[[types.FunctionType], Function]
 NEXT: Final = "_supple_next"
 """The parameter that holds the step of the frame that was called."""
 MADE: Final = "_supple_made"
-"""The parameter that holds the instance whose `__init__` was called."""
+"""The parameter that holds the instance whose `__init__` was called, or of which an attribute is asked."""
 CELLS: Final = "_supple_cells"
 REFUSED: Final = frozenset(
     (
@@ -53,13 +53,14 @@ _PEEKS: Final = frozenset(("COPY", "WITH_EXCEPT_START"))
 class Runs(enum.Enum):
     """What a step runs: its instruction, or in its place the step of the frame that was called.
 
-    When that frame is an `__init__`, the instruction gives the instance, a further argument of the step.
-    Or a call that raises, whatever the instruction.
+    When that frame is an `__init__`, the instruction gives the instance, a further argument of the step; so
+    is the object of which the getter of a property is called. Or the step runs a call that raises.
     """
 
     INSTRUCTION = enum.auto()
     CALLED = enum.auto()
     INIT = enum.auto()
+    GETTER = enum.auto()
     ERROR = enum.auto()
 
 
@@ -475,14 +476,7 @@ class _Step:
         start, end = Label(), Label()
         items: list[Item] = [*_cells(point.code), *_prologue(point, taken, in_python=True), start]
         if calls_next:
-            items += [
-                Instruction("PUSH_NULL"),
-                Instruction("LOAD_FAST", NEXT),
-                Instruction("CALL", (0, ())),
-                *((Instruction("POP_TOP"), Instruction("LOAD_FAST", MADE)) if self.runs is Runs.INIT else ()),
-                end,
-                *self._returned(),
-            ]
+            items += [*self._call_next(instruction), end, *self._returned()]
         else:
             items += self._run(instruction, end)
         protected: list[Protected] = []
@@ -495,6 +489,18 @@ class _Step:
         header = _header(point, items)
         header = replace(header, flags=header.flags & ~inspect.CO_GENERATOR)
         return assemble(_placed(point, items), like=header, protected=protected)
+
+    def _call_next(self, instruction: Instruction) -> Iterator[Instruction]:
+        """Yield what calls the step of the next frame, and leaves what the instruction gives."""
+        yield Instruction("PUSH_NULL")
+        if self.runs is Runs.GETTER:
+            yield from (Instruction("LOAD_CONST", asked), Instruction("LOAD_FAST", MADE))
+            yield from (Instruction("LOAD_CONST", instruction.arg), Instruction("LOAD_FAST", NEXT))
+            yield Instruction("CALL", (3, ()))
+            return
+        yield from (Instruction("LOAD_FAST", NEXT), Instruction("CALL", (0, ())))
+        if self.runs is Runs.INIT:
+            yield from (Instruction("POP_TOP"), Instruction("LOAD_FAST", MADE))
 
     def _returned(self) -> Iterator[Instruction]:
         """Yield what goes on after the call in place of the instruction."""

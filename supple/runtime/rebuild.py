@@ -87,6 +87,16 @@ def with_traceback(error: BaseException) -> BaseException:
     return error
 
 
+def asked(owner: object, name: str, getter: Callable[[], object]) -> object:
+    """Return what a getter gives; an AttributeError is told the name and the object, as Python does."""
+    try:
+        return getter()
+    except AttributeError as error:
+        if error.name is None and error.obj is None:
+            error.name, error.obj = name, owner
+        raise
+
+
 def relay(box: list[object]) -> Generator[object, object, object]:
     """Be a generator whose state can be read and replaced: what goes on is made of the box at its next use.
 

@@ -10,7 +10,7 @@ and torch's own dispatch of tensor subclasses stays out (it loads torch.distribu
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Final, NoReturn, cast
 
@@ -234,17 +234,18 @@ def run_fake(
     if error is not None:
         raise error
     try:
-        with torch.inference_mode(False) if _shows_normal(func, args) else nullcontext():
+        with _mode_of_views(func, args):
             return _answered(func, args, kwargs)
     except Misfit as misfit:
         raise refusal(func, args, kwargs, misfit) from None
 
 
-def _shows_normal(func: torch_private.OpOverload, args: tuple[object, ...]) -> bool:
-    """Tell whether the result is a view of a tensor made outside of inference mode: it is none of it."""
-    if not torch.is_inference_mode_enabled() or not func.is_view:
-        return False
-    return isinstance(args[0], torch.Tensor) and not args[0].is_inference()
+def _mode_of_views(func: torch_private.OpOverload, args: Sequence[object]) -> AbstractContextManager[object]:
+    """Return inference mode as it was where the tensor was made that the result shows, if it is a view."""
+    base = args[0] if func.is_view else None
+    if not isinstance(base, torch.Tensor) or base.is_inference() == torch.is_inference_mode_enabled():
+        return nullcontext()
+    return torch.inference_mode(base.is_inference())
 
 
 def _answered(

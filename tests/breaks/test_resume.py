@@ -195,7 +195,7 @@ def in_getters_that_raise(x: torch.Tensor) -> object:
     try:
         return Fields(x + 300).half
     except AttributeError as error:
-        return str(error), x * 2
+        return str(error), error.name, type(error.obj).__name__, x * 2
 
 
 def in_getters_with_another_way(x: torch.Tensor) -> object:

@@ -140,6 +140,28 @@ def test_the_memory_of_no_elements_has_no_strides(dynamic: bool | None) -> None:
 
 
 @pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("inside", [True, False])
+@pytest.mark.parametrize("outside", [True, False])
+def test_the_mode_of_inference_is_that_of_the_tensor_that_is_made(
+    outside: bool, inside: bool, backend: str
+) -> None:
+    def program(t: torch.Tensor, a: Any) -> Any:
+        b = (t + 1).numpy()
+        with torch.inference_mode(inside):
+            made = [torch.from_numpy(t.numpy()), torch.from_numpy(a), torch.from_numpy(b + 1)]
+        return [*made, torch.from_numpy(b)]
+
+    compiled = supple.compile(program, backend=backend)
+    for is_inference in (True, False, True):
+        with torch.inference_mode(is_inference):
+            t = torch.ones(3)
+        with torch.inference_mode(outside):
+            expected, found = program(t, np.ones(3)), compiled(t, np.ones(3))
+        assert same(expected, found)
+        assert [one.is_inference() for one in found] == [one.is_inference() for one in expected]
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
 def test_memory_that_an_array_has_seen_keeps_its_size(backend: str) -> None:
     def program(t: torch.Tensor) -> Any:
         doubled = t.numpy() * 2

@@ -18,6 +18,8 @@ torch.use_deterministic_algorithms(False)  # loads the modules that it needs
 pytestmark = pytest.mark.filterwarnings("ignore")
 X = torch.arange(8.0).reshape(2, 4) / 8
 W = X.clone().requires_grad_()
+with torch.inference_mode():
+    INFERRED = X.clone()
 
 
 # Grad modes.
@@ -146,11 +148,24 @@ def print_in_inference_mode(x):
     return y, z, x * 3, torch.is_inference_mode_enabled()
 
 
-@case(W, breaks="B105")
+@case(W)
 def query_of_inference_tensors(w):
     with torch.inference_mode():
         y = w * 2
-    return y.is_inference(), w.is_inference()
+        z = w.T
+    made = (y, z, w, y.T, y.T * 2, INFERRED, INFERRED.T, INFERRED[0].view(-1, 1), INFERRED + 1)
+    return [one.is_inference() for one in made], torch.is_inference(y)
+
+
+@case(W, breaks="B112")
+def inference_tensors_outside_of_their_mode(w):
+    x, errors = INFERRED, []
+    for change in (lambda: x.T.add_(1), lambda: x * w):
+        try:
+            change()
+        except RuntimeError as error:
+            errors.append(str(error))
+    return errors, (x.T * 0).is_inference()
 
 
 @case(W)

@@ -282,7 +282,7 @@ class Engine:
             self.generators.append(frame)
             return GeneratorValue(frame)
         if not self._opaque and self.frames and function.code in self.frames[-1].callees:
-            frame.is_direct, frame.made, self._made = True, self._made, None
+            frame.is_direct, frame.about, self._made = True, self._made or self.frames[-1].asked, None
             self.frames[-1].callees = ()
         if function.code.co_flags & _COROUTINES:
             self.unsupported(breaks.GENERATOR, name="coroutine")

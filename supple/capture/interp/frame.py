@@ -62,8 +62,9 @@ class Frame:
         exception: the one being handled, None outside of handlers.
         began: the number of the instruction that is being interpreted.
         callees: of the instruction being interpreted, the code of which the first to run gives its result.
-        is_direct: its result is what the instruction of the calling frame gives, or else `made` is.
-        made: the instance of which it is the `__init__`.
+        asked: the object of which that instruction asks for an attribute.
+        is_direct: its result is what the instruction of the calling frame gives, or else `about` is.
+        about: the instance of which it is the `__init__`, or the object whose attribute it gives.
         handled: where on the stack handlers keep the exception that was handled before theirs.
     """
 
@@ -80,8 +81,9 @@ class Frame:
     is_finished: bool = False
     began: int = 0
     callees: tuple[types.CodeType, ...] = ()
+    asked: Value | None = None
     is_direct: bool = False
-    made: Value | None = None
+    about: Value | None = None
     handled: list[int] = field(default_factory=list[int])
 
     def __post_init__(self) -> None:
@@ -134,13 +136,13 @@ class Frame:
         return isinstance(leave, BoundMethodValue) and leave.owner.python_type().__module__[:5] == "torch"
 
     @contextmanager
-    def expecting(self, codes: tuple[types.CodeType, ...]) -> Generator[None]:
+    def expecting(self, codes: tuple[types.CodeType, ...], asked: Value | None = None) -> Generator[None]:
         """Note the code of which the first to run gives what the instruction gives."""
-        self.callees = codes
+        self.callees, self.asked = codes, asked
         try:
             yield
         finally:
-            self.callees = ()
+            self.callees, self.asked = (), None
 
     def push(self, value: Value) -> None:
         """Push one value."""

@@ -185,7 +185,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """Replace the top by its attribute."""
     owner, name = frame.pop(), _name(instruction)
-    with frame.expecting(_getter(owner, name)):
+    with frame.expecting(_getter(owner, name), owner):
         frame.push(_attribute(frame, owner, name))
 
 

@@ -209,6 +209,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     array = args[0]
     if not isinstance(array, ArrayValue) or array.is_scalar:
         machine.unsupported(breaks.NUMPY, name="torch.from_numpy")
+    if array.tensor.fake.is_inference() != torch.is_inference_mode_enabled():
+        machine.unsupported(breaks.NUMPY, name="torch.from_numpy in another mode of inference")
     tensor, shape = array.tensor.get_attr(machine, "data"), array.tensor.fake.shape
     if array.tensor.fake.numel() != 0:
         return tensor

@@ -35,7 +35,7 @@ TENSOR_ATTRIBUTES: Final = frozenset("T mT H mH real imag data".split())
 #: Methods that answer from metadata; no graph needs them.
 QUERIES: Final = frozenset(
     "size stride numel nelement dim ndimension storage_offset is_contiguous element_size is_floating_point "
-    "is_complex is_same_size is_signed __len__".split()
+    "is_complex is_inference is_same_size is_signed __len__".split()
 )
 #: Those whose answer is another where a size is 1.
 LAYOUT_QUERIES: Final = ("stride", "is_contiguous")
