@@ -196,6 +196,12 @@ USER_BREAK: Final = _reason(
     "The program asks for a break here.",
     "Remove the call.",
 )
+SHARED: Final = _reason(
+    "B132",
+    "`torch.from_numpy` for memory that another tensor has, and that is written later.",
+    "Each has a storage of its own, which torch looks at when it writes; in a graph they are views of one.",
+    "Keep one tensor and take views of it, or copy the array first.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from supple.capture.values.base import Value
     from supple.capture.values.function import FunctionValue
     from supple.capture.values.tensor import TensorValue
+    from supple.ir.graph.nodes import Arg
+    from supple.ir.ops import Op
 
 
 class Machine(Protocol):
@@ -74,6 +76,14 @@ class Machine(Protocol):
 
     def heed_mark(self, name: str) -> None:
         """Break where an operation of this frame is not to be captured."""
+        ...
+
+    def note_shared(self) -> None:
+        """Remember where a second tensor of the same memory is made: it has a storage of its own."""
+        ...
+
+    def heed_shared(self, op: "Op", args: "Arg") -> None:
+        """Break there when an operation writes and has two tensors: torch compares their storages."""
         ...
 
     def inline(

@@ -161,6 +161,42 @@ def test_the_mode_of_inference_is_that_of_the_tensor_that_is_made(
         assert [one.is_inference() for one in found] == [one.is_inference() for one in expected]
 
 
+SHARED = {
+    "a tensor's": "u, v = t, torch.from_numpy(t.numpy())",
+    "an array's": "u, v = torch.from_numpy(a), torch.from_numpy(a)",
+    "a view's": "u, v = torch.from_numpy(a), torch.from_numpy(a.reshape(-1))",
+    "a new array's": "b = a * 2; u, v = torch.from_numpy(b), torch.from_numpy(b)",
+    "one tensor's": "u = torch.from_numpy(a); v = u",
+    "another array's": "u, v = torch.from_numpy(a * 2), torch.from_numpy(a * 2)",
+}
+OVERLAPS = """
+def program(a, t):
+    {}
+    try:
+        torch.add(u[1:], 1, out=v[:-1])
+        v[1:].mul_(u[1:])
+    except RuntimeError as error:
+        return str(error)
+    return u, v, u * 2
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("body", SHARED)
+def test_tensors_of_one_memory_have_storages_of_their_own(body: str, backend: str) -> None:
+    names: dict[str, Any] = {"np": np, "torch": torch}
+    exec(OVERLAPS.format(SHARED[body]), names)
+    program = names["program"]
+    compiled = supple.compile(program, backend=backend)
+    for count in (4, 3, 5):
+        expected, found = (
+            (run(a, t), a, t)
+            for run in (program, compiled)
+            for a, t in [(np.arange(float(count)), torch.arange(float(count)))]
+        )
+        assert same(expected, found)
+
+
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_memory_that_an_array_has_seen_keeps_its_size(backend: str) -> None:
     def program(t: torch.Tensor) -> Any:

@@ -24,6 +24,7 @@ from tests.semantics.harness import Case, Corpus
 
 case = Corpus()
 X = torch.arange(4.0)
+ARRAY = np.arange(3.0)
 LOCK = threading.Lock()
 
 
@@ -286,6 +287,13 @@ def shuffles_a_list(x):
 def redirects_output(x):
     with contextlib.redirect_stdout(io.StringIO()):
         return x + 1
+
+
+@case(ARRAY, breaks="B132", line="second =")
+def writes_memory_of_two_tensors(a):
+    first = torch.from_numpy(a)
+    second = torch.from_numpy(a)
+    return first.mul_(second), a
 
 
 @pytest.mark.parametrize("one", case.cases, ids=str)

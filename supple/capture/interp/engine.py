@@ -41,6 +41,8 @@ from supple.capture.values.instance import InstanceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.capture.wrap import wrap
+from supple.ir.graph.nodes import Arg, vars_of
+from supple.ir.ops import Op
 from supple.shapes.profile import Seen
 
 _UNSET: Final = object()
@@ -107,6 +109,7 @@ class Engine:
         self._traces = events.tracing()
         self.stop_at: int | None = None
         self.stops: tuple[int, ...] = ()
+        self._shared: tuple[tuple[int, ...], tuple[Where, ...]] | None = None
 
     def step(self, frame: Frame) -> None:
         """Count an instruction of a frame.
@@ -227,17 +230,30 @@ class Engine:
         written = self.context_variables.get(id(REGION))
         if written is not None:
             self.region = cast("bool | None", written[1].as_python())
-        found: list[int] = []
         is_numpy = isinstance(error, Unsupported) and "numpy" in error.what.lower()
         own = list(self.frames)
         while len(own) > 1 and (_is_library(own[-1]) or (is_numpy and _is_plain(own[-1]))):
             own.pop()
-        for place, frame in enumerate(own):
+        self.stops = self._stops_now(own)
+
+    def _stops_now(self, frames: Sequence[Frame]) -> tuple[int, ...]:
+        found: list[int] = []
+        for place, frame in enumerate(frames):
             if (place and not frame.is_direct) or not can_continue(frame.code_object):
                 break
             if can_step(frame.code_object, frame.pc - 1):
                 found.append(frame.began)
-        self.stops = tuple(reversed(found))
+        return tuple(reversed(found))
+
+    def note_shared(self) -> None:
+        """Remember where a second tensor of the same memory is made."""
+        self._shared = self._shared or (self._stops_now(self.frames), self.user_stack())
+
+    def heed_shared(self, op: Op, args: Arg) -> None:
+        """Break there when an operation writes, and has another tensor."""
+        if self._shared is not None and not op.is_pure and len({*vars_of(args)}) > 1:
+            self.stops, where = self._shared
+            raise Unsupported(breaks.SHARED, where)
 
     def inline(self, function: FunctionValue, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         """Return the result of interpreting a Python function, or of its rule."""

@@ -12,7 +12,7 @@ from supple.capture.library.calls import name_of, torch_op
 from supple.capture.library.table import Args, Call, Kwargs, call
 from supple.capture.library.text import CallEffect
 from supple.capture.machine import Machine
-from supple.capture.values.array import ArrayValue, torch_type
+from supple.capture.values.array import ArrayValue, Memory, torch_type
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue, wrap_folded
 from supple.capture.values.function import LeafValue
@@ -137,7 +137,7 @@ def _view(*originals: object) -> Callable[[Call], Call]:
                 machine.unsupported(breaks.NUMPY, name=change.__name__.strip("_"))
             found = change(machine, [array.tensor, *map(_as_tensors, rest)], kwargs)
             assert isinstance(found, TensorValue), found.describe()
-            return ArrayValue(found)
+            return ArrayValue(found, memory=array.memory)
 
         for original in originals:
             call.on(original)(rule)
@@ -191,7 +191,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     is_scalar = not found.fake.ndim and all(one.identity() is not ... for one in keys)
     found = machine.call_leaf(torch.clone, [found], {}) if is_scalar else found
     assert isinstance(found, TensorValue), found.describe()
-    return ArrayValue(found, is_scalar=is_scalar)
+    return ArrayValue(found, is_scalar=is_scalar, memory=None if is_scalar else array.memory)
 
 
 @call.on(np.ndarray.item)
@@ -211,10 +211,15 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.unsupported(breaks.NUMPY, name="torch.from_numpy")
     if array.tensor.fake.is_inference() != torch.is_inference_mode_enabled():
         machine.unsupported(breaks.NUMPY, name="torch.from_numpy in another mode of inference")
-    tensor, shape = array.tensor.get_attr(machine, "data"), array.tensor.fake.shape
+    if array.memory.is_shown:
+        machine.note_shared()
+        tensor = array.tensor.get_attr(machine, "data")  # each tensor counts its own writes
+    else:
+        tensor = machine.call_leaf(torch.Tensor.detach, [array.tensor], {})
+    array.memory.is_shown = True
     if array.tensor.fake.numel() != 0:
         return tensor
-    strides = new_tuple([ConstantValue(0) for _ in shape])
+    strides = new_tuple([ConstantValue(0) for _ in array.tensor.fake.shape])
     return machine.call_leaf(torch.as_strided, [tensor, array.get_attr(machine, "shape"), strides], {})
 
 
@@ -230,4 +235,4 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.heap.defer(CallEffect(LeafValue(torch.Tensor.numpy), (tensor,), {}))
     found = tensor.get_attr(machine, "data")  # nobody counts what is written to an array
     assert isinstance(found, TensorValue), found.describe()
-    return ArrayValue(found)
+    return ArrayValue(found, memory=Memory(is_shown=True))

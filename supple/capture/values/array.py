@@ -1,6 +1,7 @@
 """NumPy arrays: each is the memory of a tensor, and what NumPy does with it is done with that tensor."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -49,20 +50,40 @@ def operate(machine: Machine, symbol: str, *operands: Value) -> Value | None:
     return machine.call_leaf(function, operands, {})
 
 
+@dataclass(slots=True)
+class Memory:
+    """What an array and its views have in common.
+
+    Attributes:
+        is_shown: the program has a tensor of this memory as well.
+    """
+
+    is_shown: bool = False
+
+
 class ArrayValue(Value):
     """An array, or the scalar that NumPy makes of a result without dimensions.
 
     Attributes:
         tensor: shares the array's memory.
         is_scalar: it is a scalar.
+        memory: new, unless that of another array is given.
     """
 
-    __slots__ = ("is_scalar", "tensor")
+    __slots__ = ("is_scalar", "memory", "tensor")
 
-    def __init__(self, tensor: TensorValue, source: Source | None = None, *, is_scalar: bool = False) -> None:
+    def __init__(
+        self,
+        tensor: TensorValue,
+        source: Source | None = None,
+        *,
+        is_scalar: bool = False,
+        memory: Memory | None = None,
+    ) -> None:
         super().__init__(source)
         self.tensor = tensor
         self.is_scalar = is_scalar
+        self.memory = memory or Memory()
 
     @property
     def dtype(self) -> np.dtype[np.generic]:

@@ -186,6 +186,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         op = op_on(op, machine.heap.devices[-1])
     graph_args = tuple(to_arg(machine, value) for value in args)
     graph_kwargs = {name: to_arg(machine, value) for name, value in kwargs.items()}
+    machine.heed_shared(op, (graph_args, graph_kwargs))
     fake_args = [to_fake(value) for value in args]
     fake_kwargs = {name: to_fake(value) for name, value in kwargs.items()}
     try:
