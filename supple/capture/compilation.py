@@ -259,6 +259,6 @@ def write_note(call: Call, error: Exception) -> str:
 
 
 def _described(value: object) -> str:
-    if isinstance(value, torch.Tensor):
+    if issubclass(type(value), torch.Tensor):  # a dead proxy has no class
         return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} {value.device}"
     return type(value).__qualname__

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
@@ -174,13 +175,14 @@ def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
 
 def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
     """Return the plan that makes what the frames hold: of each its cells and its values."""
+    places = Counter(id(value) for frame in frames for value in (*frame.stack, *frame.locals.values()))
     left: list[_Left] = []
     states: list[Value] = []
     for frame, called in itertools.zip_longest(frames, frames[1:]):
         code = frame.code_object
         if not resume.can_take(code, frame.pc - 1, frame.slots()):
             engine.unsupported(breaks.REBUILD, name="handler")
-        kept = [name for name, value in frame.locals.items() if is_generator(value)]
+        kept = [name for name, value in frame.locals.items() if _is_missed(value, places)]
         point = resume.point_at(code, frame.pc - 1, frame.locals, frame.slots(), kept)
         left.append((point, frame.function.global_names, _runs(frame, called)))
         cells: list[Value] = []
@@ -194,6 +196,18 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
             values.append(called.about)
         states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), SequenceValue(tuple, values)]))
     return replace(_plan(engine, SequenceValue(tuple, states)), frames=tuple(left))
+
+
+def _is_missed(value: Value, places: Counter[int]) -> bool:
+    """Tell whether a program can see that a name lets go of a value: by a generator, or a weak reference."""
+    if is_generator(value):
+        return True
+    if not isinstance(value, LazyValue | InstanceValue):
+        return False
+    kind = type(value.obj) if isinstance(value, LazyValue) else value.cls
+    is_seen = value.source is not None or places[id(value)] > 1
+    is_owned = issubclass(kind, torch.Tensor | torch.nn.Module) or kind.__module__ == "builtins"
+    return is_seen and kind.__weakrefoffset__ > 0 and not is_owned
 
 
 def _runs(frame: Frame, called: Frame | None) -> resume.Runs:

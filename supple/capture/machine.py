@@ -150,6 +150,10 @@ class Machine(Protocol):
         """Give up this capture: raise `Unsupported` with the user's stack."""
         ...
 
+    def throw_value(self, kind: type[BaseException], args: Sequence["Value"]) -> NoReturn:
+        """Raise an exception with these values as its arguments."""
+        ...
+
     def throw(self, kind: type[BaseException], *args: object) -> NoReturn:
         """Raise an exception inside the captured program."""
         ...

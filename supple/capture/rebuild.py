@@ -213,8 +213,8 @@ def _parts_of_views(value: Value) -> Sequence[Value]:
             return [value.sequence]
         case DictIterator():
             return [value.mapping]
-        case GeneratorValue() if value.over is not None:
-            return value.over
+        case GeneratorValue() if (again := value.again()) is not None:
+            return again
         case GeneratorValue() if (held := value.frame.held()) is not None:
             return [*held.cells, *held.values]
         case _:
@@ -397,9 +397,10 @@ def _(builder: Builder, value: DictIterator) -> None:
 
 @rebuilds(GeneratorValue)
 def _(builder: Builder, value: GeneratorValue) -> None:
-    """What goes on where this stands: a generator, or a `map`, `filter` or `zip`."""
-    if value.over is not None:
-        builder.writer.called(value.kind, *builder.all(value.over))
+    """What goes on where this stands: a generator, or an iterator of the same class."""
+    again = value.again()
+    if again is not None:
+        builder.writer.called(value.kind, *builder.all(again))
         return
     builder.writer.called(runtime.make_generator, *held_by(builder, value))
 

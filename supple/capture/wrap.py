@@ -31,7 +31,7 @@ from supple.capture.values.function import (
     wrap_cell,
     wrap_function,
 )
-from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.generator import GOING_ON, GeneratorValue
 from supple.capture.values.instance import EnumValue, InstanceValue
 from supple.capture.values.klass import ClassValue, SuperValue
 from supple.capture.values.mapping import DictValue, SetValue
@@ -71,9 +71,9 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
         return _literal(engine, obj, source)
     if kind in TYPES:
         return SymbolicValue(cast("Symbolic", obj), source)
-    if isinstance(obj, enum.Enum):
+    if issubclass(kind, enum.Enum):
         engine.guard(source, Kind.IS, obj)
-        return EnumValue(obj, source)
+        return EnumValue(cast("enum.Enum", obj), source)
     known = engine.objects.get(id(obj))
     if known is not None:
         value = known[1]
@@ -382,7 +382,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return IteratorValue(cast("Iterator[object]", obj), source)
 
 
-@wrap_rules.on(map, filter, zip)
+@wrap_rules.on(*GOING_ON)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A view of the iterators that it is made of."""
     if source is None:
@@ -399,6 +399,12 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     engine.generators.pop()  # Python closes it
     made.source = source
     return made
+
+
+@wrap_rules.on(*weakref.ProxyTypes)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """A weak proxy, of which even the class is asked of an object that may be dead."""
+    engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="what it stands for may die")
 
 
 @wrap_rules.on(types.GeneratorType)

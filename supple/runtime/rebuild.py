@@ -60,7 +60,7 @@ def bound(function: Callable[..., object], owner: object) -> object:
     """Return a method written in C of an object, or of a class, whatever its class calls by that name."""
     place = (None, owner) if isinstance(function, types.ClassMethodDescriptorType) else (owner,)
     get = getattr(function, "__get__", None)
-    return getattr(owner, function.__name__) if get is None else get(*place)
+    return types.MethodType(function, owner) if get is None else get(*place)
 
 
 def make_function(
@@ -118,6 +118,7 @@ def relay(box: list[object]) -> Generator[object, object, object]:
             function, is_started, *state = box
             box.clear()
             inner = cast("Relayed", function)(*state)
+            del state  # what the generator lets go of is gone
             if is_started:
                 next(inner)
         assert inner is not None, "a relay has a state or a generator"
@@ -135,7 +136,7 @@ Relayed = Callable[..., Generator[object, object, object]]
 def make_generator(function: Relayed, is_started: bool, state: tuple[object, ...]) -> object:
     """Return a generator that goes on where `function(*state)` does."""
     made = cast("types.GeneratorType[object, object, object]", relay([function, is_started, *state]))
-    made.__name__ = function.__name__
+    made.__name__, made.__qualname__ = function.__name__, function.__qualname__
     return restore_generator(made, function, is_started, state)
 
 
@@ -163,7 +164,7 @@ def dict_of(view: object) -> object:
 
 
 def made_of(iterator: Iterator[object]) -> tuple[object, ...]:
-    """Return the class `map`, `filter` or `zip`, and with what it is called to go on as this one."""
+    """Return the class of one of GOING_ON, and with what it is called to go on as this one."""
     return cast("tuple[object, ...]", iterator.__reduce__())
 
 
@@ -212,6 +213,8 @@ def replace_mapping(target: MutableMapping[object, object], items: Mapping[objec
         target.update(items)
         return
     base = _builtin_base(type(cast("object", target)))
+    for key in [key for key in base.keys(target) if key not in items]:
+        base.__delitem__(target, key)
     if list(base.keys(target)) != list(items)[: len(target)]:
         base.clear(target)
     fill_mapping(target, items)

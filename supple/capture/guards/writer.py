@@ -15,7 +15,7 @@ from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.source import GETTERS, Attr, Called, Local, Pinned, Source, attribute, type_of
 
 #: What reading a source raises when the program's objects are not as they were.
-FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
+FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, RuntimeError, ReferenceError)
 
 _FIXED: Final = {"__dict__": dict, "__closure__": tuple, "__defaults__": tuple, "__kwdefaults__": dict}
 

@@ -88,7 +88,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     assert isinstance(code, types.CodeType), "MAKE_FUNCTION takes a code object"
     parts = cast("frozenset[str]", instruction.arg)
     closure = _take(frame, "closure" in parts)
-    _take(frame, "annotations" in parts)
+    annotations = _take(frame, "annotations" in parts)
     kwdefaults = _take(frame, "kwdefaults" in parts)
     defaults = _take(frame, "defaults" in parts)
     cells: list[CellValue] = []
@@ -99,6 +99,11 @@ def _(frame: Frame, instruction: Instruction) -> None:
         made.defaults = defaults.all(engine)
     if isinstance(kwdefaults, DictValue):
         made.kwdefaults = {str(key.as_python()): value for key, value in pairs_of(frame, kwdefaults)}
+    if isinstance(annotations, SequenceValue):
+        hints = made.attrs["__annotations__"] = DictValue()
+        items = iter(annotations.all(engine))
+        for name, hint in zip(items, items, strict=True):
+            hints.set_item(engine, name, hint)
     frame.push(made)
 
 

@@ -163,7 +163,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     name = _name(instruction)
     found = frame.engine.globals_of(frame.function).find(frame.engine, name)
     if found is None:
-        if not hasattr(builtins, name):
+        if name not in vars(builtins):
             _throw_named(frame, NameError, f"name {name!r} is not defined", name=ConstantValue(name))
         found = frame.engine.wrap(getattr(builtins, name), None)
     frame.push(found)

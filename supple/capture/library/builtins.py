@@ -279,6 +279,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     found = container(value)
     if isinstance(found, SequenceValue):
         return machine.call_python(polyfills.reversed_, found)
+    if isinstance(found, DictValue):
+        return machine.call_python(polyfills.reversed_, new_list(found.keys(machine)))
     if isinstance(value, TensorValue):
         return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
     if isinstance(value, InstanceValue) and lookup(value.cls, "__reversed__") is not MISSING:

@@ -74,6 +74,9 @@ _ITERATED: Final[dict[object, slice]] = {
     itertools.takewhile: slice(1, 2),
     itertools.dropwhile: slice(1, 2),
     itertools.starmap: slice(1, 2),
+    itertools.filterfalse: slice(1, 2),
+    itertools.compress: slice(2),
+    **dict.fromkeys((itertools.cycle, itertools.pairwise, itertools.groupby, itertools.islice), slice(1)),
     itertools.zip_longest: slice(None),
 }
 
@@ -86,7 +89,7 @@ def _replaced(machine: Machine, function: object, polyfilled: object, args: Args
     found = machine.call(machine.wrap(polyfilled, None), given, kwargs)
     if isinstance(found, GeneratorValue) and isinstance(function, type):
         found.kind = function
-        found.over = given if function in (map, filter, zip) and not kwargs else None
+        found.over = None if kwargs else given
     return found
 
 

@@ -22,20 +22,27 @@ from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceValue, index_of, new_list
 
-polyfill.update(
-    {
-        dict.setdefault: polyfills.dict_setdefault,
-        dict.pop: polyfills.dict_pop,
-        collections.OrderedDict.pop: polyfills.dict_pop,
-        collections.OrderedDict.setdefault: polyfills.dict_setdefault,
-        dict.popitem: polyfills.dict_popitem,
-        list.remove: polyfills.list_remove,
-        list.index: polyfills.sequence_index,
-        tuple.index: polyfills.sequence_index,
-        list.count: polyfills.sequence_count,
-        tuple.count: polyfills.sequence_count,
-    }
-)
+polyfill[collections.OrderedDict.setdefault] = polyfills.dict_setdefault
+
+
+def _past_overrides(polyfilled: Callable[..., object]) -> Call:
+    """Return the rule of a method in C, which calls no method of a subclass."""
+
+    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+        return machine.call(machine.wrap(polyfilled, None), [contents(args[0]), *args[1:]], kwargs)
+
+    return rule
+
+
+for _methods, _polyfilled in (
+    ((dict.setdefault,), polyfills.dict_setdefault),
+    ((dict.pop, collections.OrderedDict.pop), polyfills.dict_pop),
+    ((dict.popitem, collections.OrderedDict.popitem), polyfills.dict_popitem),
+    ((list.remove,), polyfills.list_remove),
+    ((list.index, tuple.index), polyfills.sequence_index),
+    ((list.count, tuple.count), polyfills.sequence_count),
+):
+    call.on(*_methods)(_past_overrides(_polyfilled))
 
 
 def sequence(value: Value) -> SequenceValue:

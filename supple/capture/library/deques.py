@@ -63,10 +63,3 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     moved.move_to_end(key, last.truth(machine))
     target.rewrite(machine, dict(moved))
     return NONE
-
-
-@call.on(collections.OrderedDict.popitem)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """OrderedDict.popitem(last=True)."""
-    last = args[1] if len(args) > 1 else kwargs.get("last", ConstantValue(True))
-    return machine.call_python(polyfills.dict_popitem, args[0], last)

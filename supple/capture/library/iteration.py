@@ -13,10 +13,10 @@ def starmap_(function: Callable[..., object], rows: Iterable[Iterable[Any]]) -> 
 
 
 def count_(start: Any = 0, step: Any = 1) -> Iterator[object]:
-    """itertools.count."""
+    """itertools.count; what its arguments are at a `yield`, another one goes on with."""
     while True:
-        yield start
-        start = start + step
+        item, start = start, start + step
+        yield item
 
 
 def cycle_(items: Iterable[object]) -> Iterator[object]:

@@ -145,8 +145,9 @@ def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool)
         machine.call(left.get_attr(machine, "update"), [right])
         return left
     result = machine.call_python(polyfills.dict_or, left, right)
-    if isinstance(result, DictValue):
-        result.kind = left.python_type()
+    if isinstance(result, DictValue) and isinstance(left, DictValue):
+        of_class = right if left.kind is dict and isinstance(right, DictValue) else left
+        result.kind, result.factory = of_class.kind, of_class.factory
     return result
 
 
@@ -221,19 +222,30 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         return symbolic
     attempts = [(left, method, right), (right, reflected, left)]
     for owner, name, other in attempts[:: -1 if _goes_first(left, right, reflected) else 1]:
-        if isinstance(owner, InstanceValue) and _is_python_method(owner.cls, name):
-            result = machine.call(type_attr(machine, owner, owner.cls, name), [other])
-            if result.identity() is not NotImplemented:
-                return result
+        answer = _answer(machine, owner, name, other)
+        if answer is not None:
+            return answer
     if symbol == "!=":
-        return ConstantValue(not compare(machine, "==", left, right).truth(machine))
+        return ConstantValue(not _compare_structures(machine, "==", operator.eq, left, right).truth(machine))
     return _compare_structures(machine, symbol, function, left, right)
+
+
+def _answer(machine: Machine, owner: Value, name: str, other: Value) -> Value | None:
+    """Return what a method in Python says to a comparison, None where there is none or it does not know."""
+    if not isinstance(owner, InstanceValue):
+        return None
+    inverts = name == "__ne__" and lookup(owner.cls, name) is object.__ne__  # which asks __eq__
+    name = "__eq__" if inverts else name
+    if not _is_python_method(owner.cls, name):
+        return None
+    found = machine.call(type_attr(machine, owner, owner.cls, name), [other])
+    if found.identity() is NotImplemented:
+        return None
+    return ConstantValue(not found.truth(machine)) if inverts else found
 
 
 def _is_python_method(cls: type, name: str) -> bool:
     found = lookup(cls, name)
-    if name == "__ne__" and lookup(cls, "__ne__") is object.__ne__:
-        return False
     return callable(found) and hasattr(found, "__code__")
 
 
@@ -261,12 +273,13 @@ def _compare_structures(
     except NotConstant:
         pass
     # An address is known as that of an object only: which number it is, differs from run to run.
-    is_address = left.python_type() is right.python_type() is int and type(left) is not type(right)
+    are_numbers = left.python_type() is right.python_type() is int
+    is_address = are_numbers and type(left) is not type(right)
     if symbol == "==" and not is_address and _compares_by_identity(left) and _compares_by_identity(right):
         return ConstantValue(machine.is_same(left, right))
     if symbol == "==":
         machine.unsupported(breaks.OPERATOR, name="==", kinds=f"{left.describe()} and {right.describe()}")
-    if any(map(_compares_in_c, (left, right), COMPARISONS[symbol][1:])):
+    if are_numbers or any(map(_compares_in_c, (left, right), COMPARISONS[symbol][1:])):
         machine.unsupported(breaks.OPERATOR, name=symbol, kinds=f"{left.describe()} and {right.describe()}")
     kinds = f"{left.python_type().__name__!r} and {right.python_type().__name__!r}"
     machine.throw(TypeError, f"{symbol!r} not supported between instances of {kinds}")

@@ -175,19 +175,20 @@ def _extreme(name: str, items: Iterable[Any], key: Callable[[Any], Any] | None, 
 def sorted_(
     items: Iterable[Any], *, key: Callable[[Any], Any] | None = None, reverse: SupportsIndex = False
 ) -> list[Any]:
-    """sorted(items, key=key, reverse=reverse), stable, by insertion."""
+    """sorted(items, key=key, reverse=reverse), stable, by binary insertion."""
     reverse = _flag(reverse)
     ranked: list[Any] = []
     for item in items:
         rank = item if key is None else key(item)
-        position = len(ranked)
-        while position > 0:
-            other = ranked[position - 1][0]
+        low, high = 0, len(ranked)
+        while low < high:
+            middle = (low + high) // 2
+            other = ranked[middle][0]
             if (other < rank) if reverse else (rank < other):
-                position -= 1
+                high = middle
             else:
-                break
-        ranked.insert(position, (rank, item))
+                low = middle + 1
+        ranked.insert(low, (rank, item))
     return [item for _, item in ranked]
 
 
@@ -219,7 +220,10 @@ def count_elements(counts: MutableMapping[object, Any], items: Iterable[object])
 def iterate_until(function: Callable[[], object], sentinel: object) -> Iterator[object]:
     """iter(function, sentinel)."""
     while True:
-        item = function()
+        try:
+            item = function()
+        except StopIteration:
+            return
         if item == sentinel:
             return
         yield item
@@ -229,13 +233,11 @@ def dict_popitem(
     mapping: MutableMapping[object, object], last: bool = True
 ) -> tuple[object, object]:  # as in OrderedDict
     """dict.popitem, and OrderedDict.popitem."""
-    keys = list(mapping)
-    if not keys:
-        raise KeyError("popitem(): dictionary is empty")
-    key = keys[-1 if last else 0]
-    found = mapping[key]
-    del mapping[key]
-    return key, found
+    for key in reversed(mapping) if last else mapping:
+        found = mapping[key]
+        del mapping[key]
+        return key, found
+    raise KeyError("popitem(): dictionary is empty")
 
 
 def dict_fromkeys(keys: Iterable[object], value: object = None) -> dict[object, object]:

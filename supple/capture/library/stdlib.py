@@ -61,6 +61,8 @@ def _arranging(function: Callable[..., Iterable[Sequence[Value]]]) -> Call:
         found = machine.call_python(iteration.chain_, arranged)
         assert isinstance(found, GeneratorValue), found.describe()
         found.kind = cast("type", function)
+        made_again = [new_tuple(one) if isinstance(one, list) else ConstantValue(one) for one in given]
+        found.over = None if kwargs else made_again
         return found
 
     return rule

@@ -228,6 +228,8 @@ class BoundMethodValue(Value):
             return self.owner
         if name == "__func__":
             return self.function
+        if name == "__call__":
+            return self
         return self.function.get_attr(machine, name)
 
 

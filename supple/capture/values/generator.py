@@ -1,9 +1,10 @@
 """Generators: a suspended frame that gives values one at a time."""
 
+import itertools
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from supple.capture.machine import Machine
 from supple.capture.source import Source
@@ -28,9 +29,15 @@ class Held:
     is_started: bool
 
 
+GOING_ON: Final = (map, filter, zip, itertools.starmap)
+"""Classes of iterators whose state is that of the iterators which they are made of."""
+
+
 class Suspended(Protocol):
     """A frame that can be resumed: `send` gives the next yielded value, or raises Raised(StopIteration)."""
 
+    locals: dict[str, Value]
+    """By name; an unbound local is absent."""
     is_started: bool
     """Whether anything was sent."""
 
@@ -65,21 +72,25 @@ class GeneratorValue(Value):
 
     Attributes:
         kind: the class of iterators for which it stands.
-        over: what an iterator of the class is made of that goes on as this one, None where that is not known.
+        over: the arguments with which an iterator of the class was made, None where that is not known.
     """
 
-    __slots__ = ("frame", "is_finished", "kind", "over")
+    __slots__ = ("frame", "is_finished", "is_running", "kind", "over")
 
     def __init__(self, frame: Suspended, source: Source | None = None) -> None:
         super().__init__(source)
         self.frame = frame
-        self.is_finished = False
+        self.is_finished = self.is_running = False
         self.kind: type = types.GeneratorType
         self.over: Sequence[Value] | None = None
 
-    def _changes(self, machine: Machine) -> None:
-        if self.source is not None and self.kind is types.GeneratorType:
-            machine.heap.touch(self)
+    def again(self) -> Sequence[Value] | None:
+        """Return the arguments with which the class makes an iterator that goes on as this one, or None."""
+        if self.kind is itertools.count and self.over is not None:
+            return [self.frame.locals["start"], self.frame.locals["step"]]
+        if self.kind in GOING_ON:
+            return self.over
+        return None if self.frame.is_started or self.is_finished else self.over
 
     def python_type(self) -> type:
         return self.kind
@@ -110,23 +121,27 @@ class GeneratorValue(Value):
             machine.throw(StopIteration)
         if not self.frame.is_started and value.identity() is not None:
             machine.throw(TypeError, "can't send non-None value to a just-started generator")
-        self._changes(machine)
-        try:
-            return self.frame.send(value)
-        except Raised:
-            self.is_finished = True
-            raise
+        return self._resume(machine, self.frame.send, value)
 
     def throw(self, machine: Machine, error: Value) -> Value:
         """Raise `error` at the suspended yield; return what is yielded next."""
         if self.is_finished:
             raise Raised(error)
-        self._changes(machine)
+        return self._resume(machine, self.frame.throw, error)
+
+    def _resume(self, machine: Machine, step: Callable[[Value], Value], value: Value) -> Value:
+        if self.is_running:
+            machine.throw(ValueError, "generator already executing")
+        if self.source is not None and self.kind is types.GeneratorType:
+            machine.heap.touch(self)
+        self.is_running = True
         try:
-            return self.frame.throw(error)
+            return step(value)
         except Raised:
             self.is_finished = True
             raise
+        finally:
+            self.is_running = False
 
     def close(self, machine: Machine) -> None:
         """Raise GeneratorExit at the suspended yield, as CPython does."""

@@ -4,10 +4,11 @@ Attribute access follows CPython's `object.__getattribute__`: data descriptors, 
 class attributes, `__getattr__`. Instances of subclasses of builtin containers carry a `payload`.
 """
 
+import itertools
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, cast
 
 from supple.capture import breaks
@@ -29,7 +30,7 @@ from supple.capture.values.attributes import (
 from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue, new_list
+from supple.capture.values.sequence import SequenceValue, contains
 from supple.runtime.rebuild import bare_instance
 
 DELETED: Final = Value()
@@ -128,7 +129,7 @@ class InstanceValue(Value):
         if lookup(self.cls, "__contains__") is MISSING:
             if lookup(self.cls, "__iter__") is MISSING and lookup(self.cls, "__getitem__") is MISSING:
                 machine.throw(TypeError, f"argument of type {self.cls.__name__!r} is not iterable")
-            return new_list(take_all(machine, self)).contains(machine, item)
+            return ConstantValue(machine.call_python(contains, self, item).truth(machine))
         return ConstantValue(self._special(machine, "__contains__", item).truth(machine))
 
     def iterate(self, machine: Machine) -> Value:
@@ -189,6 +190,8 @@ class InstanceValue(Value):
         if found is not MISSING and is_data_descriptor(found):
             if isinstance(found, SLOT_KINDS):
                 return self._slot(machine, name)
+            if lookup(type(found), "__get__") is MISSING:  # the instance's own comes first, if there is one
+                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
             return bind(machine, self, self.cls, name, found)
         if found is not MISSING:
             guard_no_setter(machine, found)
@@ -399,15 +402,13 @@ def instance_dict(obj: object) -> dict[str, object]:
     return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]  # names to objects
 
 
-def _iterate_by_index(sequence: Sequence[object]) -> object:
-    items: list[object] = []
-    index = 0
-    while True:
+def _iterate_by_index(sequence: Sequence[object]) -> Iterator[object]:
+    for index in itertools.count():
         try:
-            items.append(sequence[index])
-        except IndexError:
-            return items
-        index += 1
+            item = sequence[index]
+        except (IndexError, StopIteration):
+            return
+        yield item
 
 
 class InstanceDict(Value):
@@ -436,7 +437,13 @@ class InstanceDict(Value):
 
     def find(self, machine: Machine, key: Value) -> Value | None:
         """Return the attribute named by `key`, None when there is none."""
-        return self.instance.own(machine, str(key.as_python()))
+        return self.instance.own(machine, self._name(machine, key))
+
+    def _name(self, machine: Machine, key: Value) -> str:
+        name = key.as_python()
+        if not isinstance(name, str):
+            machine.unsupported(breaks.OBJECT, name=self.describe(), detail=f"{name!r} is no name")
+        return name
 
     def get_item(self, machine: Machine, key: Value) -> Value:
         found = self.find(machine, key)
@@ -445,12 +452,15 @@ class InstanceDict(Value):
         return found
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
-        self.instance.write(machine, str(key.as_python()), new)
+        name = self._name(machine, key)
+        if is_data_descriptor(lookup(self.instance.cls, name)):
+            machine.unsupported(breaks.SIDE_EFFECT, name=f"{name!r} of {self.describe()}, below a descriptor")
+        self.instance.write(machine, name, new)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         if self.find(machine, key) is None:
             machine.throw(KeyError, key.as_python())
-        self.instance.write(machine, str(key.as_python()), DELETED)
+        self.instance.write(machine, self._name(machine, key), DELETED)
 
     def contains(self, machine: Machine, item: Value) -> Value:
         return ConstantValue(self.find(machine, item) is not None)

@@ -148,12 +148,8 @@ class DictValue(Value):
             found = machine.call(self.factory)
             self.set_item(machine, key, found)
         if found is None:
-            machine.throw(KeyError, self.key_object(key))
+            machine.throw_value(KeyError, [key])
         return found
-
-    def key_object(self, key: Value) -> object:
-        """Return the key for a KeyError: the object itself, or its description."""
-        return key.value if isinstance(key, ConstantValue) else key.describe()
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
         self._require_mutable(machine, "assignment")
@@ -169,7 +165,7 @@ class DictValue(Value):
         self.complete(machine)
         by_key = key.key(machine)
         if by_key not in self.items:
-            machine.throw(KeyError, self.key_object(key))
+            machine.throw_value(KeyError, [key])
         machine.heap.drop(self.items, by_key)
         self._changed(machine)
 
@@ -231,8 +227,9 @@ class DictIterator(Value):
         if self.position >= len(self.keys):
             machine.heap.set_field(self, "position", FINISHED)
             return None
+        last = next(reversed(self.mapping.items.values()))
         # What was added after something was deleted is last.
-        if isinstance(self.mapping, DictValue) and self.mapping.keys(machine)[-1] is not self.keys[-1]:
+        if isinstance(last, tuple) and last[0] is not self.keys[-1]:
             machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its dict has other keys by now")
         machine.heap.set_field(self, "position", self.position + 1)
         key = self.keys[self.position - 1]

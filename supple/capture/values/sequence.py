@@ -5,6 +5,7 @@ anything but `append` looks at it), an item when it is read.
 """
 
 import collections
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, cast
@@ -279,7 +280,7 @@ class IteratorValue(Value):
 
 _ITERABLES: Final[tuple[object, ...]] = (
     *([0], (0,), "a", "\u0100", b"a", range(1), {0}, collections.OrderedDict({0: 0})),
-    *({0: 0}, {0: 0}.values(), {0: 0}.items()),
+    *({0: 0}, {0: 0}.values(), {0: 0}.items(), itertools.count()),
 )
 _OVER_LISTS: Final = (type(iter([0])), type(reversed([0])))
 ITERATORS: Final = frozenset(

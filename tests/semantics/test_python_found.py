@@ -1,0 +1,222 @@
+"""Programs that CPython's own tests found to be another thing when compiled; see test_python_itself.py."""
+
+import collections
+import itertools
+import weakref
+
+import pytest
+import torch
+
+from tests.semantics.harness import Corpus
+from tests.semantics.sessions import check_compiled
+
+case = Corpus()
+X = torch.arange(4.0)
+
+
+class Left:
+    def __init__(self, said):
+        self.said = said
+
+    def __eq__(self, other):
+        self.said.append(f"{type(self).__name__} ==")
+        return NotImplemented
+
+    __hash__ = None
+
+
+class Right(Left):
+    def __ne__(self, other):
+        self.said.append(f"{type(self).__name__} !=")
+        return NotImplemented
+
+
+class Other:
+    def __eq__(self, other):
+        return 0
+
+    __hash__ = None
+
+
+@case(X)
+def unequal_asks_equal_where_it_is_not_defined(x):
+    said = []
+    answers = Left(said) != Right(said), Right(said) != Left(said), Left(said) != Left(said)
+    return said, answers, Other() != 1, Other() != Other(), x
+
+
+@case(X)
+def union_of_dicts_of_two_classes(x):
+    numbers, texts = collections.defaultdict(int, {1: 1}), collections.defaultdict(str, {2: ""})
+    made = [numbers | texts, texts | numbers, numbers | {3: 3}, {3: 3} | numbers]
+    made.append({1: 2} | collections.OrderedDict({2: 3}))
+    numbers |= texts
+    return made, [type(one) for one in made], [getattr(one, "default_factory", 0) for one in made], numbers, x
+
+
+class Key:
+    pass
+
+
+@case(X)
+def a_missing_key_is_in_the_exception(x):
+    key, found = Key(), []
+    for keys in ((1, 2), key, "a", (x,)):
+        for ask in (dict.__getitem__, dict.pop, dict.__delitem__):
+            try:
+                ask({}, keys)
+            except KeyError as error:
+                found.append(error.args[0] is keys)
+    return found, x
+
+
+class Recent(collections.OrderedDict):
+    def __init__(self):
+        super().__init__()
+        self.counts = {"get": 0, "set": 0, "del": 0}
+
+    def __getitem__(self, key):
+        self.counts["get"] += 1
+        self.move_to_end(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        self.counts["set"] += 1
+        super().__setitem__(key, value)
+        while len(self) > 3:
+            self.popitem(last=False)
+
+    def __delitem__(self, key):
+        self.counts["del"] += 1
+        super().__delitem__(key)
+
+
+class Loud(list):
+    def __getitem__(self, index):
+        raise IndexError("never")
+
+
+@case(X)
+def methods_in_c_call_no_method_of_a_subclass(x):
+    recent = Recent()
+    for key in "abcde":
+        recent[key] = x
+    popped = recent.popitem(last=False)[0], recent.popitem()[0], recent.pop("d") is x, recent.pop("z", 0)
+    loud = Loud([3, 4, 4])
+    loud.remove(3)
+    return list(recent), recent.counts, popped, loud.index(4), loud.count(4), recent.setdefault("q", 1)
+
+
+@case(X)
+def a_method_is_called_by_its_call(x):
+    def twice(value):
+        return value * 2
+
+    counter = collections.Counter("a")
+    return x.sum.__call__(), counter.total.__call__(), "ab".upper.__call__(), x
+
+
+@case(X, breaks="B102")
+def weak_references_of_objects_that_are_not_read_again(x):
+    weak = weakref.WeakKeyDictionary()
+    first, second = Key(), Key()
+    weak[first] = 1
+    weak[second] = 2
+    before = len(weak)
+    print("there are", before)
+    return before, len(weak), x
+
+
+@case(X)
+def a_generator_is_not_entered_twice(x):
+    def one():
+        yield 0
+        try:
+            yield next(made)
+        except ValueError as error:
+            yield str(error)
+        yield 3
+
+    made = one()
+    return list(made), x
+
+
+class OneShot:
+    def __set__(self, owner, value):
+        self.value = value
+
+
+class Holder:
+    shot = OneShot()
+
+
+@case(X, breaks="B107")
+def a_descriptor_without_a_getter(x):
+    holder = Holder()
+    before = holder.shot is Holder.__dict__["shot"]
+    holder.shot = 5
+    return before, Holder.__dict__["shot"].value, x
+
+
+@case(X, breaks="B115")
+def an_entry_below_a_descriptor(x):
+    holder = Holder()
+    holder.__dict__["shot"] = 42
+    return holder.shot, x
+
+
+@case(X)
+def no_builtin_is_made_up(x):
+    try:
+        return __annotations__
+    except NameError as error:
+        return str(error), x
+
+
+@case(X, breaks="B108")
+def addresses_are_in_some_order(x):
+    keys = [Key(), Key(), Key()]
+    keys.sort(key=id)
+    return id(keys[0]) < id(keys[1]) < id(keys[2]), x
+
+
+@case(X)
+def a_function_has_annotations(x):
+    def add(left: int, right: "str" = "q", *, scale: float = 2.0) -> float:
+        return left
+
+    return add, add.__annotations__, sorted(add.__annotations__), x
+
+
+@case(X)
+def long_loops_over_dicts(x):
+    squares = {number: number * number for number in range(3000)}
+    total = 0
+    for key, value in squares.items():
+        total += value - key
+    while len(squares) > 10:
+        squares.popitem()
+    return total, squares, sorted(range(3000), key=lambda number: -number)[:3], x
+
+
+@case(X)
+def sorting_is_stable(x):
+    rows = [(number % 7, number) for number in range(40)]
+    return sorted(rows, key=lambda row: row[0]), sorted(rows, key=lambda row: row[0], reverse=True), x
+
+
+@case(X)
+def iterators_know_their_length(x):
+    made = [itertools.repeat(None, 5), enumerate("ab"), itertools.count(2)]
+    return made, x
+
+
+@pytest.mark.parametrize("one", case.cases, ids=str)
+def test_captured_like_eager(one):
+    one.check()
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("one", case.cases, ids=str)
+def test_compiled_like_eager(one, backend):
+    check_compiled(one, backend)
