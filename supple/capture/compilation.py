@@ -36,8 +36,7 @@ from supple.torch_private import dispatch_keys, without_saved_tensor_hooks
 
 
 def _only(backend: Backend, options: Options) -> CompileGraph:
-    msg = f"no backends but the given one are known here, not {backend!r}"
-    raise OptionsError(msg)
+    raise OptionsError(f"no backends but the given one are known here, not {backend!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,6 +230,5 @@ def effect(op: str, arg: object) -> Effect:
     """
     entry = EFFECTS.get(op)
     if entry is None:
-        msg = f"there is no op {op}"
-        raise ValueError(msg)
+        raise ValueError(f"there is no op {op}")
     return entry(arg) if callable(entry) else entry
