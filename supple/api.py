@@ -179,11 +179,9 @@ def checked_options(
         OptionsError: unknown mode or option, or both mode and options.
     """
     if mode is not None and given is not None:
-        msg = "`mode` and `options` exclude each other: a mode is a preset of options"
-        raise OptionsError(msg)
+        raise OptionsError("`mode` and `options` exclude each other: a mode is a preset of options")
     if mode is not None and mode not in MODES:
-        msg = f"unknown mode {mode!r}; known modes are {', '.join(MODES)}"
-        raise OptionsError(msg)
+        raise OptionsError(f"unknown mode {mode!r}; known modes are {', '.join(MODES)}")
     base = Options(fullgraph=fullgraph, dynamic=dynamic, mode=mode or "default")
     return with_mapping(base, given or {})
 
@@ -193,8 +191,7 @@ def _compile(model: object, *, settings: Settings, compiler: Compiler, is_off: b
         msg = f"{model.__qualname__} is a class: compile an instance of it, or decorate its `forward`"
         raise TypeError(msg)
     if not callable(model):
-        msg = f"only something that can be called is compiled, not {model!r}"
-        raise TypeError(msg)
+        raise TypeError(f"only something that can be called is compiled, not {model!r}")
     if is_off or getattr(model, marks.DISABLED, False):
         return model
     if isinstance(model, CompiledModule):
@@ -259,8 +256,7 @@ def allow_in_graph(fn: F) -> F:
         TypeError: `fn` is not callable.
     """
     if not callable(fn):
-        msg = f"only something that can be called is allowed in graphs, not {fn!r}"
-        raise TypeError(msg)
+        raise TypeError(f"only something that can be called is allowed in graphs, not {fn!r}")
     trusted.promised(fn, trusted.in_graph)
     return fn
 
@@ -289,16 +285,13 @@ def substitute_in_graph(
         ValueError: capture knows what `original_fn` does.
     """
     if not callable(original_fn) or isinstance(original_fn, type):
-        msg = f"only functions are substituted, not {original_fn!r}"
-        raise TypeError(msg)
+        raise TypeError(f"only functions are substituted, not {original_fn!r}")
 
     def register(fn: F) -> F:
         if not isinstance(fn, types.FunctionType):
-            msg = f"only a Python function is captured in place of another, not {fn!r}"
-            raise TypeError(msg)
+            raise TypeError(f"only a Python function is captured in place of another, not {fn!r}")
         if not skip_signature_check and not trusted.same_parameters(original_fn, fn):
-            msg = f"{fn.__qualname__} takes other arguments than {original_fn!r}"
-            raise TypeError(msg)
+            raise TypeError(f"{fn.__qualname__} takes other arguments than {original_fn!r}")
         trusted.substitute(original_fn, fn)
         return cast("F", fn)
 

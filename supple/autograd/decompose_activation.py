@@ -2,28 +2,13 @@
 eager."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
 
 from supple.autograd.lowering import Lowering, calculated, decompositions, fixed, plain
 from supple.ir.graph.nodes import Var
-from supple.shapes.promote import Number, category, default_dtype
-
-Body = Callable[..., Var]
-
-
-def _activation(*names: str) -> Callable[[Body], Body]:
-    """Return a decorator that registers a body working in the compute type; its result is cast back."""
-
-    def register(body: Body) -> Body:
-        def rule(b: Lowering, x: Var, *args: object, **kwargs: object) -> Var:
-            dtype = b.tensor_meta(x).dtype
-            kind = default_dtype() if category(dtype) < 2 else dtype
-            return b.cast(body(b, b.cast(x, kind.compute), *args, **kwargs), kind)
-
-        decompositions.on(*(f"aten.{name}.default" for name in names))(rule)
-        return body
-
-    return register
+from supple.shapes.promote import Number, float_dtype
 
 
 @decompositions.on("aten.relu.default")
@@ -32,19 +17,16 @@ def _(b: Lowering, x: Var) -> Var:
     return b.point("maximum.default", x, 0)
 
 
-@_activation("sigmoid")
 def sigmoid(b: Lowering, x: Var) -> Var:
     """1 / (1 + exp(-x))."""
     return b.unary("reciprocal", b.add(b.unary("exp", b.unary("neg", x)), 1.0))
 
 
-@_activation("silu")
 def silu(b: Lowering, x: Var) -> Var:
     """x / (1 + exp(-x))."""
     return b.div(x, b.add(b.unary("exp", b.unary("neg", x)), 1.0))
 
 
-@_activation("gelu")
 def gelu(b: Lowering, x: Var, *, approximate: str = "none") -> Var:
     """x times the normal distribution function, exact or by tanh."""
     if approximate == "tanh":
@@ -54,13 +36,11 @@ def gelu(b: Lowering, x: Var, *, approximate: str = "none") -> Var:
     return b.mul(b.mul(x, 0.5), b.add(b.unary("erf", b.mul(x, math.sqrt(0.5))), 1.0))
 
 
-@_activation("mish")
 def mish(b: Lowering, x: Var) -> Var:
     """x * tanh(log(1 + exp(x)))."""
     return b.mul(x, b.unary("tanh", b.unary("log1p", b.unary("exp", x))))
 
 
-@_activation("softplus")
 def softplus(b: Lowering, x: Var, beta: Number = 1, threshold: Number = 20) -> Var:
     """log(1 + exp(beta * x)) / beta; x itself where beta * x is above the threshold."""
     scaled = x if beta == 1 else b.mul(x, beta)
@@ -68,7 +48,6 @@ def softplus(b: Lowering, x: Var, beta: Number = 1, threshold: Number = 20) -> V
     return b.where(b.point("gt.Tensor", scaled, threshold), x, soft if beta == 1 else b.div(soft, beta))
 
 
-@_activation("elu")
 def elu(b: Lowering, x: Var, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Var:
     """scale * x from 0 on, alpha * scale * (exp(input_scale * x) - 1) below."""
     low = b.unary("expm1", x if input_scale == 1 else b.mul(x, input_scale))
@@ -77,25 +56,21 @@ def elu(b: Lowering, x: Var, alpha: Number = 1, scale: Number = 1, input_scale: 
     return b.where(b.point("ge.Tensor", x, 0), x if scale == 1 else b.mul(x, scale), low)
 
 
-@_activation("celu")
 def celu(b: Lowering, x: Var, alpha: Number = 1.0) -> Var:
     """x from 0 on, alpha * (exp(x / alpha) - 1) below."""
     return elu(b, x, alpha, 1, calculated("/", 1.0, alpha))
 
 
-@_activation("leaky_relu")
 def leaky_relu(b: Lowering, x: Var, negative_slope: Number = 0.01) -> Var:
     """x above 0, slope * x elsewhere."""
     return b.where(b.point("gt.Tensor", x, 0), x, b.mul(x, negative_slope))
 
 
-@_activation("hardsigmoid")
 def hardsigmoid(b: Lowering, x: Var) -> Var:
     """min(max(x + 3, 0), 6) / 6."""
     return b.div(_ramp(b, x), 6.0)
 
 
-@_activation("hardswish")
 def hardswish(b: Lowering, x: Var) -> Var:
     """x * min(max(x + 3, 0), 6) / 6."""
     return b.div(b.mul(x, _ramp(b, x)), 6.0)
@@ -104,6 +79,21 @@ def hardswish(b: Lowering, x: Var) -> Var:
 def _ramp(b: Lowering, x: Var) -> Var:
     shifted = b.point("maximum.default", b.add(x, 3.0), 0.0)
     return b.point("minimum.default", shifted, 6.0)
+
+
+def _activation(body: Callable[..., Var], b: Lowering, x: Var, *args: object, **kwargs: object) -> Var:
+    """An activation in the compute type; its result is cast back."""
+    kind = float_dtype(b.tensor_meta(x).dtype)
+    return b.cast(body(b, b.cast(x, kind.compute), *args, **kwargs), kind)
+
+
+#: Operator -> its body, which is also what other bodies call.
+_ACTIVATIONS: Final[Mapping[str, Callable[..., Var]]] = {
+    **{"sigmoid": sigmoid, "silu": silu, "gelu": gelu, "mish": mish, "softplus": softplus, "elu": elu},
+    **{"celu": celu, "leaky_relu": leaky_relu, "hardsigmoid": hardsigmoid, "hardswish": hardswish},
+}
+for _name, _body in _ACTIVATIONS.items():
+    decompositions.on(f"aten.{_name}.default")(partial(_activation, _body))
 
 
 @decompositions.on("aten.hardtanh.default")

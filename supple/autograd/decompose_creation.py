@@ -1,12 +1,13 @@
 """Decompositions of tensors made from numbers, to full, arange and empty with explicit type and device."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 import torch
 
 from supple.autograd.builder import inverse, outermost_first
-from supple.autograd.lowering import Lowering, Rule, decompositions, plain
+from supple.autograd.lowering import Lowering, decompositions, plain
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
@@ -21,38 +22,36 @@ def creation(*names: str) -> Callable[[Body], Body]:
 
     def register(body: Body) -> Body:
         for name in names:
-            decompositions.on(f"aten.{name}")(_creation(op_named(f"aten.{name}"), body))
+            decompositions.on(f"aten.{name}")(partial(_creation, op_named(f"aten.{name}"), body))
         return body
 
     return register
 
 
-def _creation(op: Op, body: Body) -> Rule:
-    def rule(b: Lowering, *args: Arg, **options: Arg) -> Var:
-        return body(b, cast("TensorMeta", b.inferred(op, args, options)), args)
-
-    return rule
+def _creation(op: Op, body: Body, b: Lowering, *args: Arg, **options: Arg) -> Var:
+    return body(b, cast("TensorMeta", b.inferred(op, args, options)), args)
 
 
 def _options(meta: TensorMeta) -> dict[str, Arg]:
     return {"dtype": meta.dtype.torch, "device": torch.device(meta.device)}
 
 
-def _filled(value: Number | None, place: int = 0) -> Body:
-    def body(b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
-        """The value, or the argument at the place, everywhere."""
-        number = cast("Number", args[place]) if value is None else value
-        return b.full(meta.sizes, number, meta.dtype, meta.device)
-
-    return body
+def _filled(value: Number, b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
+    """The value everywhere."""
+    return b.full(meta.sizes, value, meta.dtype, meta.device)
 
 
-creation("zeros.default", "new_zeros.default", "zeros_like.default")(_filled(0))
-creation("_efficientzerotensor.default")(_filled(0))
-creation("ones.default", "new_ones.default", "ones_like.default")(_filled(1))
-creation("scalar_tensor.default")(_filled(None, 0))
-creation("full.default", "full_like.default")(_filled(None, 1))
-creation("new_full.default")(_filled(None, 2))
+def _filled_with(place: int, b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
+    """The argument at the place everywhere."""
+    return _filled(cast("Number", args[place]), b, meta, args)
+
+
+creation("zeros.default", "new_zeros.default", "zeros_like.default")(partial(_filled, 0))
+creation("_efficientzerotensor.default")(partial(_filled, 0))
+creation("ones.default", "new_ones.default", "ones_like.default")(partial(_filled, 1))
+creation("scalar_tensor.default")(partial(_filled_with, 0))
+creation("full.default", "full_like.default")(partial(_filled_with, 1))
+creation("new_full.default")(partial(_filled_with, 2))
 
 
 @creation(
@@ -91,14 +90,11 @@ def _(b: Lowering, x: Var, left: Var, right: Var, *, beta: Number = 1, alpha: Nu
     return scaled if beta == 0 else b.add(scaled, x if beta == 1 else b.mul(x, beta))
 
 
-def _drawn(op: Op) -> Rule:
-    def rule(b: Lowering, x: Var, *args: Arg, **options: Arg) -> Var:
-        """Zeros and ones; as truth values they are kept for backward in fewer bytes."""
-        drawn = b.emit(op, (x, *args), options)
-        return b.cast(b.cast(drawn, DType.BOOL), b.tensor_meta(drawn).dtype)
-
-    return rule
+def _drawn(name: str, b: Lowering, x: Var, *args: Arg, **options: Arg) -> Var:
+    """Zeros and ones; as truth values they are kept for backward in fewer bytes."""
+    drawn = b.emit(name, (x, *args), options)
+    return b.cast(b.cast(drawn, DType.BOOL), b.tensor_meta(drawn).dtype)
 
 
 for _name in ("aten.bernoulli.p", "aten.bernoulli.default", "aten.bernoulli.Tensor"):
-    decompositions.on(_name)(_drawn(op_named(_name)))
+    decompositions.on(_name)(partial(_drawn, _name))

@@ -11,7 +11,7 @@ from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.graph.nodes import Var
-from supple.shapes.promote import Number, category, default_dtype
+from supple.shapes.promote import Number, category, default_dtype, float_dtype
 
 FLOAT_UNARY: Final = (
     "sqrt rsqrt exp exp2 log log2 log10 log1p expm1 sin cos tan asin acos atan sinh cosh "
@@ -81,8 +81,7 @@ def _binary(core: str, b: Lowering, left: Operand, right: Operand) -> Var:
 
 def _float_binary(core: str, b: Lowering, left: Operand, right: Operand) -> Var:
     """Both in the promoted type; integers in the default floating type."""
-    dtype = b.common(left, right)
-    return b.point(core, left, right, dtype=default_dtype() if category(dtype) < 2 else dtype)
+    return b.point(core, left, right, dtype=float_dtype(b.common(left, right)))
 
 
 for _table, _rule in ((_BINARY, _binary), (_FLOAT_BINARY, _float_binary)):

@@ -24,20 +24,20 @@ from supple.capture.guards import tree
 from supple.capture.guards.emit import Checker, checker
 from supple.capture.guards.explain import why
 from supple.capture.guards.hold import watched, weakened
-from supple.capture.guards.kinds import Guard, Kind, TensorExpectation
+from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.state import state_now
 from supple.capture.resume import CONTINUES, ENTERS, Continuations
+from supple.capture.sizes import expectation
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
 from supple.ir.graph.text import text as graph_text
 from supple.runtime.entries import Entry
 from supple.shapes.env import active
-from supple.torch_private import dispatch_keys, without_saved_tensor_hooks
+from supple.torch_private import without_saved_tensor_hooks
 
 
 def _only(backend: Backend, options: Options) -> CompileGraph:
-    msg = f"no backends but the given one are known here, not {backend!r}"
-    raise OptionsError(msg)
+    raise OptionsError(f"no backends but the given one are known here, not {backend!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,20 +192,17 @@ def entry_of(call: Call, captured: Captured, compile_id: str, built: Built | Non
         events.emit(events.GuardsInstalled(compile_id, text, made.text, len(guards), said, places))
     broken = captured.reason or captured.broken
     if broken is not None:
-        events.emit(_broken(compile_id, broken, is_eager=captured.run is None))
+        parts = (broken.what, broken.why, broken.do)
+        code, is_eager = broken.reason.code, captured.run is None
+        events.emit(
+            events.GraphBroken(compile_id, code, str(broken), broken.stack, *parts, is_eager=is_eager)
+        )
     run = captured.run or call.function
     if isinstance(residual := inspect.unwrap(run), types.FunctionType) and captured.run is not None:
         code = call.function.__code__
         events.emit(events.BytecodeMade(compile_id, code, residual.__code__, captured.effects))
     return Made(
         Entry(made.check, run, About(guards, kept, compile_id, built)), weak, captured.reason, captured.broken
-    )
-
-
-def _broken(compile_id: str, reason: Unsupported, *, is_eager: bool) -> events.GraphBroken:
-    parts = (reason.what, reason.why, reason.do)
-    return events.GraphBroken(
-        compile_id, reason.reason.code, str(reason), reason.stack, *parts, is_eager=is_eager
     )
 
 
@@ -230,16 +227,7 @@ def _argument_guard(name: str, value: object) -> Guard:
     assert isinstance(value, torch.Tensor), value
     if value.layout is not torch.strided:
         return Guard(local(name), Kind.TYPE, type(value))
-    expected = TensorExpectation(
-        type(value),
-        value.dtype,
-        value.device,
-        tuple(value.shape),
-        tuple(value.stride()),
-        value.requires_grad,
-        dispatch_keys(value),
-    )
-    return Guard(local(name), Kind.TENSOR, expected)
+    return Guard(local(name), Kind.TENSOR, expectation(value, tuple(value.shape), tuple(value.stride())))
 
 
 def write_note(call: Call, error: Exception) -> str:
@@ -259,6 +247,7 @@ def write_note(call: Call, error: Exception) -> str:
 
 
 def _described(value: object) -> str:
-    if issubclass(type(value), torch.Tensor):  # a dead proxy has no class
+    is_tensor = issubclass(type(value), torch.Tensor)  # a dead proxy has no `__class__` to ask
+    if is_tensor and isinstance(value, torch.Tensor):
         return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} {value.device}"
     return type(value).__qualname__

@@ -89,7 +89,7 @@ class Versions:
     ) -> None:
         self.function = function
         self.name = name or function.__qualname__
-        self.entries = Entries(_dropped(self.name))
+        self.entries = Entries(functools.partial(_report_dropped, self.name))
         self.defaults = function.__defaults__
         self.kwdefaults = function.__kwdefaults__
         self._compiler = compiler
@@ -408,11 +408,8 @@ def _holds(*_args: object, **_kwargs: object) -> int | None:
     return None
 
 
-def _dropped(function: str) -> Callable[[Entry, str], None]:
-    def report(_: Entry, why_dropped: str) -> None:
-        events.emit(events.EntryDropped(function, why_dropped))
-
-    return report
+def _report_dropped(function: str, _: Entry, why_dropped: str) -> None:
+    events.emit(events.EntryDropped(function, why_dropped))
 
 
 def _alive() -> tuple[Versions, ...]:

@@ -8,13 +8,12 @@ import torch
 
 from supple.base.errors import Where
 from supple.capture.source import Source
-from supple.expr import Expr, const
-from supple.expr.real import Real
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, uses_of, vars_of
+from supple.expr import const
+from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 from supple.shapes.fake import fake_from, meta_of, non_leaf
-from supple.shapes.symnode import plain
+from supple.shapes.infer import as_meta
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +101,11 @@ def _is_leaf(tensor: torch.Tensor) -> bool:
 
 
 def _meta(result: object) -> Meta:
-    if isinstance(result, torch.Tensor):
-        return meta_of(result)
-    if isinstance(result, bool | float | None):
-        return Constant(result)
-    if isinstance(result, int):
+    if isinstance(result, int) and not isinstance(result, bool):
         return const(result)
-    number = plain(result)
-    if isinstance(number, Expr | Real):
-        return number
     if isinstance(result, tuple | list):
         return tuple(_meta(item) for item in cast("Sequence[object]", result))
-    return Constant(result)
+    return as_meta(result)
 
 
 def _identifier(path: str) -> str:

@@ -70,7 +70,7 @@ class Sizes:
         meta = meta_of(tensor)
         is_static = all(decision.mode is Mode.STATIC for decision in (*plan, *steps))
         if is_static:
-            return meta, _expected(tensor, sizes, strides, is_row_major=False)
+            return meta, expectation(tensor, sizes, strides)
         exprs = tuple(self._size(source, dim, size, plan[dim]) for dim, size in enumerate(sizes))
         is_row_major = tensor.is_contiguous()
         if is_row_major:
@@ -83,7 +83,7 @@ class Sizes:
             made = self._strides(source, strides, sizes, exprs, steps)
         symbolic = TensorMeta(exprs, made, meta.dtype, meta.device, meta.offset, meta.requires_grad)
         compared = (None,) * len(sizes) if is_row_major else _known(made)
-        expected = _expected(tensor, _known(exprs), compared, is_row_major=is_row_major)
+        expected = expectation(tensor, _known(exprs), compared, is_row_major=is_row_major)
         return symbolic, expected
 
     def _size(self, source: Source, dim: int, size: int, decision: Decision) -> Expr:
@@ -246,13 +246,14 @@ def _known(exprs: tuple[Expr, ...]) -> tuple[int | None, ...]:
     return tuple(e.value if e.is_const else None for e in exprs)
 
 
-def _expected(
+def expectation(
     tensor: torch.Tensor,
     sizes: tuple[int | None, ...],
     strides: tuple[int | None, ...],
     *,
-    is_row_major: bool,
+    is_row_major: bool = False,
 ) -> TensorExpectation:
+    """Return what a guard on `tensor` compares: these sizes and strides, and all else as it is."""
     return TensorExpectation(
         type(tensor),
         tensor.dtype,

@@ -164,8 +164,7 @@ def _channel(name: str) -> str:
     known = ALIASES.get(name, name)
     if known not in CHANNELS:
         listed = ", ".join(sorted({*CHANNELS, *ALIASES}))
-        msg = f"unknown log channel {name!r}; the channels are {listed}"
-        raise UnknownChannelError(msg)
+        raise UnknownChannelError(f"unknown log channel {name!r}; the channels are {listed}")
     return known
 
 

@@ -26,10 +26,7 @@ OPERATORS: Final = frozenset(("+", "-", "*", "/", "//", "%", "**"))
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **{sign: PYTHON[sign] for sign in (*OPERATORS, "min", "max")},
     "float": float,
-    **{name: getattr(math, name) for name in ("sqrt", "sin", "cos")},
-    "floor": math.floor,
-    "ceil": math.ceil,
-    "trunc": math.trunc,
+    **{name: getattr(math, name) for name in ("sqrt", "sin", "cos", "floor", "ceil", "trunc")},
     "round": round,
     "abs": abs,
 }

@@ -7,6 +7,8 @@ from typing import Final, cast
 
 import torch
 
+from supple.ir.arguments import slice_parts
+
 #: Calls that stand for values without a literal of their own.
 CALLS: Final = cast(
     "Mapping[str, Callable[..., object]]",
@@ -31,8 +33,7 @@ def shown(arg: object, special: Callable[[object], str | None]) -> str:
                 "{" + ", ".join(f"{shown(key, special)}: {shown(item, special)}" for key, item in pairs) + "}"
             )
         case slice():
-            ends = cast("slice[object, object, object]", arg)
-            return f"slice({_joined((ends.start, ends.stop, ends.step), special)})"
+            return f"slice({_joined(slice_parts(cast('object', arg)), special)})"
         case complex():
             return f"complex({_joined((arg.real, arg.imag), special)})"
         case float() if not math.isfinite(arg):

@@ -30,7 +30,8 @@ def noting(
     def run(*inputs: object) -> object:
         before = _versions(inputs) if is_counted else None
         drawn = draws(inputs) if is_random else []
-        held = [_kept(item) for place in kept if isinstance(item := inputs[place], torch.Tensor)]
+        tensors = [item for place in kept if isinstance(item := inputs[place], torch.Tensor)]
+        held = [(item, item.grad_fn, item.detach().clone()) for item in tensors]
         try:
             return compiled(*inputs)
         except Exception as error:
@@ -45,10 +46,6 @@ def _versions(inputs: Sequence[object]) -> list[object]:
     """Return how often tensors were written; where nobody counts that, what is equal to nothing."""
     tensors = (item for item in inputs if isinstance(item, torch.Tensor))
     return [object() if item.is_inference() else item._version for item in tensors]
-
-
-def _kept(tensor: torch.Tensor) -> _Kept:
-    return tensor, tensor.grad_fn, tensor.detach().clone()
 
 
 def _restored(held: Sequence[_Kept]) -> bool:

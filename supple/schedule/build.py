@@ -136,11 +136,8 @@ class Builder:
         inside = self.loop.names
         if any(isinstance(s, str) and s in inside for s in scalars):
             return self.loop
-        for e in exprs:
-            for s in free_symbols(e):
-                if s in self.kernel.inner or s.name in inside:
-                    return self.loop
-        return self.row
+        symbols = (s for e in exprs for s in free_symbols(e))
+        return self.loop if any(s in self.kernel.inner or s.name in inside for s in symbols) else self.row
 
     def _known(self, key: object) -> Scalar | None:
         if self.loop is not None and key in self.loop.values:
@@ -189,8 +186,7 @@ class Builder:
 
     @cached_property
     def _may_be_empty(self) -> bool:
-        inner = [axis for axis in self.kernel.axes if axis.symbol in self.kernel.inner]
-        return any((interval(axis.extent).lo or 0) < 1 for axis in inner)
+        return any((interval(axis.extent).lo or 0) < 1 for axis in self.kernel.loops)
 
     # Values.
 
@@ -268,9 +264,7 @@ class Builder:
         self, load: Load, local: Mapping[str, Scalar], symbols: Mapping[Symbol, Expr], mask: Scalar | None
     ) -> Scalar:
         index = self.known.all(at(load.index, symbols))
-        if load.mask is None:
-            return self.value(load.buffer, index, mask)
-        own = local[load.mask]
+        own = True if load.mask is None else local[load.mask]
         if own is True:
             return self.value(load.buffer, index, mask)
         if own is False:
@@ -331,8 +325,7 @@ class Builder:
         return tuple(self.row.statements)
 
     def _store(self, scope: Scope, name: str, member: Member) -> None:
-        value = self.value(name, member.index)
-        scope.statements.append(Store(name, member.index, value))
+        scope.statements.append(Store(name, member.index, self.value(name, member.index)))
 
     def _loop(self, stores: Sequence[tuple[str, Member]], reductions: Sequence[tuple[str, Member]]) -> None:
         """Add the loop of this phase."""

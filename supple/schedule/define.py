@@ -95,11 +95,8 @@ class Definition:
     @property
     def arithmetic(self) -> int:
         """Rough scalar cost of the body without its loads."""
-        return sum(
-            cost_of(item.op) if isinstance(item, Compute) else 1
-            for item in self.body
-            if not isinstance(item, Load)
-        )
+        work = (item for item in self.body if not isinstance(item, Load))
+        return sum(cost_of(item.op) if isinstance(item, Compute) else 1 for item in work)
 
     @property
     def is_map(self) -> bool:

@@ -224,8 +224,7 @@ class Fusion:
         if self.is_between(first, last) or self.is_between(last, first):
             return False
         host, guest = self.kernels[first], self.kernels[last]
-        swap = bool(guest.inner) and not host.inner
-        if swap:
+        if guest.inner and not host.inner:
             host, guest = guest, host
         for place in candidates(host, guest, list(self._cross(host, guest))):
             merged = self._merged(host, guest, place)
@@ -286,11 +285,9 @@ class Fusion:
         if definition.reduce is not None or definition.may_trap or not is_cheap:
             return None
         place = dict(zip(definition.axes, access.index, strict=True))
-        for behind in self.reach.accesses(access.source):
-            found = self._check(Access(behind.source, at(behind.index, place), True), merged, depth + 1)
-            if found is None:
-                return None
-        return False
+        reads = self.reach.accesses(access.source)
+        behind = (Access(read.source, at(read.index, place), True) for read in reads)
+        return None if any(self._check(one, merged, depth + 1) is None for one in behind) else False
 
     def _cost(self, name: str) -> int:
         definition = self.lowered.definitions[name]
@@ -337,10 +334,12 @@ class Fusion:
         for unit in sorted(self.kernels):
             is_alone = twins[works[unit]] <= MOST_TWINS
             for other in shapes.setdefault(works[unit][0], []):
-                if self._is_sibling(other, unit, is_alone=is_alone) and self._is_free(other, unit):
-                    if self.try_merge(other, unit):
-                        shapes[works[unit][0]].remove(other)
-                        break
+                if not self._is_sibling(other, unit, is_alone=is_alone):
+                    continue
+                is_free = not self.is_needed(other, unit) and not self.is_needed(unit, other)
+                if is_free and self.try_merge(other, unit):
+                    shapes[works[unit][0]].remove(other)
+                    break
             shapes[works[unit][0]].append(unit)
 
     def _is_sibling(self, first: int, last: int, *, is_alone: bool) -> bool:
@@ -350,9 +349,6 @@ class Fusion:
             return True
         inputs = set(self.reads(first)) - set(self.kernels[first].members)
         return not inputs.isdisjoint(self.reads(last))
-
-    def _is_free(self, first: int, last: int) -> bool:
-        return not self.is_needed(first, last) and not self.is_needed(last, first)
 
     def ordered(self) -> tuple[Kernel | int, ...]:
         """Return kernels and calls, each after what it needs, else in graph order."""

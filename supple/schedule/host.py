@@ -103,11 +103,8 @@ class Steps:
         meta = self.lowered.values[name]
         if isinstance(meta, TensorMeta):
             self._ensure(name, meta)
-        elif isinstance(meta, Constant):
-            if name not in self.known:
-                return meta.value
-        elif isinstance(meta, Expr | Real) and name not in self.known:
-            return meta
+        elif isinstance(meta, Constant | Expr | Real) and name not in self.known:
+            return meta.value if isinstance(meta, Constant) else meta
         return Value(name)
 
     def _ensure(self, name: str, meta: TensorMeta) -> None:
@@ -124,8 +121,7 @@ class Steps:
 
     def finish(self, outputs: Sequence[object]) -> None:
         """Add the Return."""
-        values = tuple(self.argument(output) for output in outputs)
-        self.steps.append(Return(values))
+        self.steps.append(Return(tuple(map(self.argument, outputs))))
 
 
 def identifiers(names: Sequence[str], numbers: Collection[str]) -> dict[str, str]:

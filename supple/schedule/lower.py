@@ -210,18 +210,14 @@ def _call(state: Lowering, node: Node) -> None:
     metas = {name: meta for name, meta in leaves if isinstance(meta, TensorMeta)}
     reads = [str(var) for var in uses_of(node)]
     reads += [state.shown[n] for n in nodes.symbols_in((node.args, node.kwargs)) if n in state.shown]
-    _show(state, node)
+    # Numbers that only the results of a library call show.
+    for number, path, _ in definitions(node.meta):
+        if number not in state.given:
+            state.shown.setdefault(number, str(Var(node.name, path)))
     needed, kwargs = tuple(dict.fromkeys(reads)), dict(node.kwargs)
     changed = tuple(written(node))
     call = Call(names, node.op, node.args, kwargs, is_tuple, metas, needed, changed, node.name)
     state.calls.append(call)
-
-
-def _show(state: Lowering, node: Node) -> None:
-    """Note the numbers that only the results of a library call show."""
-    for number, path, _ in definitions(node.meta):
-        if number not in state.given:
-            state.shown.setdefault(number, str(Var(node.name, path)))
 
 
 def _leaves(name: str, meta: Meta) -> Iterator[tuple[str, Meta]]:

@@ -17,7 +17,7 @@ from supple.ir.graph.nodes import Node, Var
 from supple.ir.loops.nodes import Scalar
 from supple.ir.meta import TensorMeta
 from supple.schedule.define import Body, broadcast_index, number
-from supple.schedule.lower import Lowering, LowerRule, NotLowered, lowerings
+from supple.schedule.lower import Lowering, NotLowered, lowerings
 
 
 class Operands(Enum):
@@ -62,25 +62,22 @@ def elementwise(*names: str, operands: Operands = Operands.SAME) -> Callable[[Po
     """Return a decorator that registers a scalar rule as the lowering of ops, by name."""
 
     def register(rule: PointRule) -> PointRule:
-        lowerings.on(*names)(_lowering_of(rule, operands))
+        lowerings.on(*names)(partial(_lower_elementwise, rule, operands))
         return rule
 
     return register
 
 
-def _lowering_of(rule: PointRule, policy: Operands) -> LowerRule:
-    def lower_elementwise(state: Lowering, node: Node) -> None:
-        meta = state.result(node)
-        body = Body(meta)
-        dtype = _operand_dtype(state, node, meta, policy)
-        point = Point(body, dtype, meta.dtype)
-        args = [_operand(state, point, arg, policy) for arg in node.args]
-        kwargs = {key: _operand(state, point, arg, policy) for key, arg in node.kwargs.items()}
-        result = rule(point, *args, **kwargs)
-        body.named(result, meta.dtype) if isinstance(result, str) else None
-        state.define(body.definition(node.name, meta, body.cast(result, meta.dtype)))
-
-    return lower_elementwise
+def _lower_elementwise(rule: PointRule, policy: Operands, state: Lowering, node: Node) -> None:
+    meta = state.result(node)
+    body = Body(meta)
+    dtype = _operand_dtype(state, node, meta, policy)
+    point = Point(body, dtype, meta.dtype)
+    args = [_operand(state, point, arg, policy) for arg in node.args]
+    kwargs = {key: _operand(state, point, arg, policy) for key, arg in node.kwargs.items()}
+    result = rule(point, *args, **kwargs)
+    body.named(result, meta.dtype) if isinstance(result, str) else None
+    state.define(body.definition(node.name, meta, body.cast(result, meta.dtype)))
 
 
 def _operand_dtype(state: Lowering, node: Node, meta: TensorMeta, policy: Operands) -> DType:

@@ -103,12 +103,10 @@ def _equal_chunks(state: Lowering, node: Node, reduction: Reduction, op: str, me
     place: dict[Symbol, Expr] = dict(zip(coordinates(reduction.sizes), part.axes[1:], strict=True))
     inner = unlinear(part.axes[0] * step.extent + step.symbol, sizes)
     place.update((axis.symbol, e) for axis, e in zip(reduction.inner, inner, strict=True))
-    x = part.cast(
-        part.load(str(node.args[0]), operand.dtype, at(reduction.index, place)), operand.dtype.compute
-    )
+    x: Scalar = part.load(str(node.args[0]), operand.dtype, at(reduction.index, place))
+    x = part.named(part.cast(x, operand.dtype.compute), meta.dtype)
     rows = [Axis(axis, size) for axis, size in zip(part.axes, meta.sizes, strict=True)]
     domain = (rows[0], step, *rows[1:]) if reduction.is_outer else (*rows, step)
-    x = part.named(x, meta.dtype)
     return part.definition(f"{node.name}.part", meta, x, reduce=op, domain=domain)
 
 

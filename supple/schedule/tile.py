@@ -172,12 +172,9 @@ def vector_axis(space: Space) -> nodes.Axis | None:
 
 def _stride_key(body: Sequence[nodes.Statement], axis: nodes.Axis) -> tuple[int, ...]:
     """Return a key that puts axes with large steps in the stored buffers first."""
-    steps: list[int] = []
-    for statement in flat(body):
-        if isinstance(statement, nodes.Store):
-            step = _step(statement.index[0], axis.symbol)
-            steps.append(-(2**62) if step is None else -estimate(step))
-    return tuple(steps)
+    stores = (statement for statement in flat(body) if isinstance(statement, nodes.Store))
+    steps = (_step(store.index[0], axis.symbol) for store in stores)
+    return tuple(-(2**62) if step is None else -estimate(step) for step in steps)
 
 
 def arranged(space: Space) -> tuple[Space, nodes.Axis | None]:
@@ -223,9 +220,8 @@ def joined(space: Space) -> Space:
 def _joined(
     axes: tuple[nodes.Axis, ...], body: tuple[nodes.Statement, ...]
 ) -> tuple[tuple[nodes.Axis, ...], tuple[nodes.Statement, ...]]:
-    place = len(axes) - 2
     fresh = 0
-    while place >= 0:
+    for place in reversed(range(len(axes) - 1)):
         outer, inner = axes[place], axes[place + 1]
         if _joins(tuple(dict.fromkeys(exprs(body))), outer, inner):
             extent = outer.extent * inner.extent
@@ -234,7 +230,6 @@ def _joined(
             change = {outer.symbol: const(0), inner.symbol: whole}
             body = mapped(body, lambda e, change=change: expr.simplify(substitute(e, change)))
             axes = (*axes[:place], nodes.Axis(whole, extent), *axes[place + 2 :])
-        place -= 1
     return axes, body
 
 

@@ -35,11 +35,10 @@ def view(*names: str) -> Callable[[ViewRule], ViewRule]:
 
 def _lower_view(state: Lowering, node: Node) -> None:
     meta = state.result(node)
-    base = state.tensor(node.args[0])
+    base, name = state.tensor(node.args[0]), str(node.args[0])
     body = Body(meta)
-    body.load(str(node.args[0]), base.dtype, views[node.op.name](base, meta, body.axes, node))
-    base_name = str(node.args[0])
-    state.define(body.definition(node.name, meta, alias_of=base_name if node.op.is_view else None))
+    body.load(name, base.dtype, views[node.op.name](base, meta, body.axes, node))
+    state.define(body.definition(node.name, meta, alias_of=name if node.op.is_view else None))
 
 
 def linear(index: Sequence[Expr], sizes: Sequence[Expr]) -> Expr:

@@ -7,7 +7,7 @@ row-major only where a size is 0 or 1 is not row-major.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from math import prod
 from typing import ParamSpec, TypeVar, cast
 
@@ -42,11 +42,10 @@ def remembered(function: Callable[P, R]) -> Callable[P, R]:
 
 def _under_facts(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     env, key = active(), (function, args)
-    if env is None or key not in env.answers:
-        found = function(*args, **kwargs)
-        if env is not None:
-            env.answers[key] = found
-        return found
+    if env is None:
+        return function(*args, **kwargs)
+    if key not in env.answers:
+        env.answers[key] = function(*args, **kwargs)
     return cast("R", env.answers[key])
 
 
@@ -220,11 +219,7 @@ def preserved_strides(sizes: Exprs, strides: Exprs) -> Exprs:
     order."""
     if is_dense(sizes, strides):
         return strides
-
-    def compare(first: int, second: int) -> int:
-        return _compare_strides(sizes, strides, first, second)
-
-    order = _sorted_dims(len(sizes), compare)
+    order = _sorted_dims(len(sizes), partial(_compare_strides, sizes, strides))
     return strides_in_order(sizes, order)
 
 
@@ -248,11 +243,8 @@ def pointwise_strides(operands: Sequence[TensorMeta], sizes: Exprs, *, has_scala
     aligned = [_aligned_strides(op, sizes) for op in operands if op.sizes]
 
     def compare(left: int, right: int) -> int:
-        for strides in aligned:
-            verdict = _compare_strides(sizes, strides, left, right)
-            if verdict:
-                return verdict
-        return 0
+        verdicts = (_compare_strides(sizes, strides, left, right) for strides in aligned)
+        return next(filter(None, verdicts), 0)
 
     order = _sorted_dims(rank, compare)
     if order == list(range(rank - 1, -1, -1)):

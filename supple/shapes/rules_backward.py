@@ -23,8 +23,9 @@ _ELEMENTWISE: Final[dict[str, tuple[int, ...]]] = {
         (0, 1),
     ),
     "elu_backward": (0, 5),
+    **dict.fromkeys(("mse_loss_backward", "smooth_l1_loss_backward", "huber_loss_backward"), (1, 2)),
 }
-"""Which arguments of a gradient of an elementwise operator are tensors."""
+"""Which arguments of a gradient of an elementwise operator have its sizes; the first has its type too."""
 
 
 def _elementwise(places: tuple[int, ...], *args: object, **_options: object) -> TensorMeta:
@@ -103,12 +104,6 @@ def _(grad_out: TensorMeta, input: TensorMeta, *rest: object) -> tuple[TensorMet
     """Gradients of the operand, the weight and the bias, where they are asked for."""
     scales = fresh(input.sizes[1:2], input.dtype, input)
     return _asked_for(rest[-1], resized(input, input.sizes), scales, scales)
-
-
-@shape_rules.on(*aten("mse_loss_backward", "smooth_l1_loss_backward", "huber_loss_backward"))
-def _(grad_output: TensorMeta, self: TensorMeta, target: TensorMeta, *_options: object) -> TensorMeta:
-    """The sizes of both operands."""
-    return pointwise((self, target), self.dtype)
 
 
 @shape_rules.on(*aten("embedding_dense_backward"))

@@ -63,7 +63,7 @@ def _(
     return reduced(self, dim, kind, keepdim=keepdim)
 
 
-@shape_rules.on(*aten("amax", "amin"))
+@shape_rules.on(*aten("amax", "amin", "max", "min"))
 def _(self: TensorMeta, dim: Dims = (), keepdim: bool = False) -> TensorMeta:
     """The operand's type; an empty dimension has no largest element."""
     _require_elements(self, dim)
@@ -133,13 +133,6 @@ def _(self: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
     """The greatest (or least) so far and its position."""
     wrapped_dim(dim, self.rank)
     return fresh(self.sizes, self.dtype, self), fresh(self.sizes, DType.I64, self)
-
-
-@shape_rules.on(*aten("max", "min"))
-def _(self: TensorMeta) -> TensorMeta:
-    """One element."""
-    _require_elements(self)
-    return fresh((), self.dtype, self)
 
 
 @shape_rules.on(*aten("max.dim", "min.dim", "mode", "median.dim"))

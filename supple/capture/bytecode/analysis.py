@@ -41,8 +41,7 @@ def stack_depths(decoded: Decoded) -> list[int | None]:
     while work:
         index, depth = work.pop()
         if index >= len(instructions):
-            msg = f"{decoded.qualname}: control runs off the end of the code"
-            raise ValueError(msg)
+            raise ValueError(f"{decoded.qualname}: control runs off the end of the code")
         if depths[index] is not None:
             if depths[index] != depth:
                 msg = f"{decoded.qualname}: {depths[index]} or {depth} values on the stack at {index}"
@@ -60,8 +59,7 @@ def _onward(instructions: Sequence[Instruction], index: int, depth: int) -> Iter
     instruction = instructions[index]
     pops, pushes = effect(instruction.op, instruction.arg)
     if pops > depth:
-        msg = f"{instruction.op} at {index} pops {pops} of {depth} values"
-        raise ValueError(msg)
+        raise ValueError(f"{instruction.op} at {index} pops {pops} of {depth} values")
     if instruction.op not in ENDS:
         yield index + 1, depth - pops + pushes
     if instruction.target is not None:

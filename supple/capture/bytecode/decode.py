@@ -7,6 +7,7 @@ dropped, or joined with the one before. Source: Python/bytecodes.c of 3.12 and 3
 import opcode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from types import CodeType
 from typing import Final, cast
 
@@ -151,24 +152,13 @@ def _regions(reader: _Reader) -> Iterator[Region]:
             yield Region(start, end, index_of[handler], depth >> 1, bool(depth & 1))
 
 
-def _bare(op: str) -> _Rule:
-    return lambda reader, _: reader.emit(op)
+def _with(op: str, operand: Callable[[_Reader, int], object]) -> _Rule:
+    """Return the rule that emits an op with the operand in its own terms."""
+    return lambda reader, oparg: reader.emit(op, operand(reader, oparg))
 
 
-def _counted(op: str) -> _Rule:
-    return lambda reader, oparg: reader.emit(op, oparg)
-
-
-def _constant(op: str) -> _Rule:
-    return lambda reader, oparg: reader.emit(op, reader.code.co_consts[oparg])
-
-
-def _named(op: str) -> _Rule:
-    return lambda reader, oparg: reader.emit(op, reader.names[oparg])
-
-
-def _slotted(op: str) -> _Rule:
-    return lambda reader, oparg: reader.emit(op, reader.slots[oparg])
+def _slot(reader: _Reader, oparg: int) -> str:
+    return reader.slots[oparg]
 
 
 def _forward(op: str) -> _Rule:
@@ -179,12 +169,23 @@ def _backward(op: str) -> _Rule:
     return lambda reader, oparg: reader.emit(op, None, reader.after - oparg)
 
 
-def _flagged(op: str) -> _Rule:
-    return lambda reader, oparg: reader.emit(op, bool(oparg & 1))
+_OPERANDS: Final[dict[str, Callable[[_Reader, int], object]]] = {
+    **dict.fromkeys(tables.FLAGGED, lambda _, oparg: bool(oparg & 1)),
+    # The operator as it is written: '+', '+='.
+    "BINARY_OP": lambda _, oparg: tables.BINARY_SYMBOLS[oparg],
+    # 3.12 counts the enclosing handlers; 1 is the generator's own.
+    "YIELD_VALUE": lambda _, oparg: (1, tables.DIALECT.yield_depth and oparg == 1),
+    # Bit 0: a method load; bit 1: super had its arguments written out.
+    "LOAD_SUPER_ATTR": lambda reader, oparg: (reader.names[oparg >> 2], bool(oparg & 1), bool(oparg & 2)),
+    # Low byte: before the star; the rest: after it.
+    "UNPACK_EX": lambda _, oparg: (oparg & 255, oparg >> 8),
+    # 3.11 and 3.12: conversion in two bits, then whether there is a spec.
+    "FORMAT_VALUE": lambda _, oparg: (oparg & 3, bool(oparg & 4)),
+}
+"""The operands of ops that keep their name, where they are more than `opcode` tells."""
 
-
-for _op in tables.FLAGGED:
-    _rules.on(_op)(_flagged(_op))
+for _op, _operand in _OPERANDS.items():
+    _rules.on(_op)(_with(_op, _operand))
 
 for _condition in tables.CONDITIONS:
     _rules.on(f"POP_JUMP_FORWARD_IF_{_condition}")(_forward(f"POP_JUMP_IF_{_condition}"))
@@ -212,12 +213,6 @@ def _resume(reader: _Reader, oparg: int) -> None:
         reader.out[-1] = (op, (oparg & 3, is_outermost or bool(oparg & 4)), target, position)
 
 
-@_rules.on("YIELD_VALUE")
-def _yield_value(reader: _Reader, oparg: int) -> None:
-    """3.12 counts the enclosing handlers; 1 is the generator's own."""
-    reader.emit("YIELD_VALUE", (1, tables.DIALECT.yield_depth and oparg == 1))
-
-
 @_rules.on("PUSH_NULL")
 def _push_null(reader: _Reader, oparg: int) -> None:
     """PUSH_NULL above the callable goes below it."""
@@ -243,12 +238,6 @@ def _load_attr(reader: _Reader, oparg: int) -> None:
         reader.emit("LOAD_ATTR", reader.names[oparg])
 
 
-@_rules.on("LOAD_SUPER_ATTR")
-def _load_super_attr(reader: _Reader, oparg: int) -> None:
-    """Bit 0: a method load; bit 1: super had its arguments written out."""
-    reader.emit("LOAD_SUPER_ATTR", (reader.names[oparg >> 2], bool(oparg & 1), bool(oparg & 2)))
-
-
 @_rules.on("LOAD_FAST")
 def _load_fast(reader: _Reader, oparg: int) -> None:
     """3.13 pushes cells by LOAD_FAST, too."""
@@ -258,25 +247,21 @@ def _load_fast(reader: _Reader, oparg: int) -> None:
     reader.emit("LOAD_CLOSURE" if is_cell else "LOAD_FAST", name)
 
 
-_rules.on("LOAD_FAST_CHECK")(_slotted("LOAD_FAST"))
+_rules.on("LOAD_FAST_CHECK")(_with("LOAD_FAST", _slot))
 
 
-_PAIRED: Final[dict[str, _Rule]] = {"LOAD_FAST": _load_fast, "STORE_FAST": _slotted("STORE_FAST")}
+_PAIRED: Final[dict[str, _Rule]] = {"LOAD_FAST": _load_fast, "STORE_FAST": _with("STORE_FAST", _slot)}
 
 
-def _paired(first: str, second: str) -> _Rule:
-    """Return the rule of 3.13's joined loads and stores, four bits for each slot."""
-
-    def rule(reader: _Reader, oparg: int) -> None:
-        _PAIRED[first](reader, oparg >> 4)
-        _PAIRED[second](reader, oparg & 15)
-
-    return rule
+def _paired(first: str, second: str, reader: _Reader, oparg: int) -> None:
+    """3.13's joined loads and stores: four bits for each slot."""
+    _PAIRED[first](reader, oparg >> 4)
+    _PAIRED[second](reader, oparg & 15)
 
 
 for _first, _second in (("LOAD", "LOAD"), ("STORE", "LOAD"), ("STORE", "STORE")):
     _pair = f"{_first}_FAST", f"{_second}_FAST"
-    _rules.on("_".join(_pair))(_paired(*_pair))
+    _rules.on("_".join(_pair))(partial(_paired, *_pair))
 
 
 @_rules.on("LOAD_CLASSDEREF")
@@ -293,38 +278,24 @@ def _return_const(reader: _Reader, oparg: int) -> None:
     reader.emit("RETURN_VALUE")
 
 
-def _without_result(op: str) -> _Rule:
-    """Return the rule of what pushes no result on 3.11."""
-
-    def rule(reader: _Reader, oparg: int) -> None:
-        reader.emit(op)
-        reader.emit("POP_TOP")
-
-    return rule
+def _without_result(op: str, reader: _Reader, oparg: int) -> None:
+    """What pushes no result on 3.11."""
+    reader.emit(op)
+    reader.emit("POP_TOP")
 
 
-_rules.on("IMPORT_STAR")(_without_result("IMPORT_STAR"))
-_rules.on("PRINT_EXPR")(_without_result("PRINT"))
+_rules.on("IMPORT_STAR")(partial(_without_result, "IMPORT_STAR"))
+_rules.on("PRINT_EXPR")(partial(_without_result, "PRINT"))
 
 
-def _intrinsic(op: str, names: tuple[str, ...]) -> _Rule:
-    """Return the rule of an intrinsic: by its own name where it has a normal op."""
-
-    def rule(reader: _Reader, oparg: int) -> None:
-        name = names[oparg]
-        reader.emit(name) if name in tables.NAMED_INTRINSICS else reader.emit(op, name)
-
-    return rule
+def _intrinsic(op: str, names: tuple[str, ...], reader: _Reader, oparg: int) -> None:
+    """An intrinsic goes by its own name where it has a normal op."""
+    name = names[oparg]
+    reader.emit(name) if name in tables.NAMED_INTRINSICS else reader.emit(op, name)
 
 
-_rules.on("CALL_INTRINSIC_1")(_intrinsic("INTRINSIC_1", tables.INTRINSICS_1))
-_rules.on("CALL_INTRINSIC_2")(_intrinsic("INTRINSIC_2", tables.INTRINSICS_2))
-
-
-@_rules.on("BINARY_OP")
-def _binary_op(reader: _Reader, oparg: int) -> None:
-    """The operator as it is written: '+', '+='."""
-    reader.emit("BINARY_OP", tables.BINARY_SYMBOLS[oparg])
+_rules.on("CALL_INTRINSIC_1")(partial(_intrinsic, "INTRINSIC_1", tables.INTRINSICS_1))
+_rules.on("CALL_INTRINSIC_2")(partial(_intrinsic, "INTRINSIC_2", tables.INTRINSICS_2))
 
 
 @_rules.on("COMPARE_OP")
@@ -348,18 +319,14 @@ def _test(reader: _Reader) -> None:
         reader.edges[reader.unit] = len(reader.out) + 1
 
 
-def _tested(op: str) -> _Rule:
-    """Return the rule of a jump on truth, which 3.12+ has forward only."""
-
-    def rule(reader: _Reader, oparg: int) -> None:
-        _test(reader)
-        reader.emit(op, None, reader.after + oparg)
-
-    return rule
+def _tested(op: str, reader: _Reader, oparg: int) -> None:
+    """A jump on truth, which 3.12+ has forward only."""
+    _test(reader)
+    reader.emit(op, None, reader.after + oparg)
 
 
 for _op in ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"):
-    _rules.on(_op)(_tested(_op))
+    _rules.on(_op)(partial(_tested, _op))
 
 
 @_rules.on("UNARY_NOT")
@@ -431,18 +398,6 @@ def _set_function_attribute(reader: _Reader, oparg: int) -> None:
     reader.emit("MAKE_FUNCTION", parts | {part})
 
 
-@_rules.on("UNPACK_EX")
-def _unpack_ex(reader: _Reader, oparg: int) -> None:
-    """Low byte: before the star; the rest: after it."""
-    reader.emit("UNPACK_EX", (oparg & 255, oparg >> 8))
-
-
-@_rules.on("FORMAT_VALUE")
-def _format_value(reader: _Reader, oparg: int) -> None:
-    """3.11 and 3.12: conversion in two bits, then whether there is a spec."""
-    reader.emit("FORMAT_VALUE", (oparg & 3, bool(oparg & 4)))
-
-
 @_rules.on("FORMAT_SIMPLE")
 def _format_simple(reader: _Reader, oparg: int) -> None:
     """3.13: joined with a conversion before it."""
@@ -458,17 +413,16 @@ def _format_with_spec(reader: _Reader, oparg: int) -> None:
 
 def _default(name: str, number: int) -> _Rule:
     """Return the rule for an op that keeps its name and has the operand that `opcode` tells."""
-    kinds: tuple[tuple[list[int], Callable[[str], _Rule]], ...] = (
-        (opcode.hasconst, _constant),
-        (opcode.hasname, _named),
-        (opcode.haslocal, _slotted),
-        (opcode.hasfree, _slotted),
-        (opcode.hasjrel, _forward),
-    )
-    for numbers, kind in kinds:
-        if number in numbers:
-            return kind(name)
-    return _counted(name) if has_operand(number) else _bare(name)
+    if number in opcode.hasjrel:
+        return _forward(name)
+    if number in opcode.hasconst:
+        return _with(name, lambda reader, oparg: reader.code.co_consts[oparg])
+    if number in opcode.hasname:
+        return _with(name, lambda reader, oparg: reader.names[oparg])
+    if number in opcode.haslocal or number in opcode.hasfree:
+        return _with(name, _slot)
+    takes_operand = has_operand(number)
+    return _with(name, lambda _, oparg: oparg if takes_operand else None)
 
 
 def has_operand(number: int) -> bool:

@@ -125,7 +125,9 @@ def _write_plain(writer: Writer, instruction: Instruction) -> None:
     """Write an op that keeps its name."""
     name, arg = instruction.op, instruction.arg
     number = opcode.opmap.get(name, -1)
-    if number in opcode.hasconst:
+    if name in _OPERANDS:
+        writer.emit(name, _OPERANDS[name](writer, arg))
+    elif number in opcode.hasconst:
         writer.emit(name, writer.const(arg))
     elif number in opcode.hasname:
         writer.emit(name, writer.name(arg))
@@ -138,6 +140,18 @@ def _write_plain(writer: Writer, instruction: Instruction) -> None:
     else:
         writer.emit(name, cast("int", arg) if arg is not None else 0)
 
+
+_BITS: Final = {part: bit for bit, part in FUNCTION_PARTS.items()}
+_OPERANDS: Final[dict[str, Callable[[Writer, object], int]]] = {
+    **dict.fromkeys(FLAGGED, lambda _, arg: int(bool(arg))),
+    # Without a NULL, without the method bit.
+    "LOAD_GLOBAL": lambda writer, arg: writer.name(arg) << 1,
+    "LOAD_ATTR": lambda writer, arg: writer.name(arg) << DIALECT.method_bit,
+    "MAKE_CELL": lambda writer, arg: writer.cell(arg),
+    "BINARY_OP": lambda _, arg: BINARY_SYMBOLS.index(str(arg)),
+    "SET_FUNCTION_ATTRIBUTE": lambda _, arg: _BITS[str(arg)],
+}
+"""The operands of ops that keep their name, where `opcode` does not tell them."""
 
 _Rule = Callable[[Writer, Instruction], None]
 _rules: Final[Rules[_Rule]] = Rules("encode")
@@ -190,18 +204,6 @@ def _callable_end(writer: Writer, null: int) -> int:
     return end
 
 
-@_rules.on("LOAD_GLOBAL")
-def _load_global(writer: Writer, instruction: Instruction) -> None:
-    """Without a NULL."""
-    writer.emit("LOAD_GLOBAL", writer.name(instruction.arg) << 1)
-
-
-@_rules.on("LOAD_ATTR")
-def _load_attr(writer: Writer, instruction: Instruction) -> None:
-    """Without the method bit."""
-    writer.emit("LOAD_ATTR", writer.name(instruction.arg) << DIALECT.method_bit)
-
-
 @_rules.on("LOAD_METHOD")
 def _load_method(writer: Writer, instruction: Instruction) -> None:
     """3.12+: LOAD_ATTR with the method bit."""
@@ -229,12 +231,6 @@ def _load_fast(writer: Writer, instruction: Instruction) -> None:
 def _load_closure(writer: Writer, instruction: Instruction) -> None:
     """3.13: LOAD_FAST of the cell's slot."""
     writer.emit("LOAD_FAST" if DIALECT.closure_is_local else "LOAD_CLOSURE", writer.cell(instruction.arg))
-
-
-@_rules.on("MAKE_CELL")
-def _make_cell(writer: Writer, instruction: Instruction) -> None:
-    """The operand is the cell's slot."""
-    writer.emit("MAKE_CELL", writer.cell(instruction.arg))
 
 
 @_rules.on("LOAD_LOCALS")
@@ -269,12 +265,6 @@ def _intrinsic(writer: Writer, instruction: Instruction) -> None:
     writer.emit(f"CALL_{instruction.op}", names.index(str(instruction.arg)))
 
 
-@_rules.on("BINARY_OP")
-def _binary_op(writer: Writer, instruction: Instruction) -> None:
-    """By symbol."""
-    writer.emit("BINARY_OP", BINARY_SYMBOLS.index(str(instruction.arg)))
-
-
 @_rules.on("COMPARE_OP")
 def _compare_op(writer: Writer, instruction: Instruction) -> None:
     """3.13 tests the truth in one go where a branch follows."""
@@ -285,14 +275,6 @@ def _compare_op(writer: Writer, instruction: Instruction) -> None:
         tested = writer.joins("TO_BOOL") or writer.instructions[at].op in _TRUTH_TESTS
         operand |= tested << 4
     writer.emit("COMPARE_OP", operand)
-
-
-def _flagged(writer: Writer, instruction: Instruction) -> None:
-    """Write an op whose operand is a flag."""
-    writer.emit(instruction.op, int(bool(instruction.arg)))
-
-
-_rules.on(*FLAGGED)(_flagged)
 
 
 def _test(writer: Writer) -> None:
@@ -413,13 +395,6 @@ def _make_function(writer: Writer, instruction: Instruction) -> None:
     if DIALECT.split_make_function:
         for bit in reversed(bits):
             writer.emit("SET_FUNCTION_ATTRIBUTE", bit)
-
-
-@_rules.on("SET_FUNCTION_ATTRIBUTE")
-def _set_function_attribute(writer: Writer, instruction: Instruction) -> None:
-    """3.13 only."""
-    bits = {part: bit for bit, part in FUNCTION_PARTS.items()}
-    writer.emit("SET_FUNCTION_ATTRIBUTE", bits[str(instruction.arg)])
 
 
 @_rules.on("UNPACK_EX")

@@ -62,8 +62,7 @@ def _laid_out(writer: Writer) -> tuple[list[ConcreteInstr], list[int]]:
             distance = offsets[writer.place[target]] - offsets[at + 1]
             operand = -distance if "BACKWARD" in items[at].name else distance
             if operand < 0:
-                msg = f"{writer.decoded.qualname}: {items[at].name} cannot jump {distance} units"
-                raise ValueError(msg)
+                raise ValueError(f"{writer.decoded.qualname}: {items[at].name} cannot jump {distance} units")
             prefixes = sizes[at] - 1 if operand < 256 ** sizes[at] else (operand.bit_length() - 1) // 8
             grown = grown or prefixes >= sizes[at]
             sizes[at] = prefixes + 1

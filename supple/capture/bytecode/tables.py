@@ -115,9 +115,6 @@ OPPOSITE: Final = {
     "POP_JUMP_IF_NOT_NONE": "POP_JUMP_IF_NONE",
 }
 
-JUMPS: Final = frozenset(
-    {"FOR_ITER", "JUMP", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP", "SEND", *OPPOSITE}
-)
 ENDS: Final = frozenset({"JUMP", "RAISE_VARARGS", "RERAISE", "RETURN_VALUE"})
 
 Effect = tuple[int, int]
@@ -230,6 +227,5 @@ def effect(op: str, arg: object) -> Effect:
     """
     entry = EFFECTS.get(op)
     if entry is None:
-        msg = f"there is no op {op}"
-        raise ValueError(msg)
+        raise ValueError(f"there is no op {op}")
     return entry(arg) if callable(entry) else entry

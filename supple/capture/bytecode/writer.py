@@ -77,8 +77,7 @@ class Writer:
     def emit(self, name: str, operand: int = 0, target: int | None = None) -> None:
         """Append a physical instruction at the position at hand."""
         if name not in opcode.opmap:
-            msg = f"{self.decoded.qualname}: this version of Python has no {name}"
-            raise ValueError(msg)
+            raise ValueError(f"{self.decoded.qualname}: this version of Python has no {name}")
         self.items.append(Item(name, operand, target, self.position))
 
     def joins(self, op: str, arg: object = None, *, anywhere: bool = False) -> bool:
@@ -123,8 +122,7 @@ class Writer:
         """Return the slot of a cell or free variable."""
         name = str(arg)
         if name not in self._cells:
-            msg = f"{self.decoded.qualname}: no variable {name!r}"
-            raise ValueError(msg)
+            raise ValueError(f"{self.decoded.qualname}: no variable {name!r}")
         return self._cells[name]
 
 

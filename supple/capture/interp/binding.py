@@ -63,7 +63,8 @@ def _fill_defaults(engine: "Engine", function: FunctionValue, bound: dict[str, V
         if name not in bound:
             if name not in given:
                 return False
-            bound[name] = _forced(engine, given[name])
+            value = given[name]
+            bound[name] = value.force(engine) if isinstance(value, LazyValue) else value
     return True
 
 
@@ -86,7 +87,3 @@ def _refuse(
     like.__qualname__ = str(function.get_attr(engine, "__qualname__").as_python())
     fold_raw(engine, like, *[None] * len(args), **dict.fromkeys(kwargs))
     raise AssertionError(f"{code.co_qualname} takes these arguments: {args} {kwargs}")
-
-
-def _forced(engine: "Engine", value: Value) -> Value:
-    return value.force(engine) if isinstance(value, LazyValue) else value

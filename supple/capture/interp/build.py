@@ -66,9 +66,8 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("BUILD_STRING")
 def _(frame: Frame, instruction: Instruction) -> None:
     """The parts of an f-string, joined."""
-    frame.push(
-        ConstantValue("".join(str(part.as_python()) for part in frame.pop_many(count_of(instruction))))
-    )
+    parts = frame.pop_many(count_of(instruction))
+    frame.push(ConstantValue("".join(str(part.as_python()) for part in parts)))
 
 
 @opcode.on("FORMAT_VALUE")
@@ -173,8 +172,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     _require_iterable(frame, given, "cannot unpack non-iterable {} object")
     items = list(islice(drain(frame.engine, given.iterate(frame.engine)), wanted + 1))
     if len(items) < wanted:
-        msg = f"not enough values to unpack (expected {wanted}, got {len(items)})"
-        frame.engine.throw(ValueError, msg)
+        frame.engine.throw(ValueError, f"not enough values to unpack (expected {wanted}, got {len(items)})")
     if len(items) > wanted:
         frame.engine.throw(ValueError, f"too many values to unpack (expected {wanted})")
     frame.stack.extend(reversed(items))

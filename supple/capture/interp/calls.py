@@ -71,10 +71,8 @@ def _codes_of(function: types.FunctionType, *owner: Value) -> tuple[types.CodeTy
 @opcode.on("CALL_FUNCTION_EX")
 def _(frame: Frame, instruction: Instruction) -> None:
     """f(*args, **kwargs)."""
-    kwargs: dict[str, Value] = {}
-    if instruction.arg:
-        for key, value in pairs_of(frame, frame.pop()):
-            kwargs[str(key.as_python())] = value
+    pairs = pairs_of(frame, frame.pop()) if instruction.arg else []
+    kwargs = {str(key.as_python()): value for key, value in pairs}
     args = take_all(frame.engine, frame.pop())
     first, second = frame.pop_many(2)
     _call(frame, first, second, args, kwargs)
@@ -87,10 +85,8 @@ def _(frame: Frame, instruction: Instruction) -> None:
     code = frame.pop().as_python()
     assert isinstance(code, types.CodeType), "MAKE_FUNCTION takes a code object"
     parts = cast("frozenset[str]", instruction.arg)
-    closure = _take(frame, "closure" in parts)
-    annotations = _take(frame, "annotations" in parts)
-    kwdefaults = _take(frame, "kwdefaults" in parts)
-    defaults = _take(frame, "defaults" in parts)
+    order = ("closure", "annotations", "kwdefaults", "defaults")
+    closure, annotations, kwdefaults, defaults = (frame.pop() if part in parts else None for part in order)
     cells: list[CellValue] = []
     if isinstance(closure, SequenceValue):
         cells = [cell for cell in closure.all(engine) if isinstance(cell, CellValue)]
@@ -105,10 +101,6 @@ def _(frame: Frame, instruction: Instruction) -> None:
         for name, hint in zip(items, items, strict=True):
             hints.set_item(engine, name, hint)
     frame.push(made)
-
-
-def _take(frame: Frame, is_there: bool) -> Value | None:  # a condition
-    return frame.pop() if is_there else None
 
 
 @opcode.on("LOAD_BUILD_CLASS")

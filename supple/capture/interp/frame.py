@@ -205,13 +205,10 @@ class Frame:
         if region is None:
             self.is_finished = True
             raise raised
-        self._enter(region, raised.value, index)
-
-    def _enter(self, region: Region, error: Value, index: int) -> None:
         del self.stack[region.depth :]
         if region.lasti:
             self.push(ConstantValue(index))
-        self.push(error)
+        self.push(raised.value)
         self.pc = region.handler
 
     def send(self, value: Value) -> Value:

@@ -15,7 +15,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
-from supple.capture.library.table import Args, Call, Kwargs, call, effect, make, polyfill
+from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.array import ArrayValue
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
@@ -233,29 +233,25 @@ def _without_order(machine: Machine, items: Value) -> Value:
     return items
 
 
-def _order_free(function: Callable[..., object]) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        items = args[0] if "key" in kwargs else _without_order(machine, args[0])
-        return machine.call(machine.wrap(function, None), [items, *args[1:]], kwargs)
-
-    return rule
+def _order_free(function: Callable[..., object], machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A polyfill for which the order of a set's members does not count."""
+    items = args[0] if "key" in kwargs else _without_order(machine, args[0])
+    return machine.call(machine.wrap(function, None), [items, *args[1:]], kwargs)
 
 
-call.on(any)(_order_free(polyfills.any_))
-call.on(all)(_order_free(polyfills.all_))
-call.on(sorted)(_order_free(polyfills.sorted_))
+call.on(any)(functools.partial(_order_free, polyfills.any_))
+call.on(all)(functools.partial(_order_free, polyfills.all_))
+call.on(sorted)(functools.partial(_order_free, polyfills.sorted_))
 
 
-def _extreme(polyfilled: Callable[..., object]) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        found = None if kwargs else _symbolic_extreme(machine, polyfilled, args)
-        if found is not None:
-            return found
-        items = args[0] if len(args) == 1 else new_tuple(args)
-        items = items if "key" in kwargs else _without_order(machine, items)
-        return machine.call(machine.wrap(polyfilled, None), [items], kwargs)
-
-    return rule
+def _extreme(polyfilled: Callable[..., object], machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """min(...) and max(...)."""
+    found = None if kwargs else _symbolic_extreme(machine, polyfilled, args)
+    if found is not None:
+        return found
+    items = args[0] if len(args) == 1 else new_tuple(args)
+    items = items if "key" in kwargs else _without_order(machine, items)
+    return machine.call(machine.wrap(polyfilled, None), [items], kwargs)
 
 
 def _symbolic_extreme(machine: Machine, polyfilled: object, args: Args) -> Value | None:
@@ -268,8 +264,8 @@ def _symbolic_extreme(machine: Machine, polyfilled: object, args: Args) -> Value
     return fold(machine, functools.reduce, LEAST if polyfilled is polyfills.min_of else GREATEST, numbers)
 
 
-call.on(min)(_extreme(polyfills.min_of))
-call.on(max)(_extreme(polyfills.max_of))
+call.on(min)(functools.partial(_extreme, polyfills.min_of))
+call.on(max)(functools.partial(_extreme, polyfills.max_of))
 
 
 @make.on(reversed)

@@ -6,6 +6,7 @@
 import collections
 import types
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from supple.capture import breaks
@@ -34,14 +35,15 @@ def _past_overrides(polyfilled: Callable[..., object]) -> Call:
     return rule
 
 
-for _methods, _polyfilled in (
+_IN_C: Final[Sequence[tuple[tuple[Callable[..., object], ...], Callable[..., object]]]] = (
     ((dict.setdefault,), polyfills.dict_setdefault),
     ((dict.pop, collections.OrderedDict.pop), polyfills.dict_pop),
     ((dict.popitem, collections.OrderedDict.popitem), polyfills.dict_popitem),
     ((list.remove,), polyfills.list_remove),
     ((list.index, tuple.index), polyfills.sequence_index),
     ((list.count, tuple.count), polyfills.sequence_count),
-):
+)
+for _methods, _polyfilled in _IN_C:
     call.on(*_methods)(_past_overrides(_polyfilled))
 
 
@@ -81,16 +83,15 @@ def moving(kinds: str, *methods: Callable[..., object]) -> None:
         kinds: what their arguments are: each "index", "item" or "items".
     """
     for method in methods:
-        call.on(method)(_moving(method, kinds.split()))
+        call.on(method)(partial(_moving, method, kinds.split()))
 
 
-def _moving(method: Callable[..., object], kinds: Sequence[str]) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        given = [_READ[kind](machine, value) for kind, value in zip(kinds, args[1:], strict=False)]
-        found = sequence(args[0]).change(machine, method, *given, *args[1 + len(kinds) :])
-        return found if isinstance(found, Value) else NONE
-
-    return rule
+def _moving(
+    method: Callable[..., object], kinds: Sequence[str], machine: Machine, args: Args, kwargs: Kwargs
+) -> Value:
+    given = [_READ[kind](machine, value) for kind, value in zip(kinds, args[1:], strict=False)]
+    found = sequence(args[0]).change(machine, method, *given, *args[1 + len(kinds) :])
+    return found if isinstance(found, Value) else NONE
 
 
 call.on(list.append)(effect(lambda machine, args, _: sequence(args[0]).extend(machine, [args[1]])))

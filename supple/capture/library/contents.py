@@ -1,12 +1,12 @@
 """Numbers read out of tensors: integers become symbols that the run gives, so that capture goes on."""
 
-from collections.abc import Callable
+from functools import partial
 
 import torch
 
 from supple.capture import breaks
-from supple.capture.library.numbers import TO_FLOAT, TO_INT
-from supple.capture.library.table import Args, Call, Kwargs, call
+from supple.capture.library.numbers import TO_FLOAT, TO_INT, Function
+from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue, fold
@@ -27,18 +27,16 @@ def item_of(machine: Machine, value: Value) -> Value:
 call.on(torch.Tensor.item)(lambda machine, args, _: item_of(machine, args[0]))
 
 
-def _converted(kind: Callable[..., object], on_symbols: Callable[..., object]) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        found = item_of(machine, args[0])
-        if isinstance(found, SymbolicValue):
-            return fold(machine, on_symbols, found.number)
-        return fold(machine, kind, found.as_python())
-
-    return rule
+def _converted(kind: Function, on_symbols: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """int(x) and float(x)."""
+    found = item_of(machine, args[0])
+    if isinstance(found, SymbolicValue):
+        return fold(machine, on_symbols, found.number)
+    return fold(machine, kind, found.as_python())
 
 
-call.on(torch.Tensor.__int__, torch.Tensor.__index__)(_converted(int, TO_INT))
-call.on(torch.Tensor.__float__)(_converted(float, TO_FLOAT))
+call.on(torch.Tensor.__int__, torch.Tensor.__index__)(partial(_converted, int, TO_INT))
+call.on(torch.Tensor.__float__)(partial(_converted, float, TO_FLOAT))
 
 
 @call.on(torch.Tensor.tolist)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]  # untyped

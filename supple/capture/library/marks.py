@@ -1,12 +1,14 @@
 """Call rules of this package's own marks, and of process state that is guarded only where a program asks."""
 
+from functools import partial
+
 from supple.base import marks
 from supple.base.errors import UserError
 from supple.base.stance import set_stance
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.guards.state import READERS, SOURCE, State
-from supple.capture.library.table import Args, Call, Kwargs, call
+from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
@@ -42,14 +44,12 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     raise UserError(breaks.STANCE, machine.user_stack())
 
 
-def _asked(name: str) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        value = READERS[name]()
-        machine.guard(SOURCE, Kind.STATE, State(((name, value),)))
-        return machine.wrap(value, None)
-
-    return rule
+def _asked(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A part of the state that is guarded where a program asks for it."""
+    value = READERS[name]()
+    machine.guard(SOURCE, Kind.STATE, State(((name, value),)))
+    return machine.wrap(value, None)
 
 
-call.on(READERS["threads"])(_asked("threads"))
-call.on(READERS["matmul_precision"])(_asked("matmul_precision"))
+call.on(READERS["threads"])(partial(_asked, "threads"))
+call.on(READERS["matmul_precision"])(partial(_asked, "matmul_precision"))

@@ -5,13 +5,14 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, cast
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.library.calls import folded, name_of
-from supple.capture.library.table import NONE, Args, Call, Kwargs, call
+from supple.capture.library.table import NONE, Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
@@ -56,19 +57,19 @@ def symbolic(machine: Machine, function: Function, args: Sequence[Value]) -> Val
     return None if None in numbers else fold(machine, function, *numbers)
 
 
-def _or_folded(function: Function, on_symbols: Function) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        found = symbolic(machine, on_symbols, args) or folded(machine, function, args, kwargs)
-        if found is None:
-            machine.unsupported(breaks.CALL, name=name_of(function))
-        return found
-
-    return rule
+def _or_folded(
+    function: Function, on_symbols: Function, machine: Machine, args: Args, kwargs: Kwargs
+) -> Value:
+    """Return a function of numbers of which one is symbolic; one of constants folded."""
+    found = symbolic(machine, on_symbols, args) or folded(machine, function, args, kwargs)
+    if found is None:
+        machine.unsupported(breaks.CALL, name=name_of(function))
+    return found
 
 
 for _function, _on_symbols in SYMBOLIC.items():
     if call.find(_function) is None:
-        call.on(_function)(_or_folded(_function, _on_symbols))
+        call.on(_function)(partial(_or_folded, _function, _on_symbols))
 
 
 @call.on(torch.Size.numel)
@@ -101,17 +102,15 @@ def expected(machine: Machine, condition: Expr, message: str) -> None:
         machine.throw(RuntimeError, *error.args)
 
 
-def _check(error: type[Exception]) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        condition = args[0]
-        text = args[1] if len(args) > 1 else kwargs.get("message")
-        if isinstance(condition, SymbolicValue) and isinstance(condition.expr, Expr):
-            expected(machine, condition.expr, _message(machine, text))
-        elif not condition.truth(machine):
-            machine.throw(error, _message(machine, text) or "Expected cond to be True, but got False")
-        return NONE
-
-    return rule
+def _check(error: type[Exception], machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """torch._check(condition, message) and its like: the condition holds from now on."""
+    condition = args[0]
+    text = args[1] if len(args) > 1 else kwargs.get("message")
+    if isinstance(condition, SymbolicValue) and isinstance(condition.expr, Expr):
+        expected(machine, condition.expr, _message(machine, text))
+    elif not condition.truth(machine):
+        machine.throw(error, _message(machine, text) or "Expected cond to be True, but got False")
+    return NONE
 
 
 def _message(machine: Machine, text: Value | None) -> str:
@@ -128,7 +127,7 @@ def _message(machine: Machine, text: Value | None) -> str:
 
 
 for _checker, _error in CHECKS.items():
-    call.on(_checker)(_check(_error))
+    call.on(_checker)(partial(_check, _error))
 
 
 @call.on(check_is_size)

@@ -125,10 +125,8 @@ def _on_sequences(
                 return None
             kinds = f'{left.kind.__name__} (not "{right.python_type().__name__}") to {left.kind.__name__}'
             machine.throw(TypeError, f"can only concatenate {kinds}")
-        keep = _base(left)
-        if left.kind.__name__ == "Size" and not left.is_mutable:
-            keep = left.kind
-        return SequenceValue(keep, [*left.all(machine), *other.all(machine)])
+        is_size = left.kind.__name__ == "Size" and not left.is_mutable
+        return SequenceValue(left.kind if is_size else _base(left), [*left.all(machine), *other.all(machine)])
     if plain == "*":
         if isinstance(right, InstanceValue):
             return None
@@ -210,11 +208,8 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         return of_arrays
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
         other = right if isinstance(left, TensorValue) else left
-        if (
-            symbol in ("==", "!=")
-            and isinstance(other, ConstantValue)
-            and isinstance(other.value, str | None)
-        ):
+        is_never_equal = isinstance(other, ConstantValue) and isinstance(other.value, str | None)
+        if is_never_equal and symbol in ("==", "!="):
             return ConstantValue(symbol == "!=")
         return emit(machine, function_op(f"operator.{function.__name__}", function), [left, right], {})
     symbolic = applied(machine, function, [left, right])
@@ -262,9 +257,7 @@ def _compare_structures(
         rule = polyfills.sequence_eq if symbol == "==" else polyfills.sequence_order[symbol]
         return machine.call_python(rule, a, b)
     if isinstance(a, DictValue) and isinstance(b, DictValue) and symbol == "==":
-        both_ordered = issubclass(a.kind, collections.OrderedDict) and issubclass(
-            b.kind, collections.OrderedDict
-        )
+        both_ordered = all(issubclass(one.kind, collections.OrderedDict) for one in (a, b))
         return machine.call_python(polyfills.ordered_eq if both_ordered else polyfills.dict_eq, a, b)
     if sets.is_set_like(left) and sets.is_set_like(right):
         return ConstantValue(sets.compare_sets(machine, function, left, right))

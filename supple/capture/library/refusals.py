@@ -8,13 +8,14 @@ import threading
 import time
 import types
 import warnings
+from functools import partial
 from typing import Final
 
 import torch
 
 from supple.base.errors import Reason
 from supple.capture import breaks
-from supple.capture.library.table import NONE, Args, Call, Kwargs, call, make
+from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
@@ -53,38 +54,34 @@ def _module_of(function: object) -> str:
     return str(getattr(function, "__module__", None) or type(function).__module__)
 
 
-def _refuse(reason: Reason, name: str) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        machine.unsupported(reason, name=name)
-
-    return rule
+def _refuse(reason: Reason, name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Leave a callable to Python."""
+    machine.unsupported(reason, name=name)
 
 
-def _logged(level: int, name: str) -> Call:
-    """Return the rule of a logger's method: nothing happens below the logger's level, which is guarded."""
-
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        logger = args[0]
-        known = logger.obj if isinstance(logger, InstanceValue) else None
-        # Asking makes the logger remember its answer, in a dict that capture can read.
-        if isinstance(known, logging.Logger) and not known.isEnabledFor(level):
-            ask = logger.get_attr(machine, "isEnabledFor")
-            if not machine.call(ask, [ConstantValue(level)]).truth(machine):
-                return NONE
-        machine.unsupported(breaks.LOGGING, name=name)
-
-    return rule
+def _logged(level: int, name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A logger's method: nothing happens below the logger's level, which is guarded."""
+    logger = args[0]
+    known = logger.obj if isinstance(logger, InstanceValue) else None
+    # Asking makes the logger remember its answer, in a dict that capture can read.
+    if isinstance(known, logging.Logger) and not known.isEnabledFor(level):
+        ask = logger.get_attr(machine, "isEnabledFor")
+        if not machine.call(ask, [ConstantValue(level)]).truth(machine):
+            return NONE
+    machine.unsupported(breaks.LOGGING, name=name)
 
 
 # Whether a tensor is conjugated lazily is not known of a fake: it would take itself for the result.
 for _name in ("resolve_conj", "resolve_neg"):
-    call.on(getattr(torch.Tensor, _name), getattr(torch, _name))(_refuse(breaks.CALL, f"torch.{_name}"))
+    call.on(getattr(torch.Tensor, _name), getattr(torch, _name))(
+        partial(_refuse, breaks.CALL, f"torch.{_name}")
+    )
 
 LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 _LOGGING: Final = (*LEVELS, "exception", "log")
 for _name in LEVELS:
     _level = logging.getLevelNamesMapping()[_name.upper()]
-    call.on(getattr(logging.Logger, _name))(_logged(_level, f"Logger.{_name}"))
+    call.on(getattr(logging.Logger, _name))(partial(_logged, _level, f"Logger.{_name}"))
 for _function in dict.fromkeys(
     [
         *(getattr(logging.Logger, name) for name in _LOGGING[len(LEVELS) :]),
@@ -92,19 +89,19 @@ for _function in dict.fromkeys(
         warnings.warn,
     ]
 ):
-    call.on(_function)(_refuse(breaks.LOGGING, getattr(_function, "__qualname__", str(_function))))
+    call.on(_function)(partial(_refuse, breaks.LOGGING, getattr(_function, "__qualname__", str(_function))))
 for _function in (torch.save, torch.load, asyncio.run):
-    call.on(_function)(_refuse(breaks.OUTSIDE, f"{_function.__module__}.{_function.__name__}"))
+    call.on(_function)(partial(_refuse, breaks.OUTSIDE, f"{_function.__module__}.{_function.__name__}"))
 for _name in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
-    call.on(getattr(torch.Tensor, _name))(_refuse(breaks.AUTOGRAD, f"Tensor.{_name}"))
-call.on(torch.autograd.backward)(_refuse(breaks.AUTOGRAD, "torch.autograd.backward"))
+    call.on(getattr(torch.Tensor, _name))(partial(_refuse, breaks.AUTOGRAD, f"Tensor.{_name}"))
+call.on(torch.autograd.backward)(partial(_refuse, breaks.AUTOGRAD, "torch.autograd.backward"))
 for _name in ("shuffle", "choice", "choices", "sample", "randint", "randrange", "uniform", "gauss"):
-    call.on(getattr(random.Random, _name))(_refuse(breaks.RANDOM, f"random.{_name}"))
+    call.on(getattr(random.Random, _name))(partial(_refuse, breaks.RANDOM, f"random.{_name}"))
 _THREADING: Final = (threading.Thread, threading.Timer, threading.Event, threading.Condition)
 for _function in ("manual_seed", "seed", "initial_seed", "get_rng_state", "set_rng_state", "fork_rng"):
-    call.on(getattr(torch.random, _function))(_refuse(breaks.RANDOM, f"torch.random.{_function}"))
+    call.on(getattr(torch.random, _function))(partial(_refuse, breaks.RANDOM, f"torch.random.{_function}"))
 for _class in (*_THREADING, io.StringIO, io.BytesIO):
-    make.on(_class)(_refuse(breaks.OUTSIDE, f"{_class.__module__}.{_class.__name__}"))
-make.on(warnings.catch_warnings)(_refuse(breaks.LOGGING, "warnings.catch_warnings"))
+    make.on(_class)(partial(_refuse, breaks.OUTSIDE, f"{_class.__module__}.{_class.__name__}"))
+make.on(warnings.catch_warnings)(partial(_refuse, breaks.LOGGING, "warnings.catch_warnings"))
 for _name in ("time", "perf_counter", "monotonic", "process_time", "time_ns", "perf_counter_ns"):
-    call.on(getattr(time, _name))(_refuse(breaks.RANDOM, f"time.{_name}"))
+    call.on(getattr(time, _name))(partial(_refuse, breaks.RANDOM, f"time.{_name}"))

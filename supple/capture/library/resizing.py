@@ -4,13 +4,14 @@ what it answers for sizes that are not 0 only (`chunk`, `diff`).
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import torch
 from torch.nn import functional
 
 from supple.capture.library.calls import torch_op
-from supple.capture.library.table import Args, Call, Kwargs, call
+from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.symbolic import SymbolicValue
@@ -18,6 +19,7 @@ from supple.capture.values.tensor import TensorValue, emit
 
 Numbers = float | Sequence[float] | None
 Extra = torch.Tensor | None
+Function = Callable[..., object]
 aten = torch.ops.aten
 NEAREST = (aten.upsample_nearest1d, aten.upsample_nearest2d, aten.upsample_nearest3d)
 NEAREST_EXACT = (
@@ -115,31 +117,27 @@ def pieces(x: torch.Tensor, chunks: int, dim: int = 0) -> tuple[torch.Tensor, ..
 _ONLY_PLAIN: Final = frozenset(("out", "antialias", "return_indices"))
 
 
-def _for_plain_sizes(function: Callable[..., object], general: Callable[..., object], most: int) -> Call:
-    """Return the rule of a function that takes plain sizes; `general` takes others, and `most` arguments."""
-
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        named = {name: given for name, given in kwargs.items() if name not in ("input", "self", "out")}
-        given = [*args, *(kwargs[name] for name in ("input", "self") if name in kwargs)]
-        sizes = [size for one in given if isinstance(one, TensorValue) for size in one.fake.shape]
-        is_symbolic = any(isinstance(one, SymbolicValue | torch.SymInt) for one in (*given, *sizes))
-        if is_symbolic and _ONLY_PLAIN.isdisjoint(kwargs) and len(args) <= most:
-            return machine.call(machine.wrap(general, None), given, named)
-        op = torch_op(function)
-        return (
-            machine.inline_anyway(function, args, kwargs) if op is None else emit(machine, op, args, kwargs)
-        )
-
-    return rule
+def _for_plain_sizes(
+    function: Function, general: Function, most: int, machine: Machine, args: Args, kwargs: Kwargs
+) -> Value:
+    """A function that takes plain sizes; `general` takes others, and `most` arguments."""
+    named = {name: given for name, given in kwargs.items() if name not in ("input", "self", "out")}
+    given = [*args, *(kwargs[name] for name in ("input", "self") if name in kwargs)]
+    sizes = [size for one in given if isinstance(one, TensorValue) for size in one.fake.shape]
+    is_symbolic = any(isinstance(one, SymbolicValue | torch.SymInt) for one in (*given, *sizes))
+    if is_symbolic and _ONLY_PLAIN.isdisjoint(kwargs) and len(args) <= most:
+        return machine.call(machine.wrap(general, None), given, named)
+    op = torch_op(function)
+    return machine.inline_anyway(function, args, kwargs) if op is None else emit(machine, op, args, kwargs)
 
 
-call.on(functional.interpolate)(_for_plain_sizes(functional.interpolate, resized, 3))
+call.on(functional.interpolate)(partial(_for_plain_sizes, functional.interpolate, resized, 3))
 for _function in (functional.max_pool1d, torch.max_pool1d):
-    call.on(_function)(_for_plain_sizes(_function, pooled, 6))
-call.on(torch.linspace)(_for_plain_sizes(torch.linspace, spaced, 3))
+    call.on(_function)(partial(_for_plain_sizes, _function, pooled, 6))
+call.on(torch.linspace)(partial(_for_plain_sizes, torch.linspace, spaced, 3))
 for _function in (torch.tensor_split, torch.Tensor.tensor_split):
-    call.on(_function)(_for_plain_sizes(_function, divided, 3))
+    call.on(_function)(partial(_for_plain_sizes, _function, divided, 3))
 for _function in (torch.chunk, torch.Tensor.chunk):
-    call.on(_function)(_for_plain_sizes(_function, pieces, 3))
+    call.on(_function)(partial(_for_plain_sizes, _function, pieces, 3))
 for _function in (torch.diff, torch.Tensor.diff):
-    call.on(_function)(_for_plain_sizes(_function, differences, 5))
+    call.on(_function)(partial(_for_plain_sizes, _function, differences, 5))

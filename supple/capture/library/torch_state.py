@@ -8,6 +8,7 @@ that repeats it at run time, and is undone when capture ends.
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 from contextlib import nullcontext
+from functools import partial
 from typing import Final
 
 import torch
@@ -35,34 +36,30 @@ call.on(torch_private.get_tracing_state)(_constant(None))
 call.on(torch_private.log_api_usage_once)(_constant(None))
 
 
-def _query(function: object) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        assert callable(function), function
-        plain = [value.as_python() for value in args]
-        return machine.wrap(function(*plain), None)
-
-    return rule
+def _query(function: object, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What a question about state answers now; the state is guarded."""
+    assert callable(function), function
+    plain = [value.as_python() for value in args]
+    return machine.wrap(function(*plain), None)
 
 
 for _function in dict.fromkeys(torch_private.STATE_QUERIES):
-    call.on(_function)(_query(_function))
+    call.on(_function)(partial(_query, _function))
 
 
-def _change(function: object, name: str) -> Call:
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        assert callable(function), function
-        try:
-            plain = tuple(value.as_python() for value in args)
-        except NotConstant:
-            machine.unsupported(breaks.CALL, name=name)
-        if function is modes.leave_inference and not _entered(machine):
-            machine.unsupported(breaks.CALL, name=name)  # the block began where other modes were active
-        result = function(*plain)
-        op = function_op(name, function, is_pure=False)
-        machine.recorder.record(op, plain, {}, result, machine.user_stack())
-        return machine.wrap(result, None)
-
-    return rule
+def _change(function: object, name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Change state now, and by a node of this name when the graph runs."""
+    assert callable(function), function
+    try:
+        plain = tuple(value.as_python() for value in args)
+    except NotConstant:
+        machine.unsupported(breaks.CALL, name=name)
+    if function is modes.leave_inference and not _entered(machine):
+        machine.unsupported(breaks.CALL, name=name)  # the block began where other modes were active
+    result = function(*plain)
+    op = function_op(name, function, is_pure=False)
+    machine.recorder.record(op, plain, {}, result, machine.user_stack())
+    return machine.wrap(result, None)
 
 
 def _entered(machine: Machine) -> int:
@@ -74,7 +71,7 @@ def _entered(machine: Machine) -> int:
 polyfill[torch_private.InferenceGuard] = modes.InferenceMode
 
 for _name, _function in {**torch_private.STATE_CHANGES, **modes.NESTING}.items():
-    call.on(_function)(_change(_function, _name))
+    call.on(_function)(partial(_change, _function, _name))
 
 
 @call.on(torch.device.__enter__)

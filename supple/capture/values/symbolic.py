@@ -63,9 +63,6 @@ class SymbolicValue(Value):
     def truth(self, machine: Machine) -> bool:
         return bool(self.number != 0 if isinstance(self.number, torch.SymFloat) else self.number)
 
-    def length(self, machine: Machine) -> Value:
-        machine.throw(TypeError, f"object of type {self.python_type().__name__!r} has no len()")
-
     def get_attr(self, machine: Machine, name: str) -> Value:
         if name == "__class__":
             return machine.wrap(self.python_type(), None)
@@ -73,9 +70,6 @@ class SymbolicValue(Value):
 
     def get_item(self, machine: Machine, key: Value) -> Value:
         machine.throw(TypeError, f"{self.python_type().__name__!r} object is not subscriptable")
-
-    def iterate(self, machine: Machine) -> Value:
-        machine.throw(TypeError, f"{self.python_type().__name__!r} object is not iterable")
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         machine.throw(TypeError, f"{self.python_type().__name__!r} object is not callable")

@@ -254,7 +254,8 @@ def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Mac
         case TensorValue():
             return tensor(value)
         case SequenceValue():
-            items = [_convert(one, tensor, machine) for one in _items(value, machine)]
+            parts = value.items if machine is None else value.all(machine)
+            items = [_convert(one, tensor, machine) for one in parts]
             return items if value.is_mutable else tuple(items)
         case DictValue():
             return {key: _convert(one, tensor, machine) for key, (_, one) in value.items.items()}
@@ -276,7 +277,3 @@ def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Mac
             except NotConstant:
                 assert machine is not None, value.describe()
                 machine.unsupported(breaks.OPERATOR, name="a graph node", kinds=value.describe())
-
-
-def _items(value: SequenceValue, machine: Machine | None) -> list[Value]:
-    return value.items if machine is None else value.all(machine)

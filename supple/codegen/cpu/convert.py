@@ -16,16 +16,13 @@ def cast(code: Code, x: Reg, dtype: DType) -> Reg:
     if x.dtype.is_low_precision:
         return cast(code, _widened(code, x), dtype)
     if dtype is DType.BOOL:
-        return code.compare(_differs(x.dtype), x, constant(x.dtype, 0, x.lanes))
+        differs = "fcmp une" if x.dtype.is_float else "icmp ne"
+        return code.compare(differs, x, constant(x.dtype, 0, x.lanes))
     if dtype.is_low_precision:
         return _narrowed(code, cast(code, x, DType.F32), dtype)
     if x.dtype.is_float:
         return _from_float(code, x, dtype)
     return _from_integer(code, x, dtype)
-
-
-def _differs(dtype: DType) -> str:
-    return "fcmp une" if dtype.is_float else "icmp ne"
 
 
 def _from_float(code: Code, x: Reg, dtype: DType) -> Reg:
