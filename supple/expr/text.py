@@ -34,8 +34,7 @@ class Print:
         """Return the text of `e` for a place that needs an operator at least as tight as `binding`."""
         found = self._known.get(e)
         if found is None:
-            found = printers[type(e)](e, self)
-            self._known[e] = found
+            found = self._known[e] = printers[type(e)](e, self)
         text, tightness = found
         return text if tightness >= binding else f"({text})"
 

@@ -60,8 +60,7 @@ class Linker:
         with self._lock:
             found = self._linked.get(key)
             if found is None:
-                found = self._fresh(data, key)
-                self._linked[key] = found
+                found = self._linked[key] = self._fresh(data, key)
             return found
 
     def _fresh(self, data: bytes, key: str) -> dict[str, int]:

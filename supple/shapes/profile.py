@@ -272,8 +272,7 @@ def seen_for(code: types.CodeType) -> Seen:
         if found is None:
             key = key_of(code)
             place = f"{code.co_filename}:{code.co_firstlineno}:{code.co_name}"
-            found = Seen(key, place, dict(_before(key)))
-            _MEMORY.seen[id(code)] = found
+            found = _MEMORY.seen[id(code)] = Seen(key, place, dict(_before(key)))
             weakref.finalize(code, _MEMORY.seen.pop, id(code), None).atexit = False
         return found
 

@@ -67,8 +67,7 @@ def _layout(holds: Callable[[layout.Exprs, layout.Exprs], bool], rank: int | Non
     """Return the method that tells whether sizes and strides, of this rank, have a layout."""
 
     def method(self: "SymNode", sizes: Sequence["SymNode"], strides: Sequence["SymNode"]) -> "SymNode":
-        fits = rank in (None, len(sizes)) and holds(_exprs(sizes), _exprs(strides))
-        return self.wrap_bool(fits)
+        return self.wrap_bool(rank in (None, len(sizes)) and holds(_exprs(sizes), _exprs(strides)))
 
     return method
 

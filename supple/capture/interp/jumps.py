@@ -1,17 +1,11 @@
 """Branches, loops, returns, generators."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, Signal, opcode
-from supple.capture.values.base import Raised, Value
+from supple.capture.values.base import Raised
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.generator import GeneratorValue
-
-if TYPE_CHECKING:
-    from supple.capture.interp.engine import Engine
 
 
 def _target(instruction: Instruction) -> int:
@@ -25,20 +19,18 @@ def _(frame: Frame, instruction: Instruction) -> None:
     frame.pc = _target(instruction)
 
 
-def _jumping(holds: Callable[["Engine", Value], bool]) -> Callable[[Frame, Instruction], None]:
-    """Return the rule of a jump that is taken if a condition holds of the top, which it drops."""
-
-    def rule(frame: Frame, instruction: Instruction) -> None:
-        if holds(frame.engine, frame.pop()):
-            frame.pc = _target(instruction)
-
-    return rule
+@opcode.on("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Jump if the top, which is dropped, is true (or false)."""
+    if frame.pop().truth(frame.engine) is (instruction.op == "POP_JUMP_IF_TRUE"):
+        frame.pc = _target(instruction)
 
 
-opcode.on("POP_JUMP_IF_TRUE")(_jumping(lambda engine, value: value.truth(engine)))
-opcode.on("POP_JUMP_IF_FALSE")(_jumping(lambda engine, value: not value.truth(engine)))
-opcode.on("POP_JUMP_IF_NONE")(_jumping(lambda _, value: value.identity() is None))
-opcode.on("POP_JUMP_IF_NOT_NONE")(_jumping(lambda _, value: value.identity() is not None))
+@opcode.on("POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """Jump if the top, which is dropped, is None (or is not)."""
+    if (frame.pop().identity() is None) is (instruction.op == "POP_JUMP_IF_NONE"):
+        frame.pc = _target(instruction)
 
 
 @opcode.on("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP")

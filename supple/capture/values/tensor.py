@@ -230,8 +230,7 @@ def of_result(machine: Machine, result: object) -> Value:
     if isinstance(result, torch.Tensor):
         known = machine.tensors.get(id(result))
         if known is None:
-            known = TensorValue(result)
-            machine.tensors[id(result)] = known
+            known = machine.tensors[id(result)] = TensorValue(result)
         return known
     if isinstance(result, tuple | list):
         kind: type = type(cast("object", result))
