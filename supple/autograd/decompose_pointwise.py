@@ -240,10 +240,13 @@ def _(b: Lowering, x: Var, high: Number) -> Var:
     return cast("Var", b.call("aten.clamp.default", x, None, high))
 
 
-@decompositions.on("aten.fmax.default", "aten.fmin.default")
-def _(b: Lowering, left: Var, right: Var) -> Var | None:
+def _past_nan(op: str, b: Lowering, left: Var, right: Var) -> Var | None:
     """Integers have no NaN; floats stay a library call."""
-    return None if b.common(left, right).is_float else b.point("maximum.default", left, right)
+    return None if b.common(left, right).is_float else b.point(op, left, right)
+
+
+decompositions.on("aten.fmax.default")(partial(_past_nan, "maximum.default"))
+decompositions.on("aten.fmin.default")(partial(_past_nan, "minimum.default"))
 
 
 @decompositions.on("aten.lerp.Scalar", "aten.lerp.Tensor")

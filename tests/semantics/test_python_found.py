@@ -1,4 +1,4 @@
-"""Programs that CPython's own tests found to be another thing when compiled; see test_python_itself.py."""
+"""Programs that CPython's own tests found to be another thing when compiled; see tests/cpython."""
 
 import collections
 import itertools

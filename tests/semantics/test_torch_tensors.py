@@ -480,6 +480,11 @@ def padding_and_folding(m):
     )
 
 
+@case(torch.tensor([1, 5, 3]), torch.tensor([4, 2, 3]))
+def extremes_of_integers(a, b):
+    return torch.fmin(a, b), torch.fmax(a, b), torch.minimum(a, b), torch.maximum(a, b), torch.fmin(a, b + 0.5)
+
+
 @case(M)
 def bucketing_and_searching(m):
     edges = torch.tensor([2.0, 5.0])

@@ -26,25 +26,17 @@ from supple.capture.values.sequence import SequenceValue, index_of, new_list
 polyfill[collections.OrderedDict.setdefault] = polyfills.dict_setdefault
 
 
-def _past_overrides(polyfilled: Callable[..., object]) -> Call:
-    """Return the rule of a method in C, which calls no method of a subclass."""
+def _written_in_c(polyfills_of: Mapping[object, Callable[..., object]]) -> None:
+    """Register what stands for methods that call no method of a subclass."""
 
-    def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        return machine.call(machine.wrap(polyfilled, None), [contents(args[0]), *args[1:]], kwargs)
+    def rule_of(polyfilled: Callable[..., object]) -> Call:
+        def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+            return machine.call(machine.wrap(polyfilled, None), [contents(args[0]), *args[1:]], kwargs)
 
-    return rule
+        return rule
 
-
-_IN_C: Final[Sequence[tuple[tuple[Callable[..., object], ...], Callable[..., object]]]] = (
-    ((dict.setdefault,), polyfills.dict_setdefault),
-    ((dict.pop, collections.OrderedDict.pop), polyfills.dict_pop),
-    ((dict.popitem, collections.OrderedDict.popitem), polyfills.dict_popitem),
-    ((list.remove,), polyfills.list_remove),
-    ((list.index, tuple.index), polyfills.sequence_index),
-    ((list.count, tuple.count), polyfills.sequence_count),
-)
-for _methods, _polyfilled in _IN_C:
-    call.on(*_methods)(_past_overrides(_polyfilled))
+    for method, polyfilled in polyfills_of.items():
+        call.on(method)(rule_of(polyfilled))
 
 
 def sequence(value: Value) -> SequenceValue:
@@ -59,6 +51,22 @@ def contents(value: Value) -> SequenceValue | DictValue | SetValue | InstanceDic
     found = container(value)
     assert found is not None, value.describe()
     return found
+
+
+_written_in_c(
+    {
+        dict.setdefault: polyfills.dict_setdefault,
+        dict.pop: polyfills.dict_pop,
+        collections.OrderedDict.pop: polyfills.dict_pop,
+        dict.popitem: polyfills.dict_popitem,
+        collections.OrderedDict.popitem: polyfills.dict_popitem,
+        list.remove: polyfills.list_remove,
+        list.index: polyfills.sequence_index,
+        tuple.index: polyfills.sequence_index,
+        list.count: polyfills.sequence_count,
+        tuple.count: polyfills.sequence_count,
+    }
+)
 
 
 def _dict(machine: Machine, value: Value) -> DictValue:
