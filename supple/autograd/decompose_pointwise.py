@@ -116,6 +116,8 @@ def _(b: Lowering, left: Operand, right: Operand, *, rounding_mode: str | None =
     if rounding_mode is None:
         return cast("Var", b.call("aten.div.Tensor", left, right))
     dtype = b.common(left, right)
+    if rounding_mode == "trunc" and dtype.is_low_precision:  # the quotient is rounded first
+        return b.unary("trunc", cast("Var", b.call("aten.div.Tensor", left, right)))
     args = tuple(b.cast(o, dtype) if isinstance(o, Var) else o for o in (left, right))
     return b.emit("aten.div.Tensor_mode", args, {"rounding_mode": rounding_mode})
 

@@ -76,7 +76,8 @@ def _place(core: str, b: Lowering, x: Var, dim: int | None = None, keepdim: bool
 
 def _extreme_with_place(core: str, b: Lowering, x: Var, dim: int, keepdim: bool = False) -> Arg:
     """The value and its first position."""
-    return _extreme(f"a{core}", b, x, dim, keepdim), _place(f"arg{core}", b, x, dim, keepdim)
+    numbers = b.cast(x, DType.U8) if b.tensor_meta(x).dtype is DType.BOOL else x  # torch has no arg of truths
+    return _extreme(f"a{core}", b, x, dim, keepdim), _place(f"arg{core}", b, numbers, dim, keepdim)
 
 
 for _name in ("max", "min"):

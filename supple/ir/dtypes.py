@@ -65,13 +65,20 @@ _INTEGERS: Final = (DType.I64, DType.I32, DType.I16, DType.I8, DType.U8)
 _FROM_TORCH: Final = {theirs: ours for ours, theirs in _TO_TORCH.items()}
 
 
+class Unrepresented(KeyError):
+    """A dtype that the compiler does not represent (quantised, float8, ...)."""
+
+
 def from_torch(dtype: torch.dtype) -> DType:
     """Return our name of a torch dtype.
 
     Raises:
-        KeyError: for a dtype that the compiler does not represent (quantised, float8, ...).
+        Unrepresented: it has none.
     """
-    return _FROM_TORCH[dtype]
+    try:
+        return _FROM_TORCH[dtype]
+    except KeyError:
+        raise Unrepresented(dtype) from None
 
 
 def is_represented(dtype: torch.dtype) -> bool:

@@ -20,7 +20,7 @@ from supple import torch_private
 from supple.expr import Expr, equal
 from supple.expr.real import Real
 from supple.ir.arguments import map_leaves
-from supple.ir.dtypes import from_torch, is_represented
+from supple.ir.dtypes import Unrepresented, from_torch, is_represented
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import aten_op, is_random
 from supple.shapes import meta_kernels
@@ -238,6 +238,8 @@ def run_fake(
             return _answered(func, args, kwargs)
     except Misfit as misfit:
         raise refusal(func, args, kwargs, misfit) from None
+    except Unrepresented as dtype:
+        raise NoShapeRule(str(func), f"the compiler does not represent {dtype}") from None
 
 
 def _mode_of_views(func: torch_private.OpOverload, args: Sequence[object]) -> AbstractContextManager[object]:

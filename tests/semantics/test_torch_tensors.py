@@ -482,7 +482,28 @@ def padding_and_folding(m):
 
 @case(torch.tensor([1, 5, 3]), torch.tensor([4, 2, 3]))
 def extremes_of_integers(a, b):
-    return torch.fmin(a, b), torch.fmax(a, b), torch.minimum(a, b), torch.maximum(a, b), torch.fmin(a, b + 0.5)
+    return (
+        torch.fmin(a, b),
+        torch.fmax(a, b),
+        torch.minimum(a, b),
+        torch.maximum(a, b),
+        torch.fmin(a, b + 0.5),
+    )
+
+
+@case(torch.tensor([[True, False], [False, False]]))
+def extremes_of_truths(a):
+    return torch.max(a, 0), torch.min(a, 1, keepdim=True), a.max(), a.min()
+
+
+@case(torch.linspace(-100, 100, 97).bfloat16(), torch.linspace(0.3, 3, 89).bfloat16()[:, None])
+def division_in_low_precision(a, b):
+    return a / b, a.div(b, rounding_mode="trunc"), a.div(3, rounding_mode="trunc")
+
+
+@case(X, breaks="B112")
+def numbers_that_are_not_represented(x):
+    return x.to(torch.uint64) + 1, x.chalf()
 
 
 @case(M)
