@@ -9,7 +9,7 @@ from typing import Final
 
 from supple.base.errors import SuppleError
 
-MAGIC: Final = b"supple artifact 1\n"
+MAGIC: Final = b"supple artifact 2\n"
 
 
 class ArtifactError(SuppleError):
