@@ -6,6 +6,7 @@ from torch.nn import functional as F
 
 from supple.ir.ops import op_named
 from supple.runtime.empty import SAFE, batch_norm, flash_attention
+from supple.schedule.host import LAID_OUT
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(0, 0), (0, 3), (3, 0), (2, 5)])
@@ -31,4 +32,5 @@ def test_batch_norm_of_nothing_keeps_the_statistics(rows: int) -> None:
 
 
 def test_every_name_is_of_an_operator() -> None:
+    assert LAID_OUT.name in SAFE
     assert all(op_named(name).name == name for name in SAFE)
