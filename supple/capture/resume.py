@@ -73,8 +73,6 @@ class Slot(enum.Enum):
 
 
 _OBJECT: Final = (Slot.OBJECT,)
-
-
 _ORIGINS: Final[weakref.WeakKeyDictionary[types.CodeType, "_Origin"]] = weakref.WeakKeyDictionary()
 
 
@@ -176,9 +174,10 @@ def can_generate(code: types.CodeType) -> bool:
 def can_continue(code: types.CodeType) -> bool:
     """Tell whether continuations of a function do as it does: it asks for no more than its variables.
 
-    The first parameter of a function in which super() is called cannot be in a cell.
+    Where super() is called, the first parameter cannot be in a cell; `except*` handles parts of an exception.
     """
-    return not _looks(code) and (not _calls_super(code) or _first(code) is not None)
+    has_parts = any(instruction.op == "CHECK_EG_MATCH" for instruction in _decoded(code).instructions)
+    return not (has_parts or _looks(code)) and (not _calls_super(code) or _first(code) is not None)
 
 
 @functools.lru_cache(maxsize=1024)

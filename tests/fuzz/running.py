@@ -160,11 +160,12 @@ def namespace(code: Any) -> dict[str, Any]:
 
 
 def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -> Outcome:
-    """Return what a call does; random numbers and the numbers of hooks are the same for each."""
+    """Return what a call does; random numbers, grad mode and numbers of hooks are the same for each."""
     args = result = error = None
     text = io.StringIO()
     torch.manual_seed(0)
     random.seed(0)
+    torch.set_grad_enabled(True)  # a generator of a call before may have ended since
     RemovableHandle.next_id = 0
     with contextlib.redirect_stdout(text):
         try:

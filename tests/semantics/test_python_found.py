@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import sys
 import weakref
 
 import pytest
@@ -125,6 +126,37 @@ def weak_references_of_objects_that_are_not_read_again(x):
     before = len(weak)
     print("there are", before)
     return before, len(weak), x
+
+
+class Names:
+    def __init__(self, **names):
+        self.__dict__.update(names)
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+    __hash__ = None
+
+
+@case(X)
+def the_dicts_of_objects_are_compared(x):
+    first, second, third = Names(a=1, b=2), Names(b=2), Names(a=1)
+    second.a = 1
+    alike = first == second, first != second, first == third, first != third
+    return alike, vars(first) == {"b": 2, "a": 1}, {"a": 1} != third.__dict__, first.__dict__ == 3, x
+
+
+@case(X, breaks="B109")
+def a_part_of_a_group_is_handled(x):
+    found = []
+    try:
+        try:
+            raise ExceptionGroup("both", [ValueError(1), TypeError(2)])
+        except* ValueError as error:
+            found += [error is sys.exception(), error.exceptions]
+    except ExceptionGroup as rest:
+        found.append(rest.exceptions)
+    return [str(one) for one in found], x
 
 
 @case(X)

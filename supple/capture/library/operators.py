@@ -18,7 +18,7 @@ from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue
-from supple.capture.values.instance import InstanceValue, container
+from supple.capture.values.instance import InstanceDict, InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import applied
@@ -252,7 +252,10 @@ def _compare_structures(
         return fold(machine, function, left.value, right.value)
     if isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue) and symbol == "==":
         return ConstantValue(left.key(machine) == right.key(machine))
-    a, b = container(left), container(right)
+    a, b = (
+        found.as_dict(machine) if isinstance(found, InstanceDict) else found
+        for found in map(container, (left, right))
+    )
     if isinstance(a, SequenceValue) and isinstance(b, SequenceValue) and _base(a) is _base(b):
         rule = polyfills.sequence_eq if symbol == "==" else polyfills.sequence_order[symbol]
         return machine.call_python(rule, a, b)
