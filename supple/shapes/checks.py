@@ -28,6 +28,7 @@ def checked(graph: Graph, deferred: Iterable[Deferred], *, is_eager: bool = Fals
     ours = {one.condition for one in waiting}
     others = [node for node in graph.nodes if node.op.name != CHECK or node.args[0] not in ours]
     late: set[Stack] = set()
+    last = {node.where: place for place, node in enumerate(others)}  # a line may have several operators
     taken = graph.metas()
     names = (name for name in map("check_{}".format, count()) if name not in taken)
     shown = {name for node in others for name in names_in(node.meta)}
@@ -47,7 +48,8 @@ def checked(graph: Graph, deferred: Iterable[Deferred], *, is_eager: bool = Fals
         if is_eager and not late and not node.op.is_pure and any(uses_of(node)):
             late.update(later.where for later in others[place + 1 :])
         nodes.append(node)
-        add_due(node.where)
+        if last[node.where] == place:
+            add_due(node.where)
         known |= names_in(node.meta)
         add_due()
     late.clear()

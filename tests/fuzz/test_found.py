@@ -499,3 +499,24 @@ def arguments_1():
 def test_one_number_is_written_into_a_row(dynamic: bool | None) -> None:
     # X-PY02
     assert running.difference(ROW_OF_ONE, "native", dynamic=dynamic) is None
+
+
+NOTHING_BEHIND_A_WRITE = """
+state = torch.zeros(3)
+
+def program(n):
+    state.zero_()
+    return torch.nonzero(state + n).add_(n)[0]
+
+def arguments_0():
+    return (1,)
+
+def arguments_1():
+    return (0,)
+"""
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_what_a_line_writes_does_not_change_its_error(dynamic: bool | None) -> None:
+    # GB12
+    assert running.difference(NOTHING_BEHIND_A_WRITE, dynamic=dynamic) is None
