@@ -206,8 +206,9 @@ def _is_missed(value: Value, places: Counter[int]) -> bool:
         return False
     kind = type(value.obj) if isinstance(value, LazyValue) else value.cls
     is_seen = value.source is not None or places[id(value)] > 1
-    is_owned = issubclass(kind, torch.Tensor | torch.nn.Module) or kind.__module__ == "builtins"
-    return is_seen and kind.__weakrefoffset__ > 0 and not is_owned
+    # tensors and modules are held for long, and nobody refers weakly to what is built in
+    is_common = issubclass(kind, torch.Tensor | torch.nn.Module) or kind.__module__ == "builtins"
+    return is_seen and kind.__weakrefoffset__ > 0 and not is_common
 
 
 def _runs(frame: Frame, called: Frame | None) -> resume.Runs:

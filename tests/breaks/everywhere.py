@@ -13,6 +13,8 @@ from tests.semantics import harness
 from tests.semantics.harness import Case, Comparison
 
 FORCED = "B131"
+LAST = 2000
+"""Loops of the corpus that take longer than this many instructions repeat themselves."""
 
 
 def corpus() -> Iterator[tuple[str, Case]]:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.breaks.everywhere import CASES, difference
+from tests.breaks.everywhere import CASES, LAST, difference
 
 IS_NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
-LAST = 2000
-"""Loops of the corpus that take longer than this many instructions repeat themselves."""
 
 
 def positions(name: str) -> Iterator[int]:

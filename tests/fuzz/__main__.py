@@ -80,12 +80,15 @@ def shown(source: str, chosen: Options, found: Difference) -> str:
 def show(source: str, chosen: Options, found: Difference) -> None:
     """Print a failing program made smaller: by a process of its own, as its parts may do what it does not."""
     if child := os.fork():
-        os.waitpid(child, 0)
+        if os.waitpid(child, 0)[1]:
+            click.echo(f"{'=' * 80}\n# {chosen}, not made smaller: that ends the process\n{source}\n{found}")
         return
+    status = 1
     try:
         click.echo(f"{'=' * 80}\n{shown(source, chosen, found)}")
+        status = 0
     finally:
-        os._exit(0)
+        os._exit(status)
 
 
 def one_round(number: int, failed: Counter[str], until: float) -> int:

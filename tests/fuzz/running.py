@@ -32,6 +32,9 @@ LATE: Final = (
 """What only the run of a graph that writes to tensors finds out: effects before it are not replayed then.
 The last is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`."""
 
+UNDEFINED: Final = "Trying to resize storage that is not resizable"
+"""It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -92,7 +95,7 @@ def difference(source: str, backend: str = "eager", **options: Any) -> Differenc
                 want = outcome(eager["program"], eager, name)
             except Endless:  # no program to compare with
                 return None
-            if any(map(want.has, LATE)):
+            if any(map(want.has, (*LATE, UNDEFINED))):
                 break
             got = outcome(run, compiled, name)
             comparison = Twins()

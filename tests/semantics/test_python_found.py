@@ -222,13 +222,13 @@ def a_function_has_annotations(x):
 
 @case(X)
 def long_loops_over_dicts(x):
-    squares = {number: number * number for number in range(300)}
+    squares = {number: number * number for number in range(100)}
     total = 0
     for key, value in squares.items():
         total += value - key
     while len(squares) > 10:
         squares.popitem()
-    return total, squares, sorted(range(300), key=lambda number: -number)[:3], x
+    return total, squares, sorted(range(100), key=lambda number: -number)[:3], x
 
 
 @case(X)

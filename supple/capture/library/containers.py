@@ -23,6 +23,7 @@ from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceValue, index_of, new_list
 
+# Written in C like dict's, but it calls a subclass's `__contains__`, `__getitem__` and `__setitem__`.
 polyfill[collections.OrderedDict.setdefault] = polyfills.dict_setdefault
 
 
