@@ -243,6 +243,12 @@ def iterators_know_their_length(x):
     return made, x
 
 
+@case(X)
+def counting_from_a_truth(x):
+    by_one, by_two = itertools.count(True), itertools.count(True, 2)
+    return [next(by_one), next(by_one)], [next(by_two), next(by_two)], x
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()

@@ -14,6 +14,8 @@ def starmap_(function: Callable[..., object], rows: Iterable[Iterable[Any]]) -> 
 
 def count_(start: Any = 0, step: Any = 1) -> Iterator[object]:
     """itertools.count; what its arguments are at a `yield`, another one goes on with."""
+    if type(start) is not int and isinstance(start, int) and isinstance(step, int) and step == 1:
+        start = int(start)
     while True:
         item, start = start, start + step
         yield item
