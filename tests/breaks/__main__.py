@@ -34,6 +34,7 @@ def failures(case: Case) -> Iterator[str | None]:
 @click.argument("topics", nargs=-1)
 def main(part: int, parts: int, topics: tuple[str, ...]) -> None:
     """Break everywhere in the functions whose names begin with one of TOPICS (all, where none is given)."""
+    logging.captureWarnings(True)
     logging.disable(logging.CRITICAL)
     torch.set_num_threads(1)
     chosen = [name for name in CASES if not topics or name.startswith(topics)][part::parts]
