@@ -58,7 +58,13 @@ def _asked_for(mask: object, *gradients: TensorMeta | None) -> tuple[TensorMeta 
     return tuple(meta if is_wanted else None for meta, is_wanted in wanted)
 
 
-@shape_rules.on(*aten("nll_loss_backward", "nll_loss2d_backward", "glu_backward"))
+@shape_rules.on(
+    *aten(
+        *("nll_loss_backward", "nll_loss2d_backward", "glu_backward", "fractional_max_pool3d_backward"),
+        *("multi_margin_loss_backward", "multilabel_margin_loss_backward"),
+        *("_ctc_loss_backward", "_ctc_loss_backward.Tensor"),
+    )
+)
 def _(grad_output: TensorMeta, self: TensorMeta, *_options: object) -> TensorMeta:
     """The sizes of the operand."""
     return fresh(self.sizes, self.dtype, self)

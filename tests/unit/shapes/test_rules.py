@@ -12,6 +12,7 @@ from supple.ir.meta import TensorMeta
 from supple.shapes.fake import FakeTensor, fake_like, faking, meta_of
 
 Tensor = torch.Tensor
+aten = torch.ops.aten
 FLOATS = (torch.float32, torch.bfloat16, torch.float64, torch.float16)
 
 
@@ -387,6 +388,46 @@ FACTORIES: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("name", FACTORIES)
 def test_factory_has_the_metadata_of_eager(name: str) -> None:
     check(FACTORIES[name])
+
+
+LOSSES: dict[str, tuple[tuple[int, ...], Callable[[Tensor], Any]]] = {
+    "multi_margin": (
+        (3, 4),
+        lambda x: aten.multi_margin_loss_backward(x[0, 0], x, torch.zeros(3, dtype=torch.int64), 1, 1.0),
+    ),
+    "multilabel_margin": (
+        (3, 4),
+        lambda x: aten.multilabel_margin_loss_backward(
+            x[0, 0], x, torch.zeros(3, 4, dtype=torch.int64), 1, torch.zeros(3, 4)
+        ),
+    ),
+    "fractional_max_pool3d": (
+        (2, 3, 4, 5),
+        lambda x: aten.fractional_max_pool3d_backward(
+            torch.ones(2, 2, 2, 2), x, [2, 2, 2], [2, 2, 2], torch.zeros(2, 2, 2, 2, dtype=torch.int64)
+        ),
+    ),
+    "ctc": (
+        (2, 3, 4),
+        lambda x: aten._ctc_loss_backward(
+            torch.ones(3),
+            x,
+            torch.ones(3, 1).long(),
+            [2, 2, 2],
+            [1, 1, 1],
+            torch.ones(3),
+            torch.ones(3, 2, 3),
+            0,
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_backward_without_a_meta_kernel_has_the_metadata_of_eager(name: str) -> None:
+    shape, function = LOSSES[name]
+    for x in layouts(shape):
+        check(function, x)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
