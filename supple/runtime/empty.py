@@ -54,8 +54,22 @@ def batch_norm_with_statistics(image: torch.Tensor, *options: object) -> Tensors
     return image.clone(), image.new_empty(image.shape[1]), image.new_empty(image.shape[1]), *statistics
 
 
-def laid_out(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
-    """Return a tensor in the layout for which kernels were made; eager may choose another at sizes of 1."""
+def laid_out(
+    tensor: torch.Tensor, strides: tuple[int, ...], sizes: tuple[int, ...] | None = None, op: str = ""
+) -> torch.Tensor:
+    """Return a tensor in the layout for which kernels were made; eager may choose another at sizes of 1.
+
+    Args:
+        sizes: what the fake of a custom operator `op` gave.
+
+    Raises:
+        RuntimeError: the tensor has other sizes.
+    """
+    if sizes is not None and tensor.shape != sizes:
+        raise RuntimeError(
+            f"{op} gave a tensor of sizes {tuple(tensor.shape)}, its fake one of sizes {sizes}, for which "
+            "kernels were made. Do: make what `register_fake` decorates give the sizes of the result."
+        )
     if tensor.stride() == strides:
         return tensor
     made = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)

@@ -23,7 +23,9 @@ CHOSEN: Final = frozenset(
     f"aten.{name}.default"
     for name in ("convolution", "max_pool2d_with_indices", "avg_pool2d", "_adaptive_avg_pool2d")
 )
-"""Core operators for whose result eager chooses a layout, as it may for operators outside of the core."""
+"""Core operators for whose result eager chooses a layout, as it may for operators outside of the core.
+
+What torch's meta kernels say about the latter's strides is not always what eager does."""
 
 
 class Steps:
@@ -69,7 +71,7 @@ class Steps:
             else:
                 args = self._as_tensors(call, args)
         is_known = (name in CORE_OPS and name not in CHOSEN) or not call.op.is_pure
-        raw = {one: f"{one}.raw" for one, meta in call.metas.items() if meta.rank > 2 and not is_known}
+        raw = {one: f"{one}.raw" for one, meta in call.metas.items() if meta.rank and not is_known}
         names = tuple(raw.get(one, one) if one else None for one in call.names)
         self.steps.append(Extern(names, name, args, kwargs, call.is_tuple))
         for one, given in zip(call.names, names, strict=True):
@@ -77,7 +79,9 @@ class Steps:
                 self.known.add(one)
                 self.bind(given, self.lowered.values[one])
         for one, given in raw.items():
-            self.steps.append(Extern((one,), LAID_OUT.name, (Value(given), call.metas[one].strides)))
+            meta = call.metas[one]
+            said = () if name.startswith("aten.") else (_plain(meta.sizes), name)
+            self.steps.append(Extern((one,), LAID_OUT.name, (Value(given), _plain(meta.strides), *said)))
 
     def _as_tensors(self, call: Call, args: tuple[object, ...]) -> tuple[object, ...]:
         """Return operands of a pointwise op with numbers made tensors of the dtype of the others."""
@@ -122,6 +126,10 @@ class Steps:
     def finish(self, outputs: Sequence[object]) -> None:
         """Add the Return."""
         self.steps.append(Return(tuple(map(self.argument, outputs))))
+
+
+def _plain(numbers: Sequence[Expr]) -> tuple[Expr | int, ...]:
+    return tuple(number.value if number.is_const else number for number in numbers)
 
 
 def identifiers(names: Sequence[str], numbers: Collection[str]) -> dict[str, str]:

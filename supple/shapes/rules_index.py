@@ -45,9 +45,10 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = Fals
     """One element per index."""
     place = wrapped_dim(dim, self.rank)
     _require_index(index)
-    require(max(self.rank, 1) == max(index.rank, 1))
-    for d in range(index.rank if self.rank else 0):
-        require(d == place or requires(less_equal(index.sizes[d], self.sizes[d])))
+    if ZERO not in index.sizes:  # else nothing is looked up
+        require(max(self.rank, 1) == max(index.rank, 1))
+        for d in range(index.rank if self.rank else 0):
+            require(d == place or requires(less_equal(index.sizes[d], self.sizes[d])))
     return fresh(index.sizes, self.dtype, self)
 
 

@@ -11,6 +11,7 @@ from supple.ir.meta import TensorMeta
 from supple.shapes import rules
 from supple.shapes.decide import ZERO, all_must_equal, exprs, must_equal
 from supple.shapes.layout import channels_last_strides, is_channels_last_like, preserved_strides
+from supple.shapes.promote import real_dtype
 from supple.shapes.rules import Size, aten, fresh, require, require_number, shape_rules
 from supple.shapes.rules_pointwise import expanded
 
@@ -202,3 +203,25 @@ def _(
     order = (sums.strides[0], sums.strides[2], sums.strides[1])
     result = fresh(query.sizes, query.dtype, query, preserved_strides(query.sizes, query.strides))
     return result, fresh((batch, heads, length), dtype, query, order)
+
+
+@shape_rules.on(*aten("_linalg_svd"))
+def _(
+    A: TensorMeta, full_matrices: bool = False, compute_uv: bool = True, *, driver: str | None = None
+) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
+    """Matrices, column after column, and the values between them, which are real."""
+    require(A.rank >= 2 and A.dtype in (DType.F32, DType.F64, DType.C64, DType.C128))
+    *batch, rows, columns = A.sizes
+    count = minimum(rows, columns)
+    values = fresh((*batch, count), real_dtype(A.dtype), A)
+    if not compute_uv:
+        nothing = fresh((ZERO,), A.dtype, A)
+        return nothing, values, nothing
+    left, right = (rows, columns) if full_matrices else (count, count)
+    return _by_columns(A, (*batch, rows, left)), values, _by_columns(A, (*batch, right, columns))
+
+
+def _by_columns(like: TensorMeta, sizes: tuple[Expr, ...]) -> TensorMeta:
+    """Return matrices of these sizes with each column's elements side by side."""
+    *outer, row, column = fresh((*sizes[:-2], sizes[-1], sizes[-2]), like.dtype).strides
+    return fresh(sizes, like.dtype, like, (*outer, column, row))

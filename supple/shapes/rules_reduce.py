@@ -112,11 +112,18 @@ def _(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tup
     return result, result
 
 
-@shape_rules.on(*aten("median", "nanmedian", "trace", "dist"))
+@shape_rules.on(*aten("median", "nanmedian", "trace"))
 def _(self: TensorMeta, *_rest: object) -> TensorMeta:
     """One element."""
     rules.require_number(self.dtype)
     return fresh((), self.dtype, self)
+
+
+@shape_rules.on(*aten("dist"))
+def _(self: TensorMeta, *_rest: object) -> TensorMeta:
+    """A real number."""
+    require(category(self.dtype) >= 2)
+    return fresh((), real_dtype(self.dtype), self)
 
 
 @shape_rules.on(*aten("kthvalue"))

@@ -19,6 +19,26 @@ def _(x: torch.Tensor) -> torch.Tensor:
     return x.new_empty(2 * x.shape[0], *x.shape[1:])
 
 
+@torch.library.custom_op("supple_tests::every_second", mutates_args=())
+def every_second(x: torch.Tensor) -> torch.Tensor:
+    return x.repeat_interleave(2, -1)[..., ::2].mT if x.dim() > 1 else x.repeat_interleave(2)[::2]
+
+
+@every_second.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return x.new_empty(x.shape if x.dim() < 2 else x.mT.shape)
+
+
+@torch.library.custom_op("supple_tests::shorter", mutates_args=())
+def shorter(x: torch.Tensor) -> torch.Tensor:
+    return x[1:].clone()
+
+
+@shorter.register_fake
+def _(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
 def graphs() -> object:
     stats: Any = supple.stats()
     assert (stats["breaks"], stats["fallbacks"]) == (0, 0), stats["reasons"]
@@ -34,6 +54,36 @@ def test_a_custom_operator_is_in_one_graph_for_all_sizes(backend: str) -> None:
         x = torch.randn(size, 2)
         torch.testing.assert_close(run(x), torch.cat([x.sin(), x.sin()]) + 1)
     assert graphs() == 1
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("shape", [(5,), (3, 4), (2, 3, 4)], ids=str)
+def test_kernels_read_results_that_lie_otherwise_than_their_fakes(
+    shape: tuple[int, ...], dynamic: bool
+) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return torch.ops.supple_tests.every_second(x) * 2
+
+    x = torch.randn(shape)
+    assert torch.equal(supple.compile(program, backend="native", dynamic=dynamic)(x), program(x))
+
+
+def test_gradients_of_what_eager_lays_out_by_columns() -> None:
+    x = torch.randn(4, 4, requires_grad=True)
+    (wanted,) = torch.autograd.grad(torch.linalg.matrix_norm(x, "nuc"), x)
+    run = supple.compile(lambda x: torch.linalg.matrix_norm(x, "nuc"), backend="native")
+    (got,) = torch.autograd.grad(run(x), x)
+    torch.testing.assert_close(got, wanted)
+
+
+def test_a_fake_of_other_sizes_than_the_result_makes_no_wrong_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    run = supple.compile(lambda x: torch.ops.supple_tests.shorter(x) + 1, backend="native", dynamic=True)
+    x = torch.randn(5)
+    assert torch.equal(run(x), x[1:] + 1)
+    assert "shorter" in caplog.text
+    assert "register_fake" in caplog.text
 
 
 def test_histc_does_not_ask_for_the_number_of_elements() -> None:
