@@ -260,6 +260,8 @@ STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
 def is_composite(overload: OpOverload) -> bool:
     """Tell whether an ATen overload is defined by other operators for every backend, in C++."""
     has_kernel, name = torch._C._dispatch_has_kernel_for_dispatch_key, overload.name()
+    if not torch._C._dispatch_has_kernel(name):  # `aten.size.default`, with which C++ asks for plain numbers
+        return False
     return has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CPU")
 
 

@@ -7,7 +7,17 @@ from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
-from supple.shapes.decide import ONE, ZERO, all_must_equal, is_equal, is_known, is_one, must_equal, requires
+from supple.shapes.decide import (
+    ONE,
+    ZERO,
+    all_must_equal,
+    is_equal,
+    is_known,
+    is_one,
+    must_equal,
+    number,
+    requires,
+)
 from supple.shapes.promote import Operand, promoted
 from supple.shapes.rules import Size, aten, copied, fresh, replaced, require, shape_rules, wrapped_dim
 from supple.shapes.rules_data import unbacked
@@ -271,11 +281,11 @@ def _(
     dim: int = 0,
     start: Size | None = None,
     end: Size | None = None,
-    *step: int,
+    step: Size = 1,
 ) -> TensorMeta:
-    """A copy with a range replaced."""
+    """A copy with a range replaced. The step is specialised."""
     place = wrapped_dim(dim, self.rank)
-    _, count = sliced(self.sizes[place], start, end, step[0] if step else 1)
+    _, count = sliced(self.sizes[place], start, end, number(as_expr(step)))
     require(all_must_equal(replaced(self.sizes, place, count), src.sizes))
     return copied(self)
 

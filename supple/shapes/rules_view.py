@@ -171,11 +171,12 @@ def _(self: TensorMeta, dim: int) -> TensorMeta:
 
 @shape_rules.on(*aten("slice.Tensor"))
 def _(
-    self: TensorMeta, dim: int = 0, start: Size | None = None, end: Size | None = None, step: int = 1
+    self: TensorMeta, dim: int = 0, start: Size | None = None, end: Size | None = None, step: Size = 1
 ) -> TensorMeta:
-    """A range of a dimension; bounds are clamped, negative ones count from the end."""
+    """A range of a dimension; bounds are clamped, negative ones from the end; the step is specialised."""
     require(self.rank)
     place = wrapped_dim(dim, self.rank)
+    step = number(as_expr(step))
     require(step > 0)
     first, count = sliced(self.sizes[place], start, end, step)
     stride = self.strides[place]

@@ -91,11 +91,6 @@ class SymNode:
     # What it is.
 
     @property
-    def shape_env(self) -> ShapeEnv:
-        """The environment, under torch's name for it."""
-        return self.env
-
-    @property
     def hint(self) -> float | None:
         """The value in the call that is compiled; None for unbacked ones."""
         if not self.has_hint():
