@@ -54,8 +54,8 @@ def _(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
 def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = False) -> TensorMeta:
     """One element per index."""
     place = wrapped_dim(dim, self.rank)
-    _require_index(index)
     if ZERO not in index.sizes:  # else nothing is looked up
+        _require_index(index)
         require(max(self.rank, 1) == max(index.rank, 1))
         for d in range(index.rank if self.rank else 0):
             require(d == place or requires(less_equal(index.sizes[d], self.sizes[d])))
@@ -69,8 +69,9 @@ def _(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool = Fals
 def _(self: TensorMeta, dim: int, index: TensorMeta, *values: object, **_options: object) -> TensorMeta:
     """A copy with elements replaced, added to or combined, row-major."""
     wrapped_dim(dim, self.rank)
-    _require_index(index)
-    require(max(self.rank, 1) == max(index.rank, 1) or ZERO in index.sizes)
+    if ZERO not in index.sizes:
+        _require_index(index)
+        require(max(self.rank, 1) == max(index.rank, 1))
     require(all(self.dtype is one.dtype for one in values if isinstance(one, TensorMeta)))
     return fresh(self.sizes, self.dtype, self)
 

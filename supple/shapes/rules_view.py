@@ -236,8 +236,8 @@ def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[Tensor
     return found
 
 
-@shape_rules.on(*aten("split.Tensor", "unsafe_split.Tensor"))
-def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
+@shape_rules.on(*aten("split.Tensor"))
+def _split(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     """Pieces of one length; the last may be shorter."""
     require(self.rank)
     place = wrapped_dim(dim, self.rank)
@@ -251,8 +251,8 @@ def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     return _parts(self, place, [*(length,) * before, size - length * before])
 
 
-@shape_rules.on(*aten("split_with_sizes", "unsafe_split_with_sizes"))
-def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[TensorMeta]:
+@shape_rules.on(*aten("split_with_sizes"))
+def _split_with_sizes(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[TensorMeta]:
     """Pieces of the given lengths, which add up to the dimension's size."""
     place = wrapped_dim(dim, self.rank)
     lengths = exprs(split_sizes)
@@ -260,6 +260,18 @@ def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[Tenso
     require(*(less_equal(ZERO, length) for length in lengths))
     require(must_equal(total, self.sizes[place]))
     return _parts(self, place, lengths)
+
+
+@shape_rules.on(*aten("unsafe_split.Tensor"))
+def _(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
+    """Those of `split`, each with memory of its own: eager's schema hides that they are views."""
+    return [rules.copied(part) for part in _split(self, split_size, dim)]
+
+
+@shape_rules.on(*aten("unsafe_split_with_sizes"))
+def _(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[TensorMeta]:
+    """Those of `split_with_sizes`, each with memory of its own."""
+    return [rules.copied(part) for part in _split_with_sizes(self, split_sizes, dim)]
 
 
 @shape_rules.on(*aten("unbind.int"))
