@@ -236,7 +236,6 @@ def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[Tensor
     return found
 
 
-@shape_rules.on(*aten("split.Tensor"))
 def _split(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]:
     """Pieces of one length; the last may be shorter."""
     require(self.rank)
@@ -251,7 +250,6 @@ def _split(self: TensorMeta, split_size: Size, dim: int = 0) -> list[TensorMeta]
     return _parts(self, place, [*(length,) * before, size - length * before])
 
 
-@shape_rules.on(*aten("split_with_sizes"))
 def _split_with_sizes(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 0) -> list[TensorMeta]:
     """Pieces of the given lengths, which add up to the dimension's size."""
     place = wrapped_dim(dim, self.rank)
@@ -260,6 +258,10 @@ def _split_with_sizes(self: TensorMeta, split_sizes: Sequence[Size], dim: int = 
     require(*(less_equal(ZERO, length) for length in lengths))
     require(must_equal(total, self.sizes[place]))
     return _parts(self, place, lengths)
+
+
+shape_rules.on(*aten("split.Tensor"))(_split)
+shape_rules.on(*aten("split_with_sizes"))(_split_with_sizes)
 
 
 @shape_rules.on(*aten("unsafe_split.Tensor"))
