@@ -1,6 +1,7 @@
 """Programs that CPython's own tests found to be another thing when compiled; see tests/cpython."""
 
 import collections
+import functools
 import itertools
 import sys
 import weakref
@@ -8,6 +9,7 @@ import weakref
 import pytest
 import torch
 
+import supple
 from tests.semantics.harness import Corpus
 from tests.semantics.sessions import check_compiled
 
@@ -249,6 +251,14 @@ def counting_from_a_truth(x):
     return [next(by_one), next(by_one)], [next(by_two), next(by_two)], x
 
 
+def drawing(numbers):
+    @functools.lru_cache
+    def draw(number):
+        return numbers.pop()
+
+    return draw
+
+
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()
@@ -258,3 +268,17 @@ def test_captured_like_eager(one):
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_compiled_like_eager(one, backend):
     check_compiled(one, backend)
+
+
+def test_a_cached_function_that_shares_variables_sees_what_was_written_before():
+    numbers = [1, 2, 3]
+    draw = drawing(numbers)
+
+    def program(x):
+        numbers.append(4)
+        return x + draw(0), x + draw(len(x.shape)), draw(0)
+
+    results = supple.compile(program, backend="eager")(X)
+    assert (results[0] - X).unique().tolist() == [4]
+    assert (results[1] - X).unique().tolist() == [3]
+    assert (results[2], numbers) == (4, [1, 2])

@@ -1,6 +1,7 @@
 """Callables of functools: partial objects, and functions behind lru_cache."""
 
 import functools
+import types
 from collections.abc import Mapping, Sequence
 
 from supple.capture import breaks
@@ -57,17 +58,22 @@ class MemoizedValue(LeafValue):
     """A function behind `functools.lru_cache`, whose results are the same objects each time.
 
     On constants and objects it is called, as the program would: the cache may answer. On other arguments the
-    function itself is inlined.
+    function itself is inlined. One that shares variables with the program may write what capture has read, or
+    read what it has written: Python calls it.
     """
 
     __slots__ = ()
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+        inner = getattr(self.obj, "__wrapped__", None)
+        if isinstance(inner, types.FunctionType) and inner.__closure__:
+            machine.unsupported(
+                breaks.CALL, name=f"{inner.__qualname__}, cached, with variables of other functions"
+            )
         try:
             plain = [_constant(machine, value) for value in args]
             named = {name: _constant(machine, value) for name, value in kwargs.items()}
         except NotConstant:
-            inner = getattr(self.obj, "__wrapped__", None)
             source = attribute(self.source, "__wrapped__") if self.source else None
             return machine.call(machine.wrap(inner, source), args, kwargs)
         with no_torch_dispatch():  # what a cache keeps is no fake
