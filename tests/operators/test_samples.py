@@ -1,11 +1,11 @@
 """torch's own samples of its operators: the metadata that each call gets, and native code, as in eager."""
 
+import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import pytest
 import torch
-from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -16,9 +16,21 @@ from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
 from supple.shapes.fake import fake_like, faking, meta_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def described_operators() -> list[Any]:
+    """Return torch's descriptions of its operators; what importing them changes in torch is undone."""
+    changed = (torch._C.ScriptFunction, torch._C.ScriptMethod)
+    calls = [vars(kind)["__call__"] for kind in changed]
+    found = importlib.import_module("torch.testing._internal.common_methods_invocations").op_db
+    for kind, call in zip(changed, calls, strict=True):
+        kind.__call__ = call
+    return found
+
+
 OPERATORS: Final = {
     f"{one.name}.{one.variant_test_name}".rstrip("."): one
-    for one in op_db
+    for one in described_operators()
     if torch.float32 in one.supported_dtypes("cpu") and not one.name.startswith("jiterator")  # CUDA's
 }
 META_KERNELS: Final = {
