@@ -25,11 +25,11 @@ $(stamp): pyproject.toml
 	$(bin)/python tools/check_environment.py
 	touch $@
 
-check: $(stamp) ## lint, format, types, import contracts, line budget (under a minute)
+check: $(stamp) ## lint, format, types, import contracts, size budget (under a minute)
 	$(bin)/ruff check $(code)
 	$(bin)/ruff format --check $(code)
 	$(bin)/lint-imports --no-cache
-	$(bin)/python tools/line_budget.py supple
+	$(bin)/python tools/size_budget.py supple
 	$(bin)/pyright --pythonpath $(bin)/python
 
 format: $(stamp) ## rewrite the code to the house format

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from supple.ir.ops import Op
 
 
+class Globals(Protocol):
+    """The globals of a module: as they are, and those that capture wrote."""
+
+    names: dict[str, object]
+    written: "dict[str, Value]"
+
+
 class Machine(Protocol):
     """One capture in progress."""
 
@@ -126,7 +133,7 @@ class Machine(Protocol):
         """Return the hooks that apply to all modules, each with its source."""
         ...
 
-    def written_globals(self) -> Sequence[object]:
+    def written_globals(self) -> Sequence[Globals]:
         """Return the modules whose globals were written."""
         ...
 

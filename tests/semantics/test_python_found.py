@@ -282,3 +282,29 @@ def test_a_cached_function_that_shares_variables_sees_what_was_written_before():
     assert (results[0] - X).unique().tolist() == [4]
     assert (results[1] - X).unique().tolist() == [3]
     assert (results[2], numbers) == (4, [1, 2])
+
+
+HISTORY = [1]
+LEVEL = 1
+
+
+@functools.lru_cache
+def length_of_history(number):
+    return len(HISTORY) + number
+
+
+@functools.lru_cache
+def level_above(number):
+    return LEVEL + number
+
+
+def test_a_cached_function_sees_the_globals_that_were_written_before():
+    def program(x):
+        global LEVEL
+        HISTORY.append(2)
+        LEVEL = 5
+        return x + length_of_history(0), level_above(1)
+
+    tensor, level = supple.compile(program, backend="eager")(X)
+    assert (tensor - X).unique().tolist() == [2]
+    assert level == 6

@@ -58,17 +58,17 @@ class MemoizedValue(LeafValue):
     """A function behind `functools.lru_cache`, whose results are the same objects each time.
 
     On constants and objects it is called, as the program would: the cache may answer. On other arguments the
-    function itself is inlined. One that shares variables with the program may write what capture has read, or
-    read what it has written: Python calls it.
+    function itself is inlined. One that may write what capture has read, or read what it has written, is
+    called by Python.
     """
 
     __slots__ = ()
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         inner = getattr(self.obj, "__wrapped__", None)
-        if isinstance(inner, types.FunctionType) and inner.__closure__:
+        if isinstance(inner, types.FunctionType) and _shares(machine, inner):
             machine.unsupported(
-                breaks.CALL, name=f"{inner.__qualname__}, cached, with variables of other functions"
+                breaks.CALL, name=f"the cache of {inner.__qualname__}, which shares variables"
             )
         try:
             plain = [_constant(machine, value) for value in args]
@@ -79,6 +79,18 @@ class MemoizedValue(LeafValue):
         with no_torch_dispatch():  # what a cache keeps is no fake
             found = fold_raw(machine, self.obj, *plain, **named)
         return machine.wrap(found, None if type(found) in LITERALS else pinned(f"lru[{id(found):x}]", found))
+
+
+def _shares(machine: Machine, function: types.FunctionType) -> bool:
+    """Tell whether a function has variables of others, or names a global that capture has changed."""
+    names = function.__globals__
+    read = names.keys() & set(function.__code__.co_names)
+    changed = {id(getattr(value, "obj", None)) for value in machine.heap.dirty.values()}
+    return (
+        bool(function.__closure__)
+        or any(id(names[name]) in changed for name in read)
+        or any(scope.names is names and scope.written.keys() & read for scope in machine.written_globals())
+    )
 
 
 def _constant(machine: Machine, value: Value) -> object:

@@ -1,4 +1,4 @@
-"""The line budget tool counts code, and names what is over."""
+"""The size budget tool counts tokens of code, and names what is over."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOOL = ROOT / "tools" / "line_budget.py"
+TOOL = ROOT / "tools" / "size_budget.py"
 
 
 def run(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -26,6 +26,13 @@ def test_a_long_file_is_named(tmp_path: Path) -> None:
     assert "long.py: 601 lines" in result.stderr
 
 
+def test_a_file_near_the_bound_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "longish.py").write_text("x = 1\n" * 501)
+    result = run(tmp_path)
+    assert result.returncode == 0
+    assert "longish.py: 501 lines" in result.stdout
+
+
 @pytest.mark.parametrize("keyword", ["def", "async def"])
 def test_a_long_function_is_named(tmp_path: Path, keyword: str) -> None:
     (tmp_path / "code.py").write_text(f"\n{keyword} tall() -> None:\n" + "    x = 1\n" * 60)
@@ -35,14 +42,22 @@ def test_a_long_function_is_named(tmp_path: Path, keyword: str) -> None:
 
 
 def test_a_large_package_is_named(tmp_path: Path) -> None:
-    for number in range(75):
-        (tmp_path / f"part{number}.py").write_text("x = 1\n" * 400)
+    for number in range(300):
+        (tmp_path / f"part{number}.py").write_text("x = 1 + 2 - 3\n" * 201)
     result = run(tmp_path)
     assert result.returncode == 1
-    assert "30000 code lines" in result.stderr
+    assert "422100 tokens of code" in result.stderr
+
+
+def test_a_dense_package_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dense.py").write_text("x = a + b + c + d + e + f\n")
+    result = run(tmp_path)
+    assert result.returncode == 1
+    assert "13.00 tokens a line" in result.stderr
 
 
 def test_comments_docstrings_and_blank_lines_are_not_code(tmp_path: Path) -> None:
     (tmp_path / "code.py").write_text('"""Text\nof two lines."""\n\n# remark\n\n\nx = (\n    1\n)\n')
     result = run(tmp_path)
-    assert result.stdout.startswith("3 of 29,600 code lines")
+    assert "5 of 420,000 tokens" in result.stdout
+    assert "1.67 a line" in result.stdout
