@@ -104,4 +104,4 @@ class Numbers:
         if self.env.version == self._version:
             return graph
         self._version = self.env.version
-        return simplified(graph, self.env.current)
+        return simplified(graph, self.env.current, self.env.specialized)

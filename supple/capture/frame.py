@@ -425,7 +425,8 @@ def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, obj
     graph = Graph(tensors, graph.nodes, graph.outputs)
     numbers: list[str] = []
     if sizes.env.symbols or sizes.env.floats:
-        graph = checked(simplified(graph, sizes.env.current), sizes.env.deferred, is_eager=True)
+        simple = simplified(graph, sizes.env.current, sizes.env.specialized)
+        graph = checked(simple, sizes.env.deferred, is_eager=True)
         tensors = graph.inputs
         numbers = [name for name in numbers_of(graph) if name in sizes.sources]
     symbols = tuple(Input(name, sizes.meta(name), sizes.sources[name].name) for name in numbers)

@@ -173,13 +173,32 @@ def names_of(real: object) -> frozenset[str]:
     return inputs_of(real).union(s.name for s in symbols_of(real))
 
 
-def replaced(real: object, replacements: Mapping[Symbol, Expr]) -> object:
-    """Return a Real, Expr or float with symbols replaced."""
+def replaced(
+    real: object, replacements: Mapping[Symbol, Expr], floats: Mapping[str, float] | None = None
+) -> object:
+    """Return a Real, Expr or float with symbols and, by name, float inputs replaced."""
     if isinstance(real, Expr):
         return substitute(real, replacements)
-    if isinstance(real, Real) and real.op != "input":
-        return Real(real.op, tuple(replaced(arg, replacements) for arg in real.args))
+    if isinstance(real, Real) and real.op == "input":
+        return real if floats is None else floats.get(str(real.args[0]), real)
+    if isinstance(real, Real):
+        return Real(real.op, tuple(replaced(arg, replacements, floats) for arg in real.args))
     return real
+
+
+def folded(real: object) -> object:
+    """Return the float that a Real without symbols and float inputs is; other numbers as they are.
+
+    One whose computation raises stays a Real: it raises when the program runs.
+    """
+    if not isinstance(real, Real) or names_of(real):
+        return real
+    try:
+        return evaluate_real(real, {}, {})
+    except ArithmeticError:
+        return real
+    except ValueError:  # a domain error of `math`
+        return real
 
 
 def ratio(real: object) -> tuple[Expr, int] | None:

@@ -86,11 +86,11 @@ class ShapeEnv:
         symbols: by name.
         floats: values, in this call, of the float inputs.
         unbacked_floats: where the floats come from that tensors hold.
-        specialized_floats: those of them whose value is guarded.
+        specialized_floats: the float inputs whose value is guarded.
         guards: in the order in which they were asked; none follows from those before it.
         deferred: conditions for run time.
         is_installed: guards are in use; a new one comes too late.
-        version: grows with each guard.
+        version: grows with each fact that is learnt, so with each guard of whatever kind.
         answers: what functions of sizes gave under the present facts.
     """
 
@@ -165,6 +165,11 @@ class ShapeEnv:
         floats = sorted(inputs_of(e) & self.unbacked_floats.keys())
         return ", ".join([*found, *(f"{name} = {self.unbacked_floats[name]}" for name in floats)])
 
+    @property
+    def specialized(self) -> dict[str, float]:
+        """The values of the float inputs that are guarded, by name."""
+        return {name: self.floats[name] for name in self.specialized_floats}
+
     def current(self, e: Expr) -> Expr:
         """Return what equals `e` under the facts, in the simplest form that was found."""
         return e if e.is_const else self.facts.known(e)
@@ -238,8 +243,8 @@ class ShapeEnv:
     def _guard_real(self, condition: Comparison) -> None:
         if not condition.names or any(known.condition == condition for known in self.guards):
             return
-        if self.is_installed:
-            raise LateGuard(condition)
+        self._require_open(condition)
+        self._learn()
         guard = ShapeGuard(condition, self.where(), framework_line())
         self.guards.append(guard)
         events.emit(events.ShapeGuarded(str(condition), guard.stack, guard.ours, (), ()))
@@ -251,7 +256,11 @@ class ShapeEnv:
         value = self.real_hint(real)
         for s in sorted(symbols_of(real), key=lambda found: found.name):
             self.specialize(s)
-        self.specialized_floats.update(inputs_of(real))
+        new = inputs_of(real) - self.specialized_floats
+        if new:
+            self._require_open(real)
+            self.specialized_floats |= new
+            self._learn()
         return value
 
     def expect(self, condition: Expr, message: str = "") -> None:
@@ -271,9 +280,17 @@ class ShapeEnv:
         self.deferred.append(Deferred(condition, message, self.where()))
         self.assume(condition)
 
-    def _guard(self, condition: Expr) -> None:
+    def _require_open(self, condition: Expr | Comparison | Real) -> None:
         if self.is_installed:
             raise LateGuard(condition)
+
+    def _learn(self) -> None:
+        """Note that a fact was added: answers that were given without it are asked anew."""
+        self.version += 1
+        self.answers.clear()
+
+    def _guard(self, condition: Expr) -> None:
+        self._require_open(condition)
         before = {s: interval(self.current(s)) for s in free_symbols(condition)}
         self.assume(condition)
         follows: list[str] = []
@@ -300,8 +317,7 @@ class ShapeEnv:
             self.facts.assume(condition)
         except expr.Contradiction:
             raise RuntimeError(f"Expected {text(condition, ranges=False)}, which is never true") from None
-        self.version += 1
-        self.answers.clear()
+        self._learn()
 
 
 def framework_line() -> str:

@@ -1,13 +1,13 @@
 """Symbols in a graph: which ones it uses, and the graph with its sizes in a simpler form."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
 from functools import lru_cache
 from string import digits
 from typing import Final
 
 from supple.expr import Expr
-from supple.expr.real import names_of, replaced, symbols_of
+from supple.expr.real import folded, names_of, replaced, symbols_of
 from supple.ir.graph.nodes import Arg, Graph, Meta, Number, Var, map_arg, numbers_in, symbols_in, with_mapped
 from supple.ir.meta import TensorMeta
 
@@ -38,12 +38,20 @@ def numbers_of(graph: Graph) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda name: (name.rstrip(digits), len(name), name)))
 
 
-def simplified(graph: Graph, simplify: Callable[[Expr], Expr]) -> Graph:
+_NO_FLOATS: Final[Mapping[str, float]] = {}
+
+
+def simplified(
+    graph: Graph, simplify: Callable[[Expr], Expr], floats: Mapping[str, float] = _NO_FLOATS
+) -> Graph:
     """Return the graph with every expression replaced by `simplify` of it; a constant becomes an int.
 
     What defines symbols stays as it is, and so do the conditions that are checked.
+
+    Args:
+        floats: values of float inputs that are specialised, by name.
     """
-    made = mapped(graph, simplify)
+    made = mapped(graph, simplify, floats)
     inputs = [
         new if isinstance(old.meta, TensorMeta) else old
         for old, new in zip(graph.inputs, made.inputs, strict=True)
@@ -58,12 +66,18 @@ def simplified(graph: Graph, simplify: Callable[[Expr], Expr]) -> Graph:
     return Graph(tuple(inputs), tuple(nodes), made.outputs)
 
 
-def mapped(graph: Graph, function: Callable[[Expr], Expr]) -> Graph:
-    """Return the graph with every expression replaced by `function` of it; a constant becomes an int."""
+def mapped(
+    graph: Graph, function: Callable[[Expr], Expr], floats: Mapping[str, float] = _NO_FLOATS
+) -> Graph:
+    """Return the graph with every expression replaced by `function` of it; a constant becomes an int.
+
+    Args:
+        floats: values of float inputs, by name, that take their place in computed floats.
+    """
 
     def number(e: Number) -> Arg:
         if not isinstance(e, Expr):
-            return replaced(e, {s: function(s) for s in symbols_of(e)})
+            return folded(replaced(e, {s: function(s) for s in symbols_of(e)}, floats))
         now = function(e)
         return now.value if now.is_const else now
 
