@@ -8,7 +8,7 @@ from typing import cast
 
 import torch
 
-from supple import autograd
+from supple import autograd, torch_private
 from supple.base import events
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python
@@ -16,6 +16,7 @@ from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import is_random
 from supple.runtime.autograd_fn import Pair, Run
+from supple.runtime.state import Ambient, ambient_now, pinned, without_autocast, without_grad
 from supple.runtime.undo import ATOMIC
 from supple.shapes.env import active, using
 from supple.shapes.errors import Undecided
@@ -46,16 +47,13 @@ class Functional:
         try:
             with timed("autograd"):
                 split = autograd.split(graph, self._options, decomposed=self._decomposed)
+            ambient = ambient_now()
             homes = {one.index: one.input for one in split.convention.mutations if split.backward is None}
             run = self._build(split.forward, self._options, homes)
-            if split.convention.in_inference and not torch.is_inference_mode_enabled():
-                run = torch.inference_mode()(run)
-            if split.backward is None:
-                # Library calls on what requires gradients would give results that do.
-                run = torch.no_grad()(run) if torch.is_grad_enabled() and needs_grad(graph) else run
-            else:
-                back = self._build(split.backward.parts.backward, self._options, {})
-                run = differentiable(split, run, back, self._twice(split))
+            run = self._as_traced(run, split, graph)
+            if split.backward is not None:
+                back = pinned(self._build(split.backward.parts.backward, self._options, {}), ambient)
+                run = differentiable(split, run, back, self._twice(split, ambient), ambient)
         except (autograd.Refused, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
@@ -63,7 +61,20 @@ class Functional:
         vars(bound)[ATOMIC] = True
         return cast("Compiled", bound)
 
-    def _twice(self, split: autograd.Split) -> Callable[[], Compiled | None]:
+    def _as_traced(self, run: Run, split: autograd.Split, graph: Graph) -> Run:
+        """Return what runs a forward graph under the modes that its trace has dealt with.
+
+        The caller's state is that of now, since the call's guards compare it.
+        """
+        if torch_private.any_autocast():
+            run = without_autocast(run)
+        if split.convention.in_inference and not torch.is_inference_mode_enabled():
+            return torch.inference_mode()(run)
+        # Library calls on what requires gradients would give results that do.
+        is_recorded = split.backward is None and torch.is_grad_enabled() and needs_grad(graph)
+        return without_grad(run) if is_recorded else run
+
+    def _twice(self, split: autograd.Split, ambient: Ambient) -> Callable[[], Compiled | None]:
         """Return what compiles the gradients, as a function of their own, when they are to have gradients.
 
         It returns None where they cannot be compiled, or only with guards: it is too late for those.
@@ -73,7 +84,7 @@ class Functional:
         @functools.cache
         def compiled() -> Compiled | None:
             symbols = using(env) if env else nullcontext()
-            with symbols, torch.enable_grad(), torch.autocast("cpu", enabled=False):
+            with symbols, ambient.entered(), torch.enable_grad():
                 try:
                     return self(autograd.of_gradients(split), ())
                 except Exception:  # eager says what is wrong
@@ -94,31 +105,41 @@ def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run
 
 
 def differentiable(
-    split: autograd.Split, forward: Run, backward: Run, twice: Callable[[], Compiled | None]
+    split: autograd.Split,
+    forward: Run,
+    backward: Run,
+    twice: Callable[[], Compiled | None],
+    ambient: Ambient,
 ) -> Run:
-    """Return the function of a forward and a backward graph, as autograd runs them."""
+    """Return the function of a forward and a backward graph, as autograd runs them.
+
+    Args:
+        twice: compiles gradients that have gradients, or gives None.
+        ambient: the state in which the captured call begins.
+    """
     assert split.backward is not None, "a result requires gradients"
     parts, flows = split.backward.parts, split.backward.flows
     return Pair(
-        forward,
-        backward,
-        flows.results,
-        flows.differentiable,
-        parts.numbers,
-        parts.inputs,
-        parts.kept,
-        flows.inputs,
-        autograd.rerun(split.convention, compile_python(split.source)),
-        twice,
-        any(is_random(node.op) for node in split.forward.nodes),
-        len(split.convention.constants),
-        tuple(
+        forward=forward,
+        backward=backward,
+        results=flows.results,
+        differentiable=flows.differentiable,
+        numbers=parts.numbers,
+        inputs=parts.inputs,
+        kept=parts.kept,
+        gradients=flows.inputs,
+        again=autograd.rerun(split.convention, compile_python(split.source)),
+        twice=twice,
+        is_random=any(is_random(node.op) for node in split.forward.nodes),
+        constants=len(split.convention.constants),
+        cut=tuple(
             place
             for place, item in enumerate(split.forward.inputs)
             if isinstance(item.meta, TensorMeta) and item.meta.requires_grad and place not in flows.inputs
         ),
-        tuple(mutation.input for mutation in split.convention.mutations if not mutation.is_read),
-        split.backward.reached,
+        scratch=tuple(mutation.input for mutation in split.convention.mutations if not mutation.is_read),
+        reached=split.backward.reached,
+        ambient=ambient,
     )
 
 

@@ -47,6 +47,12 @@ functorch_level = cast("Callable[[], object]", _functorch_module.peek_interprete
 # Whether autocast is on for any device: one call in place of one per device.
 any_autocast: Final = torch._C._is_any_autocast_enabled
 
+# Within it autocast is off for every device; `torch.autocast` knows one device and costs ten times as much.
+DisableAutocast: Final = torch._C._DisableAutocast
+
+# Within it neither modes nor subclasses see calls of torch functions.
+DisableTorchFunction: Final = torch._C.DisableTorchFunction
+
 
 def schema_of(overload: OpOverload) -> FunctionSchema:
     """Return the signature of an ATen overload."""

@@ -25,13 +25,13 @@ from supple.capture.guards.emit import Checker, checker
 from supple.capture.guards.explain import why
 from supple.capture.guards.hold import watched, weakened
 from supple.capture.guards.kinds import Guard, Kind
-from supple.capture.guards.state import state_now
 from supple.capture.resume import CONTINUES, ENTERS, Continuations
 from supple.capture.sizes import expectation
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
 from supple.ir.graph.text import text as graph_text
 from supple.runtime.entries import Entry
+from supple.runtime.state import state_now
 from supple.shapes.env import active
 from supple.torch_private import without_saved_tensor_hooks
 

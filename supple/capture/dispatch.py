@@ -45,12 +45,12 @@ from supple.capture.drive import Refused, generate
 from supple.capture.guards.emit import checker
 from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
-from supple.capture.guards.state import State
 from supple.capture.library import marks as marks_rules
 from supple.capture.resume import CONTINUES, Continuations, can_generate
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
 from supple.runtime.rebuild import make_function
+from supple.runtime.state import State
 from supple.shapes.profile import note, seen_for
 from supple.torch_private import GLOBAL_MODULE_HOOKS, module_call
 

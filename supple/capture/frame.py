@@ -18,13 +18,12 @@ from supple.capture.drive import HandOver, driven
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
-from supple.capture.guards.state import SOURCE, TRANSFORMS, State, state_now
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
 from supple.capture.rebuild import Builder, contents, rule_of
 from supple.capture.residual import Const, Recovery, Writer, call_graph
-from supple.capture.source import Source, local, pinned
+from supple.capture.source import STATE, Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, wrap_function
 from supple.capture.values.generator import is_generator
@@ -34,6 +33,7 @@ from supple.ir.graph.nodes import Graph, Input, meta_of, uses_of
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.ir.meta import TensorMeta
 from supple.runtime.modes import HERE, NESTING, Depth, deeper, depth, kept, nest
+from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
 from supple.runtime.undo import ATOMIC, noting
 from supple.shapes.checks import checked
 from supple.shapes.env import using
@@ -133,7 +133,7 @@ class _Once:
             with faking() as fakes, _Restored() as restored:
                 plan = _refusal(self.function, self.state) or _interpreted(engine, frame)
                 changes = restored.changes(engine.heap.devices)
-            engine.guard(SOURCE, Kind.STATE, self.state)
+            engine.guard(STATE, Kind.STATE, self.state)
             graph, run, reason = None, None, None
             if isinstance(plan, Unsupported):
                 reason, plan.is_error = plan, engine.region
@@ -251,13 +251,13 @@ class _Restored:
     """Grad mode, inference mode and autocast as they were before, however capture changed them."""
 
     def __enter__(self) -> "_Restored":
-        self._before = _modes()
+        self._before = mode_settings()
         self._depth = depth()
         return self
 
     def changes(self, devices: Sequence[torch.device]) -> "_Changes":
         """Return what sets the modes of now, and enters devices as contexts."""
-        now = zip(self._before, _modes(), strict=True)
+        now = zip(self._before, mode_settings(), strict=True)
         calls = [new for old, new in now if new != old]
         calls += [(torch.device.__enter__, (device,)) for device in devices]
         return _Changes(tuple(calls), deeper(self._depth))
@@ -272,21 +272,8 @@ class _Restored:
 class _Changes:
     """Calls that set modes, each (function, arguments), after what was entered."""
 
-    calls: "tuple[_Setting, ...]" = ()
+    calls: "tuple[Setting, ...]" = ()
     nesting: Depth = HERE
-
-
-_Setting = tuple[Callable[..., object], tuple[object, ...]]
-
-
-def _modes() -> list[_Setting]:
-    """Return what sets the present modes."""
-    found: list[_Setting] = [(torch.set_grad_enabled, (torch.is_grad_enabled(),))]
-    for kind in ("cpu", "cuda"):
-        found.append((torch.set_autocast_enabled, (kind, torch.is_autocast_enabled(kind))))
-        found.append((torch.set_autocast_dtype, (kind, torch.get_autocast_dtype(kind))))
-    found.append((torch.set_autocast_cache_enabled, (torch.is_autocast_cache_enabled(),)))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +363,7 @@ def _finish(
         if is_counted or is_random or held:
             compiled = noting(compiled, held, is_counted=is_counted, is_random=is_random)
         compiled = kept()(compiled) if any(node.op.name in NESTING for node in graph.nodes) else compiled
-        recover = Recovery(function, _modes(), writes, is_caught)
+        recover = Recovery(function, mode_settings(), writes, is_caught)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
     if is_nested:
         writer.run(nest, before, Const(plan.changes.nesting))

@@ -175,3 +175,7 @@ def value_at(source: Source, arguments: Mapping[str, object]) -> object:
             return function(value_at(base, arguments), *source.arguments)
         case _:
             raise TypeError(f"{source}: a source of class {type(source).__name__}")
+
+
+STATE: Final = pinned("state", None)
+"""The source of guards on the state of the process and the thread."""

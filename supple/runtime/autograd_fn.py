@@ -7,6 +7,9 @@ from typing import Any, cast
 
 import torch
 
+from supple.runtime.state import Ambient
+from supple.torch_private import DisableAutocast
+
 Run = Callable[[Iterable[object]], Sequence[object]]
 Layout = tuple[torch.Size, tuple[int, ...], torch.dtype, torch.device]
 
@@ -31,6 +34,7 @@ class Pair:
         cut: places of the inputs that require gradients and get none, not even an undefined one.
         scratch: places of the inputs that are written after forward and do not matter to gradients.
         reached: for each gradient, which of the tangents flow into it.
+        ambient: the state in which the captured call begins: forward runs again under it.
     """
 
     forward: Run
@@ -48,6 +52,7 @@ class Pair:
     cut: tuple[int, ...]
     scratch: tuple[int, ...]
     reached: tuple[frozenset[int], ...]
+    ambient: Ambient
 
     def __call__(self, inputs: Iterable[object]) -> tuple[object, ...]:
         """Return the results for these inputs, as part of the graph that autograd keeps."""
@@ -162,7 +167,7 @@ def _with_history(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None])
         )
         raise RuntimeError(msg)
     twice = pair.twice()
-    with _drawn_again(ctx.draws):
+    with pair.ambient.entered(), torch.enable_grad(), _drawn_again(ctx.draws):
         if twice is None:
             return differentiated(pair.again, pair.gradients, ctx.given, tangents)
         zeros: dict[Layout, torch.Tensor] = {}
@@ -176,7 +181,10 @@ def differentiated(
     inputs: Sequence[object],
     tangents: Sequence[torch.Tensor | None],
 ) -> tuple[torch.Tensor | None, ...]:
-    """Return the gradients of what a function returns, for its inputs at `places`, with their own graph."""
+    """Return the gradients of what a function returns, for its inputs at `places`, with their own graph.
+
+    The function runs under the caller's autocast; the gradients are computed outside of it, as backward is.
+    """
     given: list[Any] = list(inputs)
     # One tensor at two places has a gradient for each.
     for place in places:
@@ -184,7 +192,8 @@ def differentiated(
     defined = [both for both in zip(run(given), tangents, strict=True) if both[1] is not None]
     outputs, grads = [result for result, _ in defined], [grad for _, grad in defined]
     sources = [given[place] for place in places]
-    return torch.autograd.grad(outputs, sources, grads, create_graph=True, allow_unused=True)
+    with DisableAutocast():
+        return torch.autograd.grad(outputs, sources, grads, create_graph=True, allow_unused=True)
 
 
 def _alone(item: object) -> object:

@@ -9,7 +9,6 @@ import torch.nn.functional as F
 import supple
 
 
-
 def same(got: object, want: object) -> bool:
     """Tell whether two results are equal; numbers of tensors may differ by rounding, and NaN is NaN."""
     if isinstance(want, tuple):

@@ -18,7 +18,7 @@ from torch.utils.hooks import RemovableHandle
 
 import supple
 from supple.base.config import config
-from supple.capture.guards.state import state_now
+from supple.runtime.state import state_now
 from tests.semantics.harness import FIRST_HANDLE, Case, Comparison
 
 CALLS = 3

@@ -29,9 +29,9 @@ from supple.capture.guards.emit_tensors import shape_fails, tensor_fails
 from supple.capture.guards.equality import has_slot, same
 from supple.capture.guards.kinds import Guard, Identity, Kind
 from supple.capture.guards.overlap import share_memory
-from supple.capture.guards.state import READERS, State
 from supple.capture.guards.writer import Emitter, parameters
 from supple.capture.source import Pinned, type_of
+from supple.runtime.state import READERS, State
 from supple.torch_private import any_autocast, functorch_level
 
 UNSET: Final = object()

@@ -16,9 +16,9 @@ from supple.base.rules import Rules
 from supple.capture.guards.emit import failing
 from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
 from supple.capture.guards.overlap import share_memory
-from supple.capture.guards.state import READERS, State
 from supple.capture.guards.writer import FAILURES
 from supple.capture.source import Source, value_at
+from supple.runtime.state import READERS, State
 from supple.torch_private import dispatch_keys
 
 Explain = Callable[["Arguments", Guard], str]

@@ -6,8 +6,8 @@ from typing import cast
 
 from supple.capture.guards.explain import line_of
 from supple.capture.guards.kinds import Guard, Identity, Kind, ShapeCondition, TensorExpectation
-from supple.capture.guards.state import State
 from supple.capture.source import Source, root_of
+from supple.runtime.state import State
 
 
 def text(guards: Sequence[Guard]) -> str:

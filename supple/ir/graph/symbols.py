@@ -66,9 +66,7 @@ def simplified(
     return Graph(tuple(inputs), tuple(nodes), made.outputs)
 
 
-def mapped(
-    graph: Graph, function: Callable[[Expr], Expr], floats: Mapping[str, float] = _NO_FLOATS
-) -> Graph:
+def mapped(graph: Graph, function: Callable[[Expr], Expr], floats: Mapping[str, float] = _NO_FLOATS) -> Graph:
     """Return the graph with every expression replaced by `function` of it; a constant becomes an int.
 
     Args:

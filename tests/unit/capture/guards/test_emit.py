@@ -13,9 +13,9 @@ import torch
 from supple.base.errors import Where
 from supple.capture.guards import emit, explain, hold, tree
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
-from supple.capture.guards.state import SOURCE, State, state_now
 from supple.capture.guards.writer import parameters
 from supple.capture.source import (
+    STATE,
     Source,
     attribute,
     cell,
@@ -30,6 +30,7 @@ from supple.capture.source import (
     type_of,
     value_at,
 )
+from supple.runtime.state import State, state_now
 from supple.torch_private import dispatch_keys
 
 X, Y, Z = local("x"), local("y"), local("z")
@@ -51,7 +52,7 @@ def tensor_guard(x: torch.Tensor, source: Source = X) -> Guard:
 
 
 def state_guard(state: State) -> Guard:
-    return Guard(SOURCE, Kind.STATE, state)
+    return Guard(STATE, Kind.STATE, state)
 
 
 class Thing:
@@ -347,9 +348,9 @@ def test_state_is_compared_part_by_part() -> None:
 
 
 def test_one_part_of_the_state_can_be_compared_alone() -> None:
-    made = check(Guard(SOURCE, Kind.STATE, State((("threads", torch.get_num_threads()),))))
+    made = check(Guard(STATE, Kind.STATE, State((("threads", torch.get_num_threads()),))))
     assert made() is None
-    assert check(Guard(SOURCE, Kind.STATE, State((("threads", 0),))))() == 0
+    assert check(Guard(STATE, Kind.STATE, State((("threads", 0),))))() == 0
     with torch.no_grad():
         assert made() is None
 

@@ -1,0 +1,196 @@
+"""Process and thread state on which compiled code may depend: read as one tuple, guarded, and pinned.
+
+A captured call is guarded by the state of its beginning. A functional graph was traced under that state and
+holds its effects (the casts of autocast, say): it runs outside of autocast and of grad mode, whatever the
+caller has.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+import torch
+from torch import are_deterministic_algorithms_enabled as are_deterministic
+from torch import get_default_dtype, is_grad_enabled
+from torch import is_deterministic_algorithms_warn_only_enabled as is_warn_only
+
+from supple import torch_private
+from supple.torch_private import DisableAutocast, any_autocast, function_mode_count
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a STATE guard compares: names of `READERS` with what they read."""
+
+    parts: tuple[tuple[str, object], ...]
+
+
+def autocast_state() -> tuple[object, ...] | None:
+    """Return (enabled, dtype) for cpu and for cuda, and whether casts are cached; None when it is off."""
+    if not any_autocast():
+        return None
+    return (
+        torch.is_autocast_enabled("cpu"),
+        torch.get_autocast_dtype("cpu"),
+        torch.is_autocast_enabled("cuda"),
+        torch.get_autocast_dtype("cuda"),
+        torch.is_autocast_cache_enabled(),
+    )
+
+
+def deterministic_state() -> tuple[bool, bool] | None:
+    """Return (True, warn only), or None when deterministic algorithms are not asked for."""
+    if not torch.are_deterministic_algorithms_enabled():
+        return None
+    return (True, torch.is_deterministic_algorithms_warn_only_enabled())
+
+
+#: How each part is read, by its name.
+READERS: Final[dict[str, Callable[[], object]]] = {
+    "grad_mode": torch.is_grad_enabled,
+    "inference_mode": torch.is_inference_mode_enabled,
+    "autocast": autocast_state,
+    "default_dtype": torch.get_default_dtype,
+    "default_device": torch_private.default_device,
+    "deterministic": deterministic_state,
+    "function_modes": torch_private.function_mode_count,
+    "dispatch_modes": torch_private.dispatch_mode_count,
+    "functorch": lambda: torch_private.functorch_level() is not None,
+    "forward_mode": lambda: torch_private.forward_mode_level() >= 0,
+    "threads": torch.get_num_threads,
+    "matmul_precision": torch.get_float32_matmul_precision,
+}
+
+
+TRANSFORMS: Final = ("dispatch_modes", "functorch", "forward_mode")
+"""Parts that are false unless something of torch changes or watches what operators do."""
+
+ON_REQUEST: Final = ("threads", "matmul_precision")
+"""Parts on which few programs depend: each is compared where a program asks for it."""
+
+
+def state_now() -> State:
+    """Return the state of the process and this thread, without what is compared on request."""
+    return State(tuple((name, read()) for name, read in READERS.items() if name not in ON_REQUEST))
+
+
+Setting = tuple[Callable[..., object], tuple[object, ...]]
+"""A call that sets a mode, with its arguments."""
+
+
+def mode_settings() -> list[Setting]:
+    """Return the calls that set grad mode and autocast as they are now."""
+    settings: list[Setting] = [(torch.set_grad_enabled, (torch.is_grad_enabled(),))]
+    for kind in ("cpu", "cuda"):
+        settings.append((torch.set_autocast_enabled, (kind, torch.is_autocast_enabled(kind))))
+        settings.append((torch.set_autocast_dtype, (kind, torch.get_autocast_dtype(kind))))
+    settings.append((torch.set_autocast_cache_enabled, (torch.is_autocast_cache_enabled(),)))
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class Ambient:
+    """The state in which a captured call began, so that its parts run under it from elsewhere: in backward.
+
+    Attributes:
+        modes: calls that set grad mode and autocast.
+        dtype: the default one.
+        device: the default one; None where nothing chose one.
+        deterministic: whether algorithms must be, and whether a warning is enough; None where they need not.
+    """
+
+    modes: tuple[Setting, ...]
+    dtype: torch.dtype
+    device: torch.device | None
+    deterministic: tuple[bool, bool] | None
+
+    def functional(self) -> "Ambient":
+        """Return the state for a functional graph, which holds the effects of autocast and grad mode."""
+        return replace(self, modes=_MODES_OFF)
+
+    @contextmanager
+    def entered(self) -> Generator[None]:
+        """Set the state for a block, then what was before."""
+        before = ambient_now()
+        try:
+            self._set()
+            # A function mode of the caller, such as its default device, is not the graph's.
+            with torch_private.DisableTorchFunction():
+                yield
+        finally:
+            before._set()
+
+    def _set(self) -> None:
+        for setter, arguments in self.modes:
+            setter(*arguments)
+        # Other threads see these two: they are set only where they differ.
+        if torch.get_default_dtype() is not self.dtype:
+            torch.set_default_dtype(self.dtype)
+        if deterministic_state() != self.deterministic:
+            is_lenient = self.deterministic == (True, True)
+            torch_private.set_deterministic(self.deterministic is not None, warn_only=is_lenient)
+
+
+_MODES_OFF: Final[tuple[Setting, ...]] = (
+    (torch.set_grad_enabled, (False,)),
+    (torch.set_autocast_enabled, ("cpu", False)),
+    (torch.set_autocast_enabled, ("cuda", False)),
+)
+
+
+def ambient_now() -> Ambient:
+    """Return the present state."""
+    modes = tuple(mode_settings())
+    return Ambient(modes, torch.get_default_dtype(), torch_private.default_device(), deterministic_state())
+
+
+def without_autocast(run: Callable[[Given], Result]) -> Callable[[Given], Result]:
+    """Return a function of one argument that runs outside of autocast."""
+
+    def call(inputs: Given) -> Result:
+        with DisableAutocast():
+            return run(inputs)
+
+    return call
+
+
+def without_grad(run: Callable[[Given], Result]) -> Callable[[Given], Result]:
+    """Return a function of one argument, called with grad mode on, that runs with it off."""
+
+    def call(inputs: Given) -> Result:
+        torch.set_grad_enabled(False)
+        try:
+            return run(inputs)
+        finally:
+            torch.set_grad_enabled(True)
+
+    return call
+
+
+def pinned(run: Callable[[Given], Result], ambient: Ambient) -> Callable[[Given], Result]:
+    """Return a function of one argument that runs under the state of a functional graph, not the caller's.
+
+    Where the caller's is the same but for grad mode, which is off in backward, that costs a comparison.
+    """
+    state = ambient.functional()
+    dtype, is_deterministic = state.dtype, state.deterministic is not None
+    is_lenient = state.deterministic == (True, True)
+
+    def call(inputs: Given) -> Result:
+        if (
+            any_autocast()
+            or function_mode_count()
+            or is_grad_enabled()
+            or get_default_dtype() is not dtype
+            or are_deterministic() is not is_deterministic
+            or (is_deterministic and is_warn_only() is not is_lenient)
+        ):
+            with state.entered():
+                return run(inputs)
+        return run(inputs)
+
+    return call
