@@ -1,6 +1,7 @@
 """The native backend: a functional ATen graph is scheduled, compiled to machine code and loaded."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -8,17 +9,17 @@ from supple import codegen
 from supple.base import events
 from supple.base.errors import SpecError
 from supple.base.options import Options
-from supple.base.stable import digest
 from supple.driver import Functional, timed
-from supple.expr import sort_key, substitute, symbol, text
+from supple.expr import Expr, sort_key, substitute, symbol
 from supple.expr.real import symbols_of
 from supple.ir.graph import spec as graph_spec
 from supple.ir.graph import text as graph_text
-from supple.ir.graph.nodes import Arg, Graph, Var, map_arg, numbers_in
+from supple.ir.graph.nodes import Graph, Var, map_arg, numbers_in, with_mapped
 from supple.ir.graph.symbols import mapped
 from supple.ir.host import interp as host_interp
 from supple.ir.host import spec as host_spec
 from supple.ir.host.nodes import Extern
+from supple.ir.key import key_of
 from supple.ir.loops import interp as nest_interp
 from supple.ir.loops import spec as nest_spec
 from supple.ir.loops import text as nest_text
@@ -27,7 +28,7 @@ from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
 from supple.runtime.loaded import LOADED
 from supple.schedule import schedule
-from supple.shapes.env import active
+from supple.shapes.env import Assumptions, active
 
 
 def native(options: Options) -> Functional:
@@ -53,8 +54,7 @@ def by_loops(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
 
 def loaded(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
     """Return the machine code of a functional ATen graph, built now or before."""
-    key = stable_key(graph, options)
-    key = None if key is None else f"{key} {homes}"
+    key = stable_key(graph, options, homes)
     found = None if key is None else LOADED.find(key)
     if found is None:
         env = active()
@@ -110,37 +110,43 @@ def _require_equal(read: object, written: object) -> None:
         raise SpecError(f"the text reads back as another program: {read} in place of {written}")
 
 
-def stable_key(graph: Graph, options: Options) -> str | None:
-    """Return a digest of a graph and the options, the same in every process.
+def stable_key(graph: Graph, options: Options, homes: Mapping[int, int]) -> str | None:
+    """Return the key of what `build` compiles, the same in every process; None when a part has no form."""
+    graph, facts = canonical(graph)
+    return key_of(graph, facts, options, homes, codegen.host_target(), str(codegen.host_cpu()))
 
-    None when a part has no stable text. Names, and the user's lines that the nodes carry, do not count;
-    what is known of the symbols does.
+
+def canonical(graph: Graph) -> tuple[Graph, tuple[object, ...]]:
+    """Return a graph and what is known of symbols under names that equal graphs share.
+
+    Values and symbols are numbered in the order in which they appear; where inputs come from is left out.
     """
-    graph, known = _numbered_symbols(graph)
-    numbers = {name: f"%{place}" for place, name in enumerate(graph.metas())}
+    numbers = {name: f"v{place}" for place, name in enumerate(graph.metas())}
 
-    def numbered(arg: Arg) -> Arg:
-        return map_arg(lambda var: Var(numbers[var.name], var.path), arg)
+    def numbered(var: Var) -> Var:
+        return Var(numbers[var.name], var.path)
 
-    inputs = repr([item.meta for item in graph.inputs])
-    nodes = repr([(n.op.name, numbered(n.args), numbered(dict(n.kwargs)), n.meta) for n in graph.nodes])
-    parts = (inputs, nodes, repr(numbered(graph.outputs)), known)
-    if any(" at 0x" in part for part in parts):
-        return None
-    return digest(*parts, repr(options), repr(codegen.host_target()))
-
-
-def _numbered_symbols(graph: Graph) -> tuple[Graph, str]:
-    """Return the graph with symbols named by the order in which they appear, and what is known of them."""
-    numbers = (number for meta in graph.metas().values() for number in numbers_in(meta))
-    found = {s: None for number in numbers for s in sorted(symbols_of(number), key=sort_key)}
-    if not found:
-        return graph, ""
-    renamed = {s: symbol(f"n{at}", minimum=s.minimum, maximum=s.maximum) for at, s in enumerate(found)}
+    inputs = tuple(replace(item, name=numbers[item.name], source="") for item in graph.inputs)
+    nodes = tuple(replace(with_mapped(node, numbered), name=numbers[node.name]) for node in graph.nodes)
+    plain = Graph(inputs, nodes, map_arg(numbered, graph.outputs))
     env = active()
-    facts = () if env is None else (substitute(fact, renamed) for fact in env.facts.assumed)
-    known = [text(e) for e in (*renamed.values(), *facts)]
-    return mapped(graph, lambda e: substitute(e, renamed)), repr(known)
+    known = Assumptions() if env is None else env.assumptions()
+    facts = (*known.facts, *known.comparisons)
+    found = (
+        s
+        for number in (*(n for meta in plain.metas().values() for n in numbers_in(meta)), *known.facts)
+        for s in sorted(symbols_of(number), key=sort_key)
+    )
+    renamed = {
+        s: symbol(f"n{place}", minimum=s.minimum, maximum=s.maximum)
+        for place, s in enumerate(dict.fromkeys(found))
+    }
+
+    def rename(e: Expr) -> Expr:
+        return substitute(e, renamed)
+
+    said = tuple(rename(fact) if isinstance(fact, Expr) else fact for fact in facts)
+    return mapped(plain, rename) if renamed else plain, (said, known.floats)
 
 
 def announce(scheduled: Scheduled) -> None:

@@ -17,7 +17,6 @@ import torch
 from supple.base import events
 from supple.base.errors import InternalError, OptionsError, Unsupported, Where
 from supple.base.options import Options
-from supple.base.stable import digest
 from supple.base.stance import Backend
 from supple.capture.frame import Captured, CompileGraph, capture
 from supple.capture.guards import tree
@@ -30,6 +29,7 @@ from supple.capture.sizes import expectation
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
 from supple.ir.graph.text import text as graph_text
+from supple.ir.key import key_of
 from supple.runtime.entries import Entry
 from supple.runtime.state import state_now
 from supple.shapes.env import active
@@ -69,8 +69,20 @@ class Call:
         return place_of(self.function)
 
 
-Built = tuple[object, Callable[..., tuple[object, ...]]]
-"""What a compiled graph depends on, and the compiled graph."""
+Built = tuple[str, Callable[..., tuple[object, ...]]]
+"""The key of a graph, and the compiled graph."""
+
+
+def graph_key(graph: Graph, options: Options) -> str | None:
+    """Return the key of what a backend compiles: a graph, what is known of its sizes, options, state.
+
+    None where the graph holds objects without a form, or calls what the program defines and may define anew.
+    """
+    if not all(node.op.is_own for node in graph.nodes):
+        return None
+    env = active()
+    assumptions = None if env is None else env.assumptions()
+    return key_of(graph, assumptions, options, state_now())
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +155,20 @@ def compile_call(
     backend_seconds = [0.0]
 
     def compile_graph(graph: Graph, examples: Sequence[object]) -> Callable[..., tuple[object, ...]]:
-        text = graph_text(graph)
         env = active()
         version = 0 if env is None else env.version
-        facts = () if env is None else (env.facts.assumed, tuple(one.symbol for one in env.symbols.values()))
-        key = (digest(text), facts, tuple(node.op for node in graph.nodes), options, state_now())
+        key = graph_key(graph, options)
         run = next((done[1] for done in known if done[0] == key), None)
         if run is None:
             ops = tuple(node.op.name for node in graph.nodes)
-            events.emit(events.GraphCaptured(compile_id, text, len(ops), ops))
+            events.emit(events.GraphCaptured(compile_id, graph_text(graph), len(ops), ops))
             begun = time.perf_counter()
             try:
                 with collecting(was_collecting):
                     run = compiler.compile_graph(graph, examples)
             finally:
                 backend_seconds[0] += time.perf_counter() - begun
-        if "opaque(" not in text and (env is None or env.version == version):
-            # The text says all, and no guard was made while it was compiled.
+        if key is not None and (env is None or env.version == version):  # no guard was made meanwhile
             built.append((key, run))
         return run
 

@@ -11,6 +11,7 @@ from typing import Final, cast
 
 import torch
 
+from supple.ir.key import UNKEYED
 from supple.torch_private import OpOverload, schema_of
 
 
@@ -37,9 +38,18 @@ class Op:
 
     name: str
     kind: OpKind
-    call: Callable[..., object] = field(compare=False, repr=False)
+    call: Callable[..., object] = field(compare=False, repr=False, metadata=UNKEYED)
     is_pure: bool = field(default=True, compare=False)
     is_view: bool = field(default=False, compare=False)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether torch itself defines what it calls, so that the name says what that does."""
+        namespace, _, rest = self.name.partition(".")
+        if self.kind is OpKind.ATEN:
+            return namespace in ("aten", "prims")
+        is_custom = namespace == "torch" and rest.startswith("ops.")
+        return namespace in ("Tensor", "torch", "operator", "builtins") and not is_custom
 
 
 _BY_NAME: Final[dict[str, Op]] = {}

@@ -20,6 +20,7 @@ from supple.base.errors import Where
 from supple.expr import Answer, Expr, Facts, Symbol, free_symbols, interval, negate, text
 from supple.expr.python import PYTHON
 from supple.expr.real import Comparison, Real, evaluate_real, inputs_of, ratio, symbols_of
+from supple.ir.key import UNKEYED
 from supple.shapes.errors import LateGuard, Undecided
 
 Stack = tuple[Where, ...]
@@ -47,8 +48,8 @@ class Known:
 
     symbol: Symbol
     origin: str
-    hint: int | None
-    why: str = ""
+    hint: int | None = field(metadata=UNKEYED)  # what depends on it is guarded, or an estimate of costs
+    why: str = field(default="", metadata=UNKEYED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,28 @@ class Deferred:
 
     condition: Expr
     message: str
-    stack: Stack
+    stack: Stack = field(metadata=UNKEYED)
+
+
+@dataclass(frozen=True, slots=True)
+class Assumptions:
+    """What is known of symbols at one moment, all of it: code that was compiled may rest on each part.
+
+    Attributes:
+        symbols: every one, in the order in which they were made.
+        facts: that hold of them.
+        comparisons: conditions on floats that are guarded.
+        floats: the values of float inputs that are guarded, by name.
+        unbacked_floats: where floats come from that tensors hold, by name.
+        deferred: conditions that the graph checks when it runs.
+    """
+
+    symbols: tuple[Known, ...] = ()
+    facts: tuple[Expr, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    floats: tuple[tuple[str, float], ...] = ()
+    unbacked_floats: tuple[tuple[str, str], ...] = ()
+    deferred: tuple[Deferred, ...] = ()
 
 
 @dataclass(slots=True)
@@ -169,6 +191,18 @@ class ShapeEnv:
     def specialized(self) -> dict[str, float]:
         """The values of the float inputs that are guarded, by name."""
         return {name: self.floats[name] for name in self.specialized_floats}
+
+    def assumptions(self) -> Assumptions:
+        """Return what is known now."""
+        conditions = (guard.condition for guard in self.guards)
+        return Assumptions(
+            symbols=tuple(self.symbols.values()),
+            facts=self.facts.assumed,
+            comparisons=tuple(one for one in conditions if isinstance(one, Comparison)),
+            floats=tuple(sorted(self.specialized.items())),
+            unbacked_floats=tuple(self.unbacked_floats.items()),
+            deferred=tuple(self.deferred),
+        )
 
     def current(self, e: Expr) -> Expr:
         """Return what equals `e` under the facts, in the simplest form that was found."""

@@ -103,14 +103,14 @@ def graph(name: str = "x", op: str = "aten.sin.default") -> Graph:
 
 
 def test_equal_graphs_have_one_key_whatever_their_names() -> None:
-    assert native.stable_key(graph("x"), Options()) == native.stable_key(graph("z"), Options())
+    assert native.stable_key(graph("x"), Options(), {}) == native.stable_key(graph("z"), Options(), {})
 
 
 def test_other_graphs_and_options_have_other_keys() -> None:
     keys = {
-        native.stable_key(graph(), Options()),
-        native.stable_key(graph(op="aten.cos.default"), Options()),
-        native.stable_key(graph(), Options(fusion=False)),
+        native.stable_key(graph(), Options(), {}),
+        native.stable_key(graph(op="aten.cos.default"), Options(), {}),
+        native.stable_key(graph(), Options(fusion=False), {}),
     }
     assert len(keys) == 3
 
@@ -127,9 +127,9 @@ def test_equal_graphs_have_one_key_whatever_their_symbols_are_called() -> None:
     first, second = ShapeEnv(), ShapeEnv()
     second.create("L['n']", 3)
     with using(first):
-        key = native.stable_key(sized(first), Options())
+        key = native.stable_key(sized(first), Options(), {})
     with using(second):
-        assert native.stable_key(sized(second), Options()) == key
+        assert native.stable_key(sized(second), Options(), {}) == key
 
 
 def test_what_is_known_of_symbols_is_part_of_the_key() -> None:
@@ -139,7 +139,7 @@ def test_what_is_known_of_symbols_is_part_of_the_key() -> None:
         made = sized(env)
         assert env.decide(less_equal(least, env.symbols["s0"].symbol))
         with using(env):
-            keys.add(native.stable_key(made, Options()))
+            keys.add(native.stable_key(made, Options(), {}))
     assert len(keys) == 3
 
 

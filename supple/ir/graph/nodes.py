@@ -14,6 +14,7 @@ from supple.expr import Eq, Expr, Symbol
 from supple.expr.real import Real, names_of
 from supple.ir.arguments import Arg as Arg
 from supple.ir.arguments import leaves, map_leaves
+from supple.ir.key import UNKEYED
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 
@@ -77,7 +78,7 @@ class Node:
     args: tuple[Arg, ...] = ()
     kwargs: Mapping[str, Arg] = field(default_factory=dict[str, Arg])
     meta: Meta = Constant(None)
-    where: tuple[Where, ...] = field(default=(), compare=False)
+    where: tuple[Where, ...] = field(default=(), compare=False, metadata=UNKEYED)
 
 
 @dataclass(frozen=True, slots=True)
