@@ -1,10 +1,12 @@
 """Decompositions of tensors made from numbers, to full, arange and empty with explicit type and device."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import cast
 
 import torch
+import torch.utils.deterministic as fills
 
 from supple.autograd.builder import inverse, outermost_first
 from supple.autograd.lowering import Lowering, decompositions, plain
@@ -12,6 +14,7 @@ from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, op_named
+from supple.runtime.state import deterministic_state
 from supple.shapes.promote import Number
 
 Body = Callable[[Lowering, TensorMeta, tuple[Arg, ...]], Var]
@@ -59,10 +62,19 @@ creation("new_full.default")(partial(_filled_with, 2))
     *("new_empty.default", "new_empty_strided.default"),
 )
 def _(b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
-    """Contents undefined; a view of a row-major tensor."""
+    """Contents undefined, unless algorithms are to be deterministic; a view of a row-major tensor."""
+    if deterministic_state() is not None and fills.fill_uninitialized_memory:
+        return b.full(meta.sizes, _unset(meta.dtype), meta.dtype, meta.device)
     order = list(range(meta.rank)) if meta.is_contiguous else outermost_first(meta)
     sizes = plain([meta.sizes[dim] for dim in order])
     return b.permuted(b.emit("aten.empty.memory_format", (sizes,), _options(meta)), inverse(order))
+
+
+def _unset(dtype: DType) -> Number:
+    """Return what eager fills fresh memory with: NaN, or the greatest integer."""
+    if dtype is DType.BOOL:
+        return True
+    return torch.iinfo(dtype.torch).max if dtype.is_integer else math.nan
 
 
 @creation("arange.default", "arange.start", "arange.start_step")

@@ -11,6 +11,7 @@ from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.graph.nodes import Var
+from supple.shapes.env import active
 from supple.shapes.promote import Number, category, default_dtype, float_dtype
 
 FLOAT_UNARY: Final = (
@@ -133,6 +134,7 @@ def _(b: Lowering, x: Var, exponent: Number) -> Var:
     """Small powers as products, roots and reciprocals."""
     dtype = b.common(x, exponent)
     base = b.cast(x, dtype)
+    exponent = _decided(exponent)
     if exponent == 0:
         meta = b.tensor_meta(x)
         return b.full(meta.sizes, 1, dtype, meta.device)
@@ -140,9 +142,23 @@ def _(b: Lowering, x: Var, exponent: Number) -> Var:
         return b.copy(base)
     if exponent == 2:
         return b.mul(base, base)
-    if dtype.is_float and exponent in (3, -2, -1, 0.5, -0.5):
+    # Eager takes roots of f16 as powers in f32.
+    roots = () if dtype is DType.F16 else (0.5, -0.5)
+    if dtype.is_float and exponent in (3, -2, -1, *roots):
         return _float_power(b, base, exponent, dtype)
     return b.point("pow.Tensor_Tensor", base, b.bound(exponent, dtype), dtype=dtype)
+
+
+def _decided(exponent: Number) -> Number:
+    """Return an exponent as a plain number where eager has code of its own for it."""
+    env = active()
+    if env is None or not isinstance(exponent, Expr | Real):
+        return exponent
+    special = next((value for value in _SPECIAL if env.decide_real("==", exponent, value)), None)
+    return exponent if special is None else special
+
+
+_SPECIAL: Final = (0, 1, 2, 3, -2, -1, 0.5, -0.5)
 
 
 def _float_power(b: Lowering, base: Var, exponent: Number, dtype: DType) -> Var:

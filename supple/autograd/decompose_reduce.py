@@ -41,7 +41,9 @@ def _(
     meta = b.tensor_meta(x)
     wanted = _summed(meta, dtype)
     dims = dims_of(dim, meta.rank)
-    options = {} if wanted is meta.dtype.torch else {"dtype": wanted}
+    if wanted is torch.bool:  # a sum of truths that is a truth
+        return b.emit("aten.any.dims", (b.cast(x, DType.BOOL), dims, keepdim)) if dims else b.copy(x)
+    options = {} if wanted is _summed(meta, None) is meta.dtype.torch else {"dtype": wanted}
     if not dims:
         return b.emit("aten._to_copy.default", (x,), options) if options else b.copy(x)
     return b.emit("aten.sum.dim_IntList", (x, dims, keepdim), options)

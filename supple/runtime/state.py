@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 import torch
+import torch.utils.deterministic as fills
 from torch import are_deterministic_algorithms_enabled as are_deterministic
 from torch import get_default_dtype, is_grad_enabled
 from torch import is_deterministic_algorithms_warn_only_enabled as is_warn_only
@@ -43,10 +44,10 @@ def autocast_state() -> tuple[object, ...] | None:
 
 
 def deterministic_state() -> tuple[bool, bool] | None:
-    """Return (True, warn only), or None when deterministic algorithms are not asked for."""
-    if not torch.are_deterministic_algorithms_enabled():
+    """Return (warn only, fill fresh memory), or None when deterministic algorithms are not asked for."""
+    if not are_deterministic():
         return None
-    return (True, torch.is_deterministic_algorithms_warn_only_enabled())
+    return (is_warn_only(), fills.fill_uninitialized_memory)
 
 
 #: How each part is read, by its name.
@@ -100,7 +101,7 @@ class Ambient:
         modes: calls that set grad mode and autocast.
         dtype: the default one.
         device: the default one; None where nothing chose one.
-        deterministic: whether algorithms must be, and whether a warning is enough; None where they need not.
+        deterministic: of `deterministic_state`.
     """
 
     modes: tuple[Setting, ...]
@@ -131,7 +132,7 @@ class Ambient:
         if torch.get_default_dtype() is not self.dtype:
             torch.set_default_dtype(self.dtype)
         if deterministic_state() != self.deterministic:
-            is_lenient = self.deterministic == (True, True)
+            is_lenient = self.deterministic is not None and self.deterministic[0]
             torch_private.set_deterministic(self.deterministic is not None, warn_only=is_lenient)
 
 
@@ -178,7 +179,7 @@ def pinned(run: Callable[[Given], Result], ambient: Ambient) -> Callable[[Given]
     """
     state = ambient.functional()
     dtype, is_deterministic = state.dtype, state.deterministic is not None
-    is_lenient = state.deterministic == (True, True)
+    is_lenient = state.deterministic is not None and state.deterministic[0]
 
     def call(inputs: Given) -> Result:
         if (

@@ -34,7 +34,8 @@ def _(state: Lowering, node: Node) -> None:
     start, _, step = (*node.args, 1)[:3]
     first, by = _known(state, start), _known(state, step)
     if isinstance(first, Expr | int) and isinstance(by, Expr | int):
-        result = body.index(as_expr(first) + body.axes[0] * as_expr(by))
+        begin, by = (state.computed(as_expr(value)) for value in (first, by))
+        result = body.index(begin + body.axes[0] * by)
     else:
         dtype = meta.dtype.compute
         start, by = (_scalar(state, body, value, dtype) for value in (first, by))

@@ -39,7 +39,7 @@ class Lowered:
         order: position in the graph of the node that defines a value, -1 for inputs.
         values: what is known of every value, tensor or not.
         shown: the value that shows a number, for those that no input shows.
-        reals: what the host passes for a symbol that stands for the bits of a float.
+        reals: what the host passes for a symbol: the bits of a float, or an integer that it computes.
     """
 
     inputs: tuple[Input, ...]
@@ -50,7 +50,7 @@ class Lowered:
     order: Mapping[str, int]
     values: Mapping[str, Meta]
     shown: Mapping[str, str]
-    reals: Mapping[Symbol, Real]
+    reals: Mapping[Symbol, Expr | Real]
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ class Lowering:
         values: what is known of each value, tuples of a node's results taken apart.
         given: names of the numbers that inputs show.
         shown: the library call's result that shows a number (a size of it, or itself), by the number's name.
-        reals: the symbol that stands for the bits of a float, by the float.
+        reals: the symbol that stands for the bits of a float or for an integer that the host computes.
     """
 
     values: dict[str, Meta] = field(default_factory=dict[str, Meta])
@@ -71,7 +71,7 @@ class Lowering:
     position: int = -1
     given: set[str] = field(default_factory=set[str])
     shown: dict[str, str] = field(default_factory=dict[str, str])
-    reals: dict[Real, Symbol] = field(default_factory=dict[Real, Symbol])
+    reals: dict[Expr | Real, Symbol] = field(default_factory=dict["Expr | Real", Symbol])
 
     def record(self, name: str, meta: Meta) -> None:
         """Note what is known of a value and of the items of its result."""
@@ -119,9 +119,15 @@ class Lowering:
     def scalar(self, body: Body, number: Expr | Real) -> Scalar:
         """Return a number that is computed from sizes, as a scalar of a body or a constant."""
         if isinstance(number, Expr):
-            return number.value if number.is_const else body.index(number)
+            return number.value if number.is_const else body.index(self.computed(number))
         bits = self.reals.setdefault(number, symbol(f"bits{len(self.reals)}"))
         return body.compute("float_of_bits", DType.F64, body.index(bits))
+
+    def computed(self, number: Expr) -> Expr:
+        """Return an integer that the host computes: what is in between may not fit into 64 bits."""
+        if number.is_const or isinstance(number, Symbol):
+            return number
+        return self.reals.setdefault(number, symbol(f"number{len(self.reals)}"))
 
     def define(self, definition: Definition) -> None:
         """Add a definition; auxiliary values become known by it."""

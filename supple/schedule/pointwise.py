@@ -196,8 +196,6 @@ _POWERS: Final[dict[float, Callable[[Point, Scalar], Scalar]]] = {
     3.0: lambda p, x: p("mul", p("mul", x, x), x),
 }
 _FLOAT_POWERS: Final[dict[float, Callable[[Point, Scalar], Scalar]]] = {
-    0.5: lambda p, x: p("sqrt", x),
-    -0.5: lambda p, x: p("rsqrt", x),
     -1.0: lambda p, x: p("reciprocal", x),
     -2.0: lambda p, x: p("reciprocal", p("mul", x, x)),
 }
@@ -205,7 +203,7 @@ _FLOAT_POWERS: Final[dict[float, Callable[[Point, Scalar], Scalar]]] = {
 
 @elementwise("aten.pow.Tensor_Tensor")
 def _(p: Point, x: Scalar, y: Scalar) -> Scalar:
-    """x to the power of y; small fixed exponents become products and roots, as in eager."""
+    """x to the power of y; small fixed exponents become products, as in eager."""
     if isinstance(y, str):
         if not p.dtype.is_float:
             raise NotLowered("integer power of a tensor")

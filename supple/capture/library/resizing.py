@@ -14,6 +14,8 @@ from supple.capture.library.calls import torch_op
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
 
@@ -134,7 +136,61 @@ def _for_plain_sizes(
 call.on(functional.interpolate)(partial(_for_plain_sizes, functional.interpolate, resized, 3))
 for _function in (functional.max_pool1d, torch.max_pool1d):
     call.on(_function)(partial(_for_plain_sizes, _function, pooled, 6))
-call.on(torch.linspace)(partial(_for_plain_sizes, torch.linspace, spaced, 3))
+
+
+@call.on(torch.linspace)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Integers and complex numbers are rounded in ways of their own: eager makes them, for plain sizes."""
+    dtype = kwargs["dtype"].as_python() if "dtype" in kwargs else torch.get_default_dtype()
+    if dtype in (None, torch.float32, torch.float64):
+        return _for_plain_sizes(torch.linspace, spaced, 3, machine, args, kwargs)
+    op = torch_op(torch.linspace)
+    assert op is not None, "torch.linspace is an operator"
+    return emit(machine, op, [_plain(arg) for arg in args], {key: _plain(arg) for key, arg in kwargs.items()})
+
+
+def _plain(value: Value) -> Value:
+    """Return a number as it is in this call, guarded."""
+    return ConstantValue(value.as_python()) if isinstance(value, SymbolicValue) else value
+
+
+@call.on(torch.Tensor.new)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A `torch.Size` says sizes, where another tuple says contents: graphs hold the sizes one by one."""
+    op = torch_op(torch.Tensor.new)
+    assert op is not None, "Tensor.new is an operator"
+    if len(args) == 2 and isinstance(sizes := args[1], SequenceValue) and sizes.python_type() is torch.Size:
+        return emit(machine, op, [args[0], *sizes.all(machine)], kwargs)
+    return emit(machine, op, args, kwargs)
+
+
+def encoded(indices: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    """What `one_hot` gives; the scatter refuses an index that is no class."""
+    if num_classes <= 0 or indices.dtype is not torch.int64:
+        return functional.one_hot(indices, num_classes)
+    zeros = torch.zeros((*indices.shape, num_classes), dtype=torch.int64, device=indices.device)
+    return zeros.scatter(-1, indices.unsqueeze(-1), 1)
+
+
+@call.on(functional.one_hot)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """While an operator is traced torch leaves out the checks of the indices; those of `encoded` stay."""
+    classes = kwargs.get("num_classes", args[1] if len(args) > 1 else ConstantValue(-1))
+    is_said = isinstance(classes, SymbolicValue) or (
+        isinstance(classes, ConstantValue) and isinstance(classes.value, int) and classes.value > 0
+    )
+    if is_said:
+        given = dict(kwargs)
+        indices = given.pop("tensor", given.pop("input", None)) or args[0]
+        return machine.call(machine.wrap(encoded, None), [indices, classes], {})
+    op = torch_op(functional.one_hot)
+    return (
+        machine.inline_anyway(functional.one_hot, args, kwargs)
+        if op is None
+        else emit(machine, op, args, kwargs)
+    )
+
+
 for _function in (torch.tensor_split, torch.Tensor.tensor_split):
     call.on(_function)(partial(_for_plain_sizes, _function, divided, 3))
 for _function in (torch.chunk, torch.Tensor.chunk):

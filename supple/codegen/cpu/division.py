@@ -55,16 +55,17 @@ def _divided_by_one(s: Scalars, a: Reg, b: Reg, divisor: Reg) -> Reg:
     """Return a / b where all lanes of b are `divisor`, by its reciprocal y.
 
     With q = a*y, q + (a - q*b)*y is the quotient rounded once (Markstein) unless a is so small that a - q*b
-    loses bits; then it is off by an ulp at most. An infinite q is the quotient itself. A divisor out of range
-    takes the division instruction.
+    loses bits; then it is off by an ulp at most. A q of infinity or of 0, whose sign the sum would lose, is
+    the quotient itself: those are the numbers that half of them equals. A divisor out of range takes the
+    division instruction.
     """
     code = s.code
     reciprocal = code.splat(code.op("fdiv", constant(a.dtype, 1), divisor), a.lanes)
     near = code.op("fmul", a, reciprocal)
     rest = code.intrinsic("fma", code.op("fneg", near), b, a)
     exact = code.intrinsic("fma", rest, reciprocal, near)
-    infinite = code.compare("fcmp oeq", code.intrinsic("fabs", near), s.number(float("inf"), a))
-    quotient = code.select(infinite, near, exact)
+    is_end = code.compare("fcmp oeq", near, code.op("fmul", near, s.number(0.5, a)))
+    quotient = code.select(is_end, near, exact)
     size = code.intrinsic("fabs", divisor)
     low, high = (constant(a.dtype, 2.0**power) for power in RECIPROCAL_RANGE[a.dtype])
     is_near_1 = code.op("and", code.compare("fcmp ogt", size, low), code.compare("fcmp olt", size, high))
