@@ -10,7 +10,7 @@ from supple.autograd.decompose_activation import sigmoid
 from supple.autograd.decompose_reduce import count_of
 from supple.autograd.lowering import Lowering, Size, decompositions, dims_of, index_from_front, plain
 from supple.expr import as_expr, maximum, minimum
-from supple.ir.dtypes import from_torch
+from supple.ir.dtypes import DType, from_torch
 from supple.ir.graph.nodes import Arg, Var
 from supple.shapes.promote import Number
 
@@ -37,10 +37,12 @@ def _(b: Lowering, y: Var) -> Var:
     return b.sub(1.0, b.mul(y, y))
 
 
-@_elementwise("sigmoid_backward")
-def _(b: Lowering, y: Var) -> Var:
-    """y * (1 - y)."""
-    return b.mul(y, b.sub(1.0, y))
+@decompositions.on("aten.sigmoid_backward.default")
+def _(b: Lowering, grad: Var, y: Var) -> Var:
+    """grad * (1 - y) * y: so a gradient of 0 is 0, whatever overflows. Eager rounds f16 in between."""
+    dtype = b.tensor_meta(grad).dtype
+    flowing, slope = (grad, y) if dtype is DType.F16 else (b.wide(grad), b.wide(y))
+    return b.cast(b.mul(b.mul(flowing, b.sub(1.0, slope)), slope), dtype)
 
 
 @_elementwise("silu_backward")

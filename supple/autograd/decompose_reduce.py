@@ -42,7 +42,8 @@ def _(
     wanted = _summed(meta, dtype)
     dims = dims_of(dim, meta.rank)
     if wanted is torch.bool:  # a sum of truths that is a truth
-        return b.emit("aten.any.dims", (b.cast(x, DType.BOOL), dims, keepdim)) if dims else b.copy(x)
+        truths = b.cast(x, DType.BOOL)
+        return b.emit("aten.any.dims", (truths, dims, keepdim)) if dims else b.copy(truths)
     options = {} if wanted is _summed(meta, None) is meta.dtype.torch else {"dtype": wanted}
     if not dims:
         return b.emit("aten._to_copy.default", (x,), options) if options else b.copy(x)

@@ -18,6 +18,7 @@ from supple.capture.drive import HandOver, driven
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
+from supple.capture.guards.reads import reading
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
@@ -129,7 +130,7 @@ class _Once:
         engine = Engine(self.options, self.function.__globals__, seen_for(self.function.__code__))
         engine.stop_at = stop_at
         frame = _root_frame(engine, self.function, self.bound)
-        with using(engine.sizes.env):
+        with using(engine.sizes.env), reading() as reads:
             with faking() as fakes, _Restored() as restored:
                 plan = _refusal(self.function, self.state) or _interpreted(engine, frame)
                 changes = restored.changes(engine.heap.devices)
@@ -142,7 +143,7 @@ class _Once:
                     graph, run = _finish(engine, self, replace(plan, changes=changes), fakes.is_random)
         engine.sizes.finish()
         guards = merged(tuple(engine.guards.values()))
-        guards = (*guards, *engine.sizes.guards(), *_aliasing(engine, graph))
+        guards = (*reads.guards(), *guards, *engine.sizes.guards(), *_aliasing(engine, graph))
         is_told = events.listening()
         changed = tuple(_effects(engine)) if run is not None and is_told else ()
         symbols = engine.sizes.shown() if is_told else {}

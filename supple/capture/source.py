@@ -7,6 +7,7 @@ explanations (`value_at`) and residual code read these four; each way to read a 
 that composes them, so that a new one is one function.
 """
 
+import builtins
 import collections
 import operator
 import weakref
@@ -179,3 +180,6 @@ def value_at(source: Source, arguments: Mapping[str, object]) -> object:
 
 STATE: Final = pinned("state", None)
 """The source of guards on the state of the process and the thread."""
+
+BUILTINS: Final = pinned("builtins", vars(builtins))
+"""The source of the builtins."""

@@ -155,7 +155,7 @@ class Builder:
         constant = folded(op, dtype, args)
         if constant is not None:
             return constant
-        key = (op, dtype, *((type(arg), arg) for arg in args))
+        key = (op, dtype, *map(_told_apart, args))
         known = self._known(key)
         if known is not None:
             return known
@@ -173,7 +173,7 @@ class Builder:
 
     def load(self, buffer: str, dtype: DType, index: Index, mask: Scalar | None, other: float) -> Scalar:
         """Return an element of a buffer."""
-        key = ("load", buffer, index, mask, other)
+        key = ("load", buffer, index, mask, _told_apart(other))
         known = self._known(key)
         if known is not None:
             return known
@@ -409,3 +409,8 @@ def _planned(builder: Builder, scratch_bytes: int) -> list[Scratch]:
             planned.append(Scratch(f"scratch{len(planned)}", key, position, dtype))
             left -= needed
     return planned
+
+
+def _told_apart(scalar: Scalar) -> object:
+    """Return what is equal for one scalar alone: of numbers, True, 1 and 1.0 differ, and -0.0 and 0.0."""
+    return scalar if isinstance(scalar, str) else (type(scalar), repr(scalar))

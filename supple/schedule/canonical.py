@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from supple.expr import Expr, Symbol, free_symbols, substitute, symbol
+from supple.ir.key import key_of
 from supple.ir.loops import nodes
 
 NAME_WORDS = 4
@@ -88,16 +89,18 @@ class KernelNames:
     """Gives equal nests one name."""
 
     def __init__(self) -> None:
-        self.nests: dict[nodes.Nest, nodes.Nest] = {}
+        self.nests: dict[str, nodes.Nest] = {}
 
     def named(self, nest: nodes.Nest) -> nodes.Nest:
         """Return the nest under its name; an equal nest met before is returned itself."""
         bare = canonical(nest)
-        known = self.nests.get(bare)
+        key = key_of(bare)  # `==` takes 0.0 for -0.0
+        assert key is not None, "a nest holds plain data"
+        known = self.nests.get(key)
         if known is None:
             words = _words(nest.origin)
             known = replace(bare, name=f"kernel{len(self.nests)}_{words}", origin=nest.origin)
-            self.nests[bare] = known
+            self.nests[key] = known
         return known
 
 

@@ -60,6 +60,7 @@ class Reach:
         self.sources = sources
         self.shown = lowered.shown
         self._parts = {bits.name: names_of(real) for bits, real in lowered.reals.items()}
+        self._parts.update((found.name, names_of(number)) for number, found in lowered.numbers.items())
         self.accesses = cache(self._accesses)
         self.showing = cache(self._showing)
 

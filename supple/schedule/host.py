@@ -14,6 +14,7 @@ from supple.ir.meta import TensorMeta
 from supple.ir.ops import function_op
 from supple.runtime.empty import laid_out
 from supple.schedule.deps import base_of
+from supple.schedule.exact import Computed
 from supple.schedule.extern import WITH_NUMBER
 from supple.schedule.lower import Call, Lowered
 
@@ -29,10 +30,15 @@ What torch's meta kernels say about the latter's strides is not always what eage
 
 
 class Steps:
-    """Collects the steps of a host program. Values keep their graph names."""
+    """Collects the steps of a host program. Values keep their graph names.
 
-    def __init__(self, lowered: Lowered) -> None:
+    Args:
+        computed: the integers that the host computes for kernels; it grows while they are made.
+    """
+
+    def __init__(self, lowered: Lowered, computed: Computed) -> None:
         self.lowered = lowered
+        self.computed = computed
         self.steps: list[Step] = []
         self.known = {item.name for item in lowered.inputs}
         self.numbers: set[str] = set()
@@ -50,7 +56,8 @@ class Steps:
         """Add a kernel: its outputs are allocated just before. `buffers` are value names, without scratch."""
         written = {buffer.name: buffer.access is not Access.READ for buffer in nest.buffers}
         self.allocate([name for name, is_out in zip(buffers, written.values(), strict=False) if is_out])
-        sizes = tuple(self.lowered.reals.get(size, size) for size in nest.sizes)
+        given = {**self.lowered.reals, **{found: number for number, found in self.computed.items()}}
+        sizes = tuple(given.get(size, size) for size in nest.sizes)
         self.steps.append(Launch(nest.name, tuple(buffers), sizes))
 
     def allocate(self, names: Sequence[str]) -> None:

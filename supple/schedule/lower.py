@@ -18,6 +18,7 @@ from supple.ir.graph.nodes import Constant, Graph, Input, Meta, Node, Var, defin
 from supple.ir.loops.nodes import Scalar
 from supple.ir.meta import TensorMeta
 from supple.schedule.define import Body, Call, Definition
+from supple.schedule.exact import Computed, stands_for
 
 COMPLEX: Final = ("c64", "c128")
 
@@ -39,7 +40,8 @@ class Lowered:
         order: position in the graph of the node that defines a value, -1 for inputs.
         values: what is known of every value, tensor or not.
         shown: the value that shows a number, for those that no input shows.
-        reals: what the host passes for a symbol: the bits of a float, or an integer that it computes.
+        reals: what the host passes for a symbol that stands for the bits of a float.
+        numbers: the symbols of integers that the host computes.
     """
 
     inputs: tuple[Input, ...]
@@ -50,7 +52,8 @@ class Lowered:
     order: Mapping[str, int]
     values: Mapping[str, Meta]
     shown: Mapping[str, str]
-    reals: Mapping[Symbol, Expr | Real]
+    reals: Mapping[Symbol, Real]
+    numbers: Mapping[Expr, Symbol]
 
 
 @dataclass(slots=True)
@@ -61,7 +64,8 @@ class Lowering:
         values: what is known of each value, tuples of a node's results taken apart.
         given: names of the numbers that inputs show.
         shown: the library call's result that shows a number (a size of it, or itself), by the number's name.
-        reals: the symbol that stands for the bits of a float or for an integer that the host computes.
+        reals: the symbol that stands for the bits of a float, by the float.
+        numbers: the symbol that stands for an integer that the host computes.
     """
 
     values: dict[str, Meta] = field(default_factory=dict[str, Meta])
@@ -71,7 +75,8 @@ class Lowering:
     position: int = -1
     given: set[str] = field(default_factory=set[str])
     shown: dict[str, str] = field(default_factory=dict[str, str])
-    reals: dict[Expr | Real, Symbol] = field(default_factory=dict["Expr | Real", Symbol])
+    reals: dict[Real, Symbol] = field(default_factory=dict[Real, Symbol])
+    numbers: Computed = field(default_factory=dict[Expr, Symbol])
 
     def record(self, name: str, meta: Meta) -> None:
         """Note what is known of a value and of the items of its result."""
@@ -112,7 +117,11 @@ class Lowering:
         numbers = definition.numbers if self.shown else ()
         if not numbers:
             return []
-        parts = {found.name: real for real, found in self.reals.items() if found.name in numbers}
+        parts = {
+            found.name: number
+            for number, found in (*self.reals.items(), *self.numbers.items())
+            if found.name in numbers
+        }
         names = (name for one in numbers for name in (names_of(parts[one]) if one in parts else (one,)))
         return [self.shown[name] for name in names if name in self.shown]
 
@@ -125,9 +134,7 @@ class Lowering:
 
     def computed(self, number: Expr) -> Expr:
         """Return an integer that the host computes: what is in between may not fit into 64 bits."""
-        if number.is_const or isinstance(number, Symbol):
-            return number
-        return self.reals.setdefault(number, symbol(f"number{len(self.reals)}"))
+        return number if number.is_const or isinstance(number, Symbol) else stands_for(number, self.numbers)
 
     def define(self, definition: Definition) -> None:
         """Add a definition; auxiliary values become known by it."""
@@ -167,7 +174,16 @@ def lower(graph: Graph) -> Lowered:
     calls = tuple(call for call in state.calls if call.has_effects or not live.isdisjoint(call.names))
     reals = {found: real for real, found in state.reals.items()}
     return Lowered(
-        graph.inputs, defined, calls, metas, graph.outputs, state.order, state.values, state.shown, reals
+        inputs=graph.inputs,
+        definitions=defined,
+        calls=calls,
+        metas=metas,
+        outputs=graph.outputs,
+        order=state.order,
+        values=state.values,
+        shown=state.shown,
+        reals=reals,
+        numbers=state.numbers,
     )
 
 

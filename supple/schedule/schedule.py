@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from supple.base import events
-from supple.expr import const
+from supple.expr import Expr, Symbol, const
 from supple.ir.graph.nodes import Graph
 from supple.ir.host.nodes import Bind, Host
 from supple.ir.loops.nodes import Access, Nest, Role
@@ -14,6 +14,7 @@ from supple.schedule import create, gather, pointwise, reduce, views
 from supple.schedule.build import Kernel, build
 from supple.schedule.canonical import KernelNames
 from supple.schedule.epilogue import with_epilogues
+from supple.schedule.exact import Computed, stands_for
 from supple.schedule.fuse import fuse
 from supple.schedule.host import Steps, identifiers
 from supple.schedule.in_place import in_place
@@ -41,13 +42,14 @@ def schedule(
     lowered = lower(with_epilogues(graph) if fusion else graph)
     fused = fuse(lowered, fusion=fusion)
     names = KernelNames()
-    steps = Steps(lowered)
+    computed = dict(lowered.numbers)
+    steps = Steps(lowered, computed)
     for unit in fused.units:
         if isinstance(unit, Kernel):
             if any(axis.extent is const(0) for axis in unit.axes):
                 steps.allocate(sorted(unit.stored))
                 continue
-            nest = _nest(unit, lowered, fused.sources, target)
+            nest = _nest(unit, lowered, fused.sources, target, computed)
             named = names.named(nest)
             if events.listening():
                 events.emit(events.KernelFused(named.name, nest.origin, loops_text(named)))
@@ -60,13 +62,19 @@ def schedule(
     return Scheduled(tuple(nests.values()), _host(lowered, steps, nests, replaced))
 
 
-def _nest(kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Target) -> Nest:
+def _nest(
+    kernel: Kernel, lowered: Lowered, sources: frozenset[str], target: Target, computed: Computed
+) -> Nest:
     """Return the nest of a kernel. Scratch holds one row, so there is none where vectors run across rows."""
+
+    def name(number: Expr) -> Symbol:
+        return stands_for(number, computed)
+
     built = build(kernel, lowered.definitions, lowered.metas, sources, target.scratch_bytes)
-    nest = tile(built, lowered.metas)
+    nest = tile(built, lowered.metas, name)
     if not built.scratch or not nest.axes or nest.axes[-1].role is not Role.VECTOR:
         return nest
-    return tile(build(kernel, lowered.definitions, lowered.metas, sources, 0), lowered.metas)
+    return tile(build(kernel, lowered.definitions, lowered.metas, sources, 0), lowered.metas, name)
 
 
 def _host(lowered: Lowered, steps: Steps, nests: Mapping[str, Nest], homes: Mapping[int, str]) -> Host:

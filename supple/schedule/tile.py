@@ -19,6 +19,7 @@ from supple.ir.meta import TensorMeta
 from supple.schedule.build import Built
 from supple.schedule.coordinates import Ranges, dotted, estimate, has_division, ranges_of
 from supple.schedule.define import coordinate
+from supple.schedule.exact import exact
 
 STORE_WEIGHT: Final = 4
 LOAD_WEIGHT: Final = 2
@@ -236,8 +237,14 @@ def _joined(
 # The nest.
 
 
-def tile(built: Built, metas: Mapping[str, TensorMeta]) -> nodes.Nest:
-    """Return the kernel as a nest; its name is empty, its buffers are named by the values they hold."""
+def tile(
+    built: Built, metas: Mapping[str, TensorMeta], name: Callable[[Expr], Symbol] | None = None
+) -> nodes.Nest:
+    """Return the kernel as a nest; its name is empty, its buffers are named by the values they hold.
+
+    Args:
+        name: gives the symbol for a number that the host computes (see `exact`).
+    """
     strides: dict[str, tuple[Expr, ...]] = {item.name: (const(1),) for item in built.scratch}
     for statement in flat(built.body):
         if isinstance(statement, (nodes.Load, nodes.Store)) and statement.buffer not in strides:
@@ -251,7 +258,26 @@ def tile(built: Built, metas: Mapping[str, TensorMeta]) -> nodes.Nest:
     rows = _with_roles(space.rows, nodes.Role.PARALLEL, is_vector=vector is not None and not is_in_loop)
     body = tuple(replace(s, axes=loops) if isinstance(s, nodes.Loop) else s for s in space.body)
     buffers = _buffers(body, built, metas)
-    return nodes.Nest("", buffers, _sizes(rows, body, buffers), rows, body, _origin(built))
+    nest = nodes.Nest("", buffers, _sizes(rows, body, buffers), rows, body, _origin(built))
+    return nest if name is None else _with_numbers(nest, name)
+
+
+def _with_numbers(nest: nodes.Nest, name: Callable[[Expr], Symbol]) -> nodes.Nest:
+    """Return the nest with numbers of the host in place of arithmetic that 64 bits may not hold."""
+    sizes = frozenset(nest.sizes)
+
+    def change(e: Expr) -> Expr:
+        return exact(e, sizes, name)
+
+    def axes(found: tuple[nodes.Axis, ...]) -> tuple[nodes.Axis, ...]:
+        return tuple(replace(axis, extent=change(axis.extent)) for axis in found)
+
+    body = tuple(
+        replace(s, axes=axes(s.axes)) if isinstance(s, nodes.Loop) else s for s in mapped(nest.body, change)
+    )
+    buffers = tuple(replace(buffer, size=change(buffer.size)) for buffer in nest.buffers)
+    rows = axes(nest.axes)
+    return replace(nest, buffers=buffers, axes=rows, body=body, sizes=_sizes(rows, body, buffers))
 
 
 def _with_roles(axes: tuple[nodes.Axis, ...], role: nodes.Role, *, is_vector: bool) -> tuple[nodes.Axis, ...]:

@@ -90,12 +90,12 @@ elementwise(1, "bitwise_not", lambda dtype: require(category(dtype) <= 1))
 elementwise(
     2,
     "add.Tensor add.Scalar mul.Tensor mul.Scalar maximum minimum fmax fmin pow.Tensor_Tensor heaviside "
-    "xlogy.Tensor",
+    "xlogy.Tensor clamp_min.Tensor clamp_max.Tensor",
 )
 elementwise(
     2,
     "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar floor_divide "
-    "floor_divide.Scalar clamp_min clamp_min.Tensor clamp_max clamp_max.Tensor",
+    "floor_divide.Scalar clamp_min clamp_max",
     require_number,
 )
 elementwise(

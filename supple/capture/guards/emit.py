@@ -31,6 +31,7 @@ from supple.capture.guards.kinds import Guard, Identity, Kind
 from supple.capture.guards.overlap import share_memory
 from supple.capture.guards.writer import Emitter, parameters
 from supple.capture.source import Pinned, type_of
+from supple.runtime.classes import ClassFacts
 from supple.runtime.state import READERS, State
 from supple.torch_private import any_autocast, functorch_level
 
@@ -142,6 +143,20 @@ _HEAP_TYPE: Final = 1 << 9
 """Py_TPFLAGS_HEAPTYPE: made by a class statement, so its dict may change."""
 
 
+def _class_fails(emitter: Emitter, guard: Guard) -> str:
+    """The version tag, and where it is another one, the names one by one."""
+    facts = cast("ClassFacts", guard.expected)
+    known = emitter.constant(facts)
+    return f"{emitter.constant(facts.version)}[0] != {known}.tag and {known}.differ()"
+
+
+def _builtins_fail(emitter: Emitter, guard: Guard) -> str:
+    """One after the other."""
+    pairs = cast("tuple[tuple[str, object], ...]", guard.expected)
+    names = emitter.variable(guard.source)
+    return " or ".join(f"{names}.get({name!r}) is not {emitter.constant(was)}" for name, was in pairs)
+
+
 def _same_fails(emitter: Emitter, guard: Guard) -> str:
     """One object at all sources."""
     first = emitter.variable(guard.source)
@@ -204,6 +219,8 @@ FAILS: Final[Mapping[Kind, Callable[[Emitter, Guard], str]]] = {
     Kind.LACKS_ATTRIBUTE: lambda e, g: f"{g.expected!r} in {e.own(g.source)}",
     Kind.LACKS_SLOT: lambda e, g: e.called(has_slot, e.variable(g.source), repr(g.expected)),
     Kind.LACKS_CLASS_ATTRIBUTE: _class_attribute_fails,
+    Kind.CLASS: _class_fails,
+    Kind.BUILTINS: _builtins_fail,
     Kind.TENSOR: tensor_fails,
     Kind.CONTEXT_UNSET: lambda e, g: (
         f"{e.variable(g.source)}.get({e.constant(UNSET)}) is not {e.constant(UNSET)}"

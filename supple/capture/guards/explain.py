@@ -1,5 +1,6 @@
 """Which guard failed, in the user's words: source, what was expected, what is found, the user's line."""
 
+import builtins
 import inspect
 import re
 import types
@@ -18,6 +19,7 @@ from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpec
 from supple.capture.guards.overlap import share_memory
 from supple.capture.guards.writer import FAILURES
 from supple.capture.source import Source, value_at
+from supple.runtime.classes import ClassFacts
 from supple.runtime.state import READERS, State
 from supple.torch_private import dispatch_keys
 
@@ -207,6 +209,24 @@ def _(values: Arguments, guard: Guard) -> str:
         if guard.expected is True and share_memory(*pair):
             return f"{sources[earlier]} and {sources[later]} shared no memory, do now"
     return f"{', '.join(map(str, sources))} are different objects"
+
+
+@explain_rules.on(Kind.CLASS)
+def _(_: Arguments, guard: Guard) -> str:
+    """The names under which the class, or a base, has something else now."""
+    facts = cast("ClassFacts", guard.expected)
+    changed = facts.changed()
+    if "__mro__" in changed:
+        return f"the bases of class {facts.cls.__qualname__} changed"
+    return f"{', '.join(changed)} of class {facts.cls.__qualname__} changed"
+
+
+@explain_rules.on(Kind.BUILTINS)
+def _(_: Arguments, guard: Guard) -> str:
+    """The builtins that were replaced."""
+    pairs = cast("tuple[tuple[str, object], ...]", guard.expected)
+    changed = [name for name, was in pairs if vars(builtins).get(name) is not was]
+    return f"the builtins {', '.join(changed)} were replaced"
 
 
 @explain_rules.on(Kind.SHAPE)

@@ -28,6 +28,8 @@ class Kind(Enum):
     LACKS_SLOT = "LACKS_SLOT"  # the slot `expected` of x is empty
     LACKS_CLASS_ATTRIBUTE = "LACKS_CLASS_ATTRIBUTE"  # not hasattr(x, expected), for classes
     TENSOR = "TENSOR"  # metadata of a tensor, a TensorExpectation
+    CLASS = "CLASS"  # the bases of the class x, and what lies under names: ClassFacts
+    BUILTINS = "BUILTINS"  # x[name] is what stood there, for pairs of both
     CONTEXT_UNSET = "CONTEXT_UNSET"  # x.get() raises LookupError, for context variables
     NO_GRADIENT = "NO_GRADIENT"  # x.grad is None
     SAME = "SAME"  # x is the value at the other source

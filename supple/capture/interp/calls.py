@@ -12,6 +12,7 @@ from supple.capture.bytecode import Instruction
 from supple.capture.interp.build import pairs_of
 from supple.capture.interp.frame import NULL, Frame, opcode
 from supple.capture.library.table import transparent
+from supple.capture.source import global_variable, pinned
 from supple.capture.values.attributes import lookup
 from supple.capture.values.base import LazyValue, Value, take_all
 from supple.capture.values.callables import PartialValue
@@ -120,10 +121,9 @@ def _(frame: Frame, instruction: Instruction) -> None:
     full = importlib.util.resolve_name("." * level + name, str(package)) if level else name
     if full not in sys.modules:
         engine.unsupported(breaks.IMPORT, name=full)
-    module = importlib.import_module(full)
-    if not names and not level:
-        module = importlib.import_module(full.partition(".")[0])
-    frame.push(engine.wrap(module, None))
+    importlib.import_module(full)
+    shown = full if names or level else full.partition(".")[0]
+    frame.push(engine.wrap(sys.modules[shown], global_variable(pinned("sys.modules", sys.modules), shown)))
 
 
 @opcode.on("IMPORT_FROM")

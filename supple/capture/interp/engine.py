@@ -1,6 +1,5 @@
 """The engine of one capture: it implements Machine, keeps the frames, the guards, the heap and the graph."""
 
-import builtins
 import contextvars
 import inspect
 import sys
@@ -20,6 +19,7 @@ from supple.base.journal import Journal
 from supple.base.marks import ALONE
 from supple.base.options import Options
 from supple.capture import breaks
+from supple.capture.guards import reads
 from supple.capture.guards.kinds import Guard, Kind, guard_key
 from supple.capture.heap import Heap
 from supple.capture.interp.binding import bind
@@ -179,7 +179,7 @@ class Engine:
 
     def builtin(self, name: str) -> Value:
         """Return a builtin by name."""
-        return wrap(self, getattr(builtins, name), None)
+        return wrap(self, reads.builtin(name), None)
 
     def call(
         self, callee: Value, args: Sequence[Value] = (), kwargs: Mapping[str, Value] | None = None

@@ -6,6 +6,7 @@ from typing import Final, NoReturn, cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
+from supple.capture.guards import reads
 from supple.capture.interp.frame import NULL, Frame, count_of, opcode
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import LazyValue, Raised, Value
@@ -165,7 +166,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     if found is None:
         if name not in vars(builtins):
             _throw_named(frame, NameError, f"name {name!r} is not defined", name=ConstantValue(name))
-        found = frame.engine.wrap(getattr(builtins, name), None)
+        found = frame.engine.wrap(reads.builtin(name), None)
     frame.push(found)
 
 

@@ -13,12 +13,14 @@ from torch.optim import Optimizer
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
+from supple.capture.guards.reads import note_bases
 from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
+from supple.capture.source import Called
 from supple.capture.values.array import ArrayValue
-from supple.capture.values.attributes import MISSING, lookup, special, type_attr
+from supple.capture.values.attributes import MISSING, class_source, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
@@ -63,6 +65,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
     kind = value.python_type()
     if not isinstance(cls, type):
+        note_bases(kind)
         return bool(issubclass(kind, cls))  # pyright: ignore[reportArgumentType]  # a union
     if kind is cls:
         return True
@@ -77,7 +80,18 @@ def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
         checker = special(machine, machine.wrap(cls, None), "__instancecheck__")
         assert checker is not None, cls
         return machine.call(checker, [value]).truth(machine)
-    return issubclass(kind, cls)
+    return _is_subclass(machine, kind, cls)
+
+
+def _is_subclass(machine: Machine, kind: type, cls: type) -> bool:
+    """Return `issubclass(kind, cls)`: by the bases, or as a metaclass says, which checks ask again."""
+    note_bases(kind)
+    is_derived = bool(fold_raw(machine, issubclass, kind, cls))
+    if type(cls) is not type and kind is not cls:
+        source = class_source(kind)
+        shown = f"issubclass({source.name}, {cls.__module__}.{cls.__qualname__}@{id(cls):x})"
+        machine.guard(Called(shown, source, issubclass, (cls,)), Kind.IS, is_derived)
+    return is_derived
 
 
 def _checks_tensors(cls: type) -> bool:
@@ -97,14 +111,19 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     kind = args[0].as_python()
     if not isinstance(kind, type):
         machine.throw(TypeError, "issubclass() arg 1 must be a class")
-    wanted = tuple(_classes(machine, args[1]))
-    return ConstantValue(any(fold_raw(machine, issubclass, kind, cls) for cls in wanted))
+    for cls in _classes(machine, args[1]):
+        is_class = isinstance(cls, type)
+        if _is_subclass(machine, kind, cls) if is_class else fold_raw(machine, issubclass, kind, cls):
+            return ConstantValue(True)
+    return ConstantValue(False)
 
 
 @call.on(abc.ABCMeta.__instancecheck__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """ABCMeta.__instancecheck__(cls, x)."""
-    return fold(machine, issubclass, args[1].python_type(), args[0].as_python())
+    cls = args[0].as_python()
+    assert isinstance(cls, type), args[0].describe()
+    return ConstantValue(_is_subclass(machine, args[1].python_type(), cls))
 
 
 @make.on(type)

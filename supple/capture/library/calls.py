@@ -321,8 +321,8 @@ def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
         assert isinstance(made, InstanceValue), made.describe()
         made.cls = kind
         return made
-    if isinstance(new, staticmethod):
-        function: object = new.__func__
+    if isinstance(new, staticmethod | types.FunctionType):
+        function: object = new.__func__ if isinstance(new, staticmethod) else new
         return machine.call(machine.wrap(function, None), [machine.wrap(kind, None), *args], kwargs)
     return bare_instance(machine, kind, args)
 

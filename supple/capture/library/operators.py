@@ -5,8 +5,11 @@
 
 import collections
 import operator
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Sequence
 from typing import Final, cast
+
+import torch
 
 from supple.capture import breaks
 from supple.capture.library import polyfills, sets
@@ -102,12 +105,22 @@ def _number(value: Value, method: str) -> Value:
 
 def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
     if is_in_place and isinstance(left, TensorValue):
-        function = IN_PLACE[plain]
-        op = function_op(f"operator.{function.__name__}", function, is_pure=False)
-        emit(machine, op, [left, right], {})
+        _tensor_operator(machine, IN_PLACE[plain], [left, right], is_pure=False)
         return left
-    function = BINARY[plain][0]
-    return emit(machine, function_op(f"operator.{function.__name__}", function), [left, right], {})
+    return _tensor_operator(machine, BINARY[plain][0], [left, right])
+
+
+def _tensor_operator(
+    machine: Machine, function: Callable[..., object], operands: Sequence[Value], *, is_pure: bool = True
+) -> Value:
+    """Return the result of an operator on tensors; what their class has under its names is guarded."""
+    name = function.__name__.strip("_")
+    for method in (f"__{name}__", f"__r{name}__"):
+        found = lookup(torch.Tensor, method)
+        if isinstance(found, types.FunctionType) and not str(found.__module__).startswith("torch."):
+            machine.unsupported(breaks.OPERATOR, name=method, kinds="tensor, whose class has another one now")
+    op = function_op(f"operator.{function.__name__}", function, is_pure=is_pure)
+    return emit(machine, op, operands, {})
 
 
 def _on_sequences(
@@ -211,7 +224,7 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         is_never_equal = isinstance(other, ConstantValue) and isinstance(other.value, str | None)
         if is_never_equal and symbol in ("==", "!="):
             return ConstantValue(symbol == "!=")
-        return emit(machine, function_op(f"operator.{function.__name__}", function), [left, right], {})
+        return _tensor_operator(machine, function, [left, right])
     symbolic = applied(machine, function, [left, right])
     if symbolic is not None:
         return symbolic
@@ -315,7 +328,7 @@ def unary(machine: Machine, name: str, operand: Value) -> Value:
     if of_arrays is not None:
         return of_arrays
     if isinstance(operand, TensorValue):
-        return emit(machine, function_op(f"operator.{name}", function), [operand], {})
+        return _tensor_operator(machine, function, [operand])
     symbolic = applied(machine, function, [operand])
     if symbolic is not None:
         return symbolic

@@ -6,16 +6,14 @@ from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
+from supple.capture.guards.reads import note_lookup
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, item, pinned
 from supple.capture.values.base import Value
-from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
-
-MISSING: Final = object()
-
-_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, so its dict may change
-_IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+from supple.runtime import classes
+from supple.runtime.classes import MISSING as MISSING
+from supple.runtime.classes import may_change as may_change
 
 #: Descriptors of slots and of fields of C structs.
 SLOT_KINDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
@@ -30,17 +28,14 @@ C_CALLABLES: Final = (
 )
 
 
-def may_change(cls: type) -> bool:
-    """Tell whether attributes of the class can be assigned."""
-    return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE
-
-
 def lookup(cls: type, name: str) -> object:
-    """Return the attribute as it lies in the dict of the first class of the MRO that has it, or MISSING."""
-    for owner in cls.__mro__:
-        if name in owner.__dict__:
-            return owner.__dict__[name]
-    return MISSING
+    """Return the attribute as it lies in the dict of the first class of the MRO that has it, or MISSING.
+
+    What is found, or not, is a fact of the capture that runs (`guards.reads`).
+    """
+    found = classes.lookup(cls, name)
+    note_lookup(cls, name, found)
+    return found
 
 
 def is_data_descriptor(found: object) -> bool:
@@ -163,7 +158,7 @@ def type_attr(machine: Machine, value: Value, cls: type, name: str) -> Value:
     if name == "__class__":
         return machine.wrap(cls, None)
     if name == "__doc__":
-        return ConstantValue(cls.__doc__)
+        return machine.wrap(cls.__doc__, attribute(class_source(cls), name) if may_change(cls) else None)
     found = lookup(cls, name)
     if found is MISSING:
         machine.throw(AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")

@@ -14,7 +14,7 @@ from typing import Final, cast
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute
+from supple.capture.source import Source, attribute, instance_attribute, pinned
 from supple.capture.values.attributes import (
     MISSING,
     SLOT_KINDS,
@@ -367,12 +367,14 @@ class EnumValue(ConstantValue):
     __slots__ = ()
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        kind = type(self.value)
+        source = pinned(f"{kind.__qualname__}@{id(self.value):x}", self.value)
         if name in ("value", "name", "_value_", "_name_"):
-            return machine.wrap(getattr(self.value, name), None)
-        found = lookup(type(self.value), name)
+            return machine.wrap(getattr(self.value, name), attribute(source, name))
+        found = lookup(kind, name)
         if isinstance(found, types.FunctionType | property | types.MethodDescriptorType):
-            return bind(machine, self, type(self.value), name, found)
-        return InstanceValue(type(self.value), None, self.value).get_attr(machine, name)
+            return bind(machine, self, kind, name, found)
+        return InstanceValue(kind, source, self.value).get_attr(machine, name)
 
 
 class HashKey:

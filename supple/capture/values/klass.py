@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from supple.capture import breaks
+from supple.capture.guards.reads import note_bases
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute
 from supple.capture.values.attributes import (
@@ -42,8 +43,10 @@ class SuperValue(Value):
         return super
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        note_bases(self.start)
         mro = self.start.__mro__
         for cls in mro[mro.index(self.after) + 1 :]:
+            lookup(cls, name)
             if name in cls.__dict__:
                 return self._bind(machine, cls, name, cls.__dict__[name])
         machine.throw(AttributeError, f"'super' object has no attribute {name!r}")
@@ -141,7 +144,7 @@ class ClassValue(Unique):
             guard_lookup(machine, self.cls, name, MISSING)
             machine.throw(AttributeError, f"type object {self.cls.__name__!r} has no attribute {name!r}")
         source = attribute(class_source(self.cls), name) if may_change(self.cls) else None
-        return machine.wrap(found, None if name.startswith("__") else source)
+        return machine.wrap(found, source)
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")

@@ -1,0 +1,93 @@
+"""Facts about a class that compiled code rests on: its bases, and what lies under names that were looked up.
+
+A check compares the class's version tag, a number that CPython changes with each change of the class or of a
+base. Only when the tag is another one are the names looked up again: a class whose counter goes up in each
+call keeps its entries.
+"""
+
+import ctypes
+from collections.abc import Mapping
+from typing import Final
+
+MISSING: Final = object()
+"""What is found under a name that no class of the MRO has."""
+
+_TAG_OFFSET: Final = 384
+"""Where PyTypeObject keeps tp_version_tag, on 64-bit builds of CPython 3.11 to 3.13."""
+
+_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, so its dict may change
+_IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+
+
+def may_change(cls: type) -> bool:
+    """Tell whether attributes of the class can be assigned."""
+    return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE
+
+
+def lookup(cls: type, name: str) -> object:
+    """Return the attribute as it lies in the dict of the first class of the MRO that has it, or MISSING."""
+    for owner in cls.__mro__:
+        if name in owner.__dict__:
+            return owner.__dict__[name]
+    return MISSING
+
+
+def tag_of(cls: type) -> "ctypes.Array[ctypes.c_uint]":
+    """Return a view of the version tag of a class: one number, 0 where it has none; the class must live."""
+    return (ctypes.c_uint * 1).from_address(id(cls) + _TAG_OFFSET)
+
+
+def _tags_work() -> bool:
+    """Tell whether tags change with a class and with its base, as CPython's own caches of attributes need."""
+    base = type("base", (), {"x": 1})
+    derived = type("derived", (base,), {})
+    seen = set[int]()
+    for change in range(3):
+        if change:
+            (base, derived)[change - 1].x = change
+        hasattr(derived, "x")  # whoever looks something up gives the class a tag
+        seen.add(tag_of(derived)[0])
+    return len(seen) == 3 and 0 not in seen
+
+
+HAS_TAGS: Final = _tags_work()
+
+
+class ClassFacts:
+    """What holds of a class.
+
+    Attributes:
+        cls: the class.
+        names: what was found under each name.
+        mro: its bases, itself first.
+        version: a view of the tag of now.
+        tag: the tag under which all of this was seen to hold, -1 for none.
+    """
+
+    __slots__ = ("cls", "mro", "names", "tag", "version")
+
+    def __init__(self, cls: type, names: Mapping[str, object]) -> None:
+        self.cls = cls
+        self.names = dict(names)
+        self.mro = cls.__mro__
+        self.version = tag_of(cls)
+        self.tag = self._tag_now()
+
+    def differ(self) -> bool:
+        """Look again, after the tag has changed; where all still holds, the new tag stands for that."""
+        tag = self._tag_now()
+        if self.changed():
+            return True
+        self.tag = tag
+        return False
+
+    def changed(self) -> list[str]:
+        """Return the names under which something else is found, and "__mro__" for other bases."""
+        found = [] if self.cls.__mro__ == self.mro else ["__mro__"]
+        return found + [name for name, was in self.names.items() if lookup(self.cls, name) is not was]
+
+    def _tag_now(self) -> int:
+        if not HAS_TAGS:
+            return -1
+        hasattr(self.cls, "__mro__")  # whoever looks something up gives the class a tag
+        return self.version[0] or -1
