@@ -451,8 +451,14 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
 
 
 def _aliasing(engine: Engine, graph: Graph | None) -> tuple[Guard, ...]:
-    """Return guards that objects are different ones, where the call writes to one of them."""
+    """Return guards that objects are different ones: where the call writes to one of them, or tells them
+    apart by identity."""
     guards = [_different(engine, value) for value in engine.heap.dirty.values()]
+    by_class: dict[type, list[Source]] = {}
+    for value in engine.told_apart.values():
+        assert value.source is not None, value.describe()
+        by_class.setdefault(value.python_type(), []).append(value.source)
+    guards += by_class.values()
     if graph is not None and not all(node.op.is_pure for node in graph.nodes):
         guards.append([item.source for item in engine.recorder.lifted])
     # That these objects differ from each other is said once, whichever of them are written.

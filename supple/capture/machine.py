@@ -63,6 +63,13 @@ class Machine(Protocol):
         """Return `left is right`; that two existing objects are different ones is guarded."""
         ...
 
+    def tell_apart(self, value: "Value") -> object:
+        """Return a value's identity, by which it is told from others: in a dict or set, by `id`.
+
+        That the existing objects which were told apart are different ones is guarded.
+        """
+        ...
+
     def known(self, obj: object) -> "Value | None":
         """Return the value of an existing object that was wrapped already, None for others."""
         ...

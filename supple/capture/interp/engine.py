@@ -78,6 +78,7 @@ class Engine:
         frames: being interpreted, the innermost last.
         objects: the value of each existing object that was wrapped, by id; keeps the object alive meanwhile.
         tensors: the value of each fake tensor, by its id.
+        told_apart: existing objects that are different ones by identity alone.
         sizes: what is symbolic, and the guards on it.
         region: after a break, whether the program says there that breaks are errors.
         stop_at: the number of the instruction before which to stop.
@@ -93,6 +94,7 @@ class Engine:
         self.frames: list[Frame] = []
         self.objects: dict[int, tuple[object, Value]] = {}
         self.tensors: dict[int, TensorValue] = {}
+        self.told_apart: dict[int, Value] = {}
         self.context_variables: dict[int, tuple[contextvars.ContextVar[object], Value]] = {}
         self._tokens: dict[int, tuple[Value, tuple[contextvars.ContextVar[object], Value] | None]] = {}
         self.root_globals = root_globals
@@ -167,6 +169,12 @@ class Engine:
         if left.source is not None and right.source is not None and not constant:
             self._record(left.source, Kind.DISTINCT, None, (right.source,))
         return False
+
+    def tell_apart(self, value: Value) -> object:
+        """Return a value's identity; that it differs from others that were asked for theirs is guarded."""
+        if value.source is not None:
+            self.told_apart[id(value)] = value
+        return value.identity()
 
     def known(self, obj: object) -> Value | None:
         """Return the value of an existing object that was wrapped already."""
@@ -387,7 +395,7 @@ class Engine:
             held.clear()
         for known in (self.objects, self.tensors, self.raised_at, self.heap.dirty, self.context_variables):
             known.clear()
-        for known in (self._globals, self._cells, self._tokens):
+        for known in (self._globals, self._cells, self._tokens, self.told_apart):
             known.clear()
 
     def note_raised(self, error: Value) -> None:

@@ -164,6 +164,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """id(x); of an optimizer, which lives long and by which scalers of gradients know it, the number."""
     value = args[0]
     if value.source is None or not isinstance(value, InstanceValue) or not issubclass(value.cls, Optimizer):
+        machine.tell_apart(value)
         return AddressValue(value)
     machine.guard(value.source, Kind.ID, Identity(id(value.obj), value.cls.__name__))
     return ConstantValue(id(value.obj))

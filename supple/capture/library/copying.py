@@ -95,7 +95,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _deep(machine: Machine, value: Value, memo: dict[object, Value]) -> Value:
     if isinstance(value, _WHOLE):
         return value
-    known = memo.get(value.identity())
+    known = memo.get(machine.tell_apart(value))
     if known is not None:
         return known
     if isinstance(value, InstanceValue) and special(machine, value, "__deepcopy__") is not None:

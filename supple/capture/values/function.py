@@ -215,7 +215,7 @@ class BoundMethodValue(Value):
         return types.MethodType(function, owner)
 
     def key(self, machine: Machine) -> object:
-        return ("method", self.owner.identity(), self.function.identity())
+        return ("method", machine.tell_apart(self.owner), self.function.identity())
 
     def truth(self, machine: Machine) -> bool:
         return True

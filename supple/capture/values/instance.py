@@ -99,7 +99,7 @@ class InstanceValue(Value):
             return super().key(machine)
         guard_lookup(machine, self.cls, "__hash__", hasher)
         if hasher is object.__hash__ or hasher is BaseException.__hash__:
-            return self.identity()
+            return machine.tell_apart(self)
         if self.payload is None:
             machine.unsupported(breaks.OPERATOR, name="hash()", kinds=self.describe())
         return self.payload.key(machine)
