@@ -188,7 +188,7 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
         inputs = (*inputs, *convention.constants)
         taken = list(inputs)
         for place in cloned:
-            taken[place] = cast("torch.Tensor", inputs[place]).clone()
+            taken[place] = _differentiable_copy(cast("torch.Tensor", inputs[place]))
         results = run(*taken)
         written: list[torch.Tensor] = []
         for mutation in convention.mutations:
@@ -205,6 +205,14 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
         return tuple([maker(inputs, results, made) for maker in makers])
 
     return call
+
+
+def _differentiable_copy(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy through which gradients reach the tensor, whatever grad mode the call began in."""
+    if not tensor.requires_grad or torch.is_grad_enabled():
+        return tensor.clone()
+    with torch.enable_grad():
+        return tensor.clone()
 
 
 def _write(mutation: Mutation, target: torch.Tensor, new: torch.Tensor) -> None:

@@ -10,9 +10,12 @@ from supple.autograd.partition import partition
 from supple.autograd.trace import trace
 from supple.base import events
 from supple.base.options import Options
+from supple.expr import const, less_equal
 from supple.ir.graph.nodes import Graph, uses_of, vars_of
 from supple.ir.graph.rewrite import without_dead
 from supple.ir.graph.text import text
+from supple.ir.meta import TensorMeta
+from supple.shapes.decide import is_known
 from supple.torch_private import default_device
 
 
@@ -29,6 +32,7 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     if device is not None and device.type != "cpu":
         raise NotFunctional(f"the default device is {device}")
     traced = trace(graph)
+    _require_distinct_elements(graph, traced.convention)
     joint = decompose(traced.graph) if decomposed else separated(without_dead(traced.graph), traced.graph)
     if traced.gradients is None:
         _tell(None, joint, None)
@@ -41,6 +45,23 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
     _tell(joint, parts.forward, parts.backward)
     return Split(graph, parts.forward, Backward(parts, traced.gradients, reach), convention)
+
+
+def _require_distinct_elements(graph: Graph, convention: Convention) -> None:
+    """Check that every written input has its elements in places of their own; else eager raises at the write.
+
+    Raises:
+        NotFunctional: one is expanded.
+    """
+    for mutation in convention.mutations:
+        meta = graph.inputs[mutation.input].meta
+        assert isinstance(meta, TensorMeta), "what is written is a tensor"
+        repeated = (
+            step == const(0) and not is_known(less_equal(size, 1))
+            for size, step in zip(meta.sizes, meta.strides, strict=True)
+        )
+        if any(repeated):
+            raise NotFunctional("an expanded input is written")
 
 
 def _with_reads(convention: Convention, joint: Graph, flows: Gradients) -> Convention:

@@ -263,6 +263,7 @@ def expectation(
         tensor.requires_grad,
         dispatch_keys(tensor),
         is_row_major,
+        (tensor.is_neg(), tensor.is_inference(), tensor.is_conj()),
     )
 
 

@@ -140,6 +140,11 @@ def stride_at(tensor: Source, dim: int) -> Source:
     return Called(f"{tensor.name}.stride()[{dim}]", tensor, torch.Tensor.stride, (dim,))
 
 
+def storage_offset(tensor: Source) -> Source:
+    """Return the source of where a tensor begins in its storage, in elements."""
+    return Called(f"{tensor.name}.storage_offset()", tensor, torch.Tensor.storage_offset)
+
+
 def context_value(variable: Source) -> Source:
     """Return the source of a context variable's value."""
     return Called(f"{variable.name}.get()", variable, ContextVar[object].get)

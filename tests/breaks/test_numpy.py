@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 import supple
@@ -48,3 +49,16 @@ def test_a_function_of_numpy_with_tensors_breaks_at_the_call() -> None:
         want = scaled(x)
         np.random.seed(number)
         assert torch.equal(run(x), want)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+@pytest.mark.parametrize("method", ["normal", "uniform", "standard_normal", "integers", "randint"])
+def test_methods_of_extension_classes_keep_their_object(make: Any, method: str) -> None:
+    if not hasattr(make(0), method):
+        pytest.skip("it has no such method")
+    arguments = () if method == "standard_normal" else (1, 5)
+    want, source = make(3), make(3)
+    compiled = supple.compile(lambda x: x * getattr(source, method)(*arguments))
+    for _ in range(3):
+        assert compiled(torch.ones(1)).item() == pytest.approx(getattr(want, method)(*arguments))

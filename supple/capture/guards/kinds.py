@@ -49,6 +49,7 @@ class TensorExpectation:
         is_row_major: the strides are those of a row-major tensor of its sizes, whatever they are.
         dtype, device: torch's own objects.
         keys: the dispatch keys as a number: inference tensors, conjugate bits, functorch wrappers differ.
+        bits: whether it is negated when it is read, of inference mode, conjugated when it is read.
     """
 
     kind: type
@@ -59,6 +60,7 @@ class TensorExpectation:
     requires_grad: bool
     keys: int
     is_row_major: bool = False
+    bits: tuple[bool, bool, bool] = (False, False, False)
 
     @property
     def is_static(self) -> bool:

@@ -31,6 +31,7 @@ class Context:
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple[torch.Tensor, ...] = ()
+        self.fills_undefined = True
 
     def save_for_backward(self, *tensors: torch.Tensor) -> None:
         """Keep tensors."""
@@ -43,7 +44,8 @@ class Context:
         """Gradients do not flow on trial."""
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Gradients do not flow on trial."""
+        """Whether backward gets zeros for results without a gradient, in place of None."""
+        self.fills_undefined = value
 
 
 def _forward(function: Any, context: Context, args: Sequence[object], has_setup: bool) -> object:
@@ -80,6 +82,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     mark, count = machine.heap.mark(), len(machine.recorder.nodes)
     found = machine.call_python(_forward, *state, new_tuple(given), ConstantValue(has_setup))
     results = found.items if isinstance(found, SequenceValue) else [found]
+    if len(results) > 1 and not state[1].get_attr(machine, "fills_undefined").truth(machine):
+        # A compiled backward has a gradient for each result that leaves the graph.
+        what = "apply, whose backward asks which gradients are undefined"
+        machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.{what}")
     is_input = any(result is value for result in results for value in given)
     if not (torch.is_grad_enabled() and any(needs)) and not is_input:
         return found

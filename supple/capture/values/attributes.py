@@ -18,6 +18,9 @@ from supple.runtime.classes import may_change as may_change
 #: Descriptors of slots and of fields of C structs.
 SLOT_KINDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
 
+#: Names of the types of methods that pybind11 and Cython make: each binds as a Python function does.
+METHODS_OF_EXTENSIONS: Final = ("instancemethod", "cython_function_or_method")
+
 #: Types of callables without Python code.
 C_CALLABLES: Final = (
     types.BuiltinFunctionType,
@@ -139,14 +142,20 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
 def _bind_other(machine: Machine, value: Value, cls: type, found: object, source: Source | None) -> Value:
     if isinstance(found, SLOT_KINDS):
         machine.unsupported(breaks.ATTRIBUTE, name=getattr(found, "__name__", "?"), owner=value.describe())
-    if type(found).__name__ == "instancemethod":
+    if type(found).__name__ in METHODS_OF_EXTENSIONS:
         machine.guard(source, Kind.IS, found)
         return BoundMethodValue(value, LeafValue(found))
     if isinstance(found, functools._lru_cache_wrapper):  # pyright: ignore[reportPrivateUsage]  # it has no public name
         return BoundMethodValue(value, machine.wrap(cast("object", found), source))
+    getter_of_class = lookup(type(found), "__get__")
+    if getter_of_class is not MISSING and not isinstance(
+        getter_of_class, types.FunctionType | types.NoneType
+    ):
+        if not isinstance(found, types.MethodType):  # which is bound already
+            machine.unsupported(breaks.ATTRIBUTE, name=type(found).__name__, owner=value.describe())
     descriptor = machine.wrap(found, source)
-    if not isinstance(lookup(type(found), "__get__"), types.FunctionType):
-        guard_lookup(machine, type(found), "__get__", lookup(type(found), "__get__"))
+    if not isinstance(getter_of_class, types.FunctionType):
+        guard_lookup(machine, type(found), "__get__", getter_of_class)
         return descriptor
     getter = special(machine, descriptor, "__get__")
     assert getter is not None, descriptor.describe()

@@ -8,7 +8,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute
+from supple.capture.source import Source, attribute, instance_attribute, storage_offset
 from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
@@ -39,6 +39,15 @@ QUERIES: Final = frozenset(
 )
 #: Those whose answer is another where a size is 1.
 LAYOUT_QUERIES: Final = ("stride", "is_contiguous")
+#: Operations that count elements from the start of the storage.
+OF_STORAGE: Final = (
+    "storage_offset",
+    "as_strided",
+    "as_strided_",
+    "as_strided_copy",
+    "as_strided_scatter",
+    "set_",
+)
 #: Functions whose other answers fakes give as tensors do: what more they tell of a fake may be wrong.
 ANSWERS: Final = QUERIES.union("type get_device result_type".split())
 
@@ -198,11 +207,20 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     query = op.name.rsplit(".", 1)[-1]
     if query in LAYOUT_QUERIES:
         result = _layout_asked(machine, query, [*args, *kwargs.values()], result)
+    if query in OF_STORAGE:
+        _guard_offsets(machine)
     if query not in QUERIES and _is_of_graph(result):
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     return of_result(machine, result)
+
+
+def _guard_offsets(machine: Machine) -> None:
+    """Guard where each input begins in its storage: a question or a view counts from the storage's start."""
+    for item in machine.recorder.lifted:
+        offset = storage_offset(item.source)
+        machine.guard(offset, Kind.EQUALS, item.real.storage_offset())
 
 
 def _layout_asked(machine: Machine, query: str, args: Sequence[Value], answer: object) -> object:

@@ -1,0 +1,109 @@
+"""`autograd.Function`: what `forward` tells its context holds in backward of compiled code."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch.autograd import Function
+
+import supple
+
+
+class Undefined(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        ctx.set_materialize_grads(False)
+        return x * 1, x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> torch.Tensor:
+        first, second = grads
+        total = torch.ones(2)
+        total = total + 100 if first is None else total
+        return total + 1000 if second is None else total
+
+
+class UndefinedBySetup(Function):
+    @staticmethod
+    def forward(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x * 1, x * 2
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.set_materialize_grads(False)
+
+    backward = Undefined.backward
+
+
+class Filled(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        ctx.set_materialize_grads(True)
+        return x * 1, x * 2
+
+    @staticmethod
+    def backward(ctx: Any, first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        return first + 10 * second
+
+
+class Saved(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, factor: float) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, None]:
+        (x,) = ctx.saved_tensors
+        return grad * x * ctx.factor if ctx.needs_input_grad[0] else None, None
+
+
+class Marked(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        places = x.argsort()
+        ctx.mark_non_differentiable(places)
+        return x * 2, places
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+        return grad * 3
+
+
+FUNCTIONS = {
+    "undefined": lambda x: Undefined.apply(x),
+    "undefined by setup": lambda x: UndefinedBySetup.apply(x),
+    "filled": lambda x: Filled.apply(x),
+    "saved": lambda x: (Saved.apply(x, 2.0), x * 3),
+    "marked": lambda x: Marked.apply(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("used", ["first", "second", "both"])
+@pytest.mark.parametrize("is_inside", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_gradients_of_results_that_are_used(name: str, is_inside: bool, used: str, backend: str) -> None:
+    function = FUNCTIONS[name]
+
+    def loss(results: Any) -> torch.Tensor:
+        first, second = results
+        picked = {"first": [first], "second": [second], "both": [first, second]}[used]
+        return torch.stack([one.float().sum() for one in picked]).sum()
+
+    def program(x: torch.Tensor) -> Any:
+        return loss(function(x)) if is_inside else function(x)
+
+    grads = []
+    for run in (program, supple.compile(program, backend=backend)):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        out = run(x)
+        out = out if is_inside else loss(out)
+        if out.requires_grad:
+            out.backward()
+        grads.append(x.grad)
+    want, got = grads
+    assert (got is None) == (want is None)
+    assert want is None or torch.equal(got, want)
