@@ -12,7 +12,7 @@ import torch
 from supple.backends import BACKENDS, NATIVE, Backend
 from supple.base import marks
 from supple.base.config import config, error_on_graph_break
-from supple.base.errors import OptionsError
+from supple.base.errors import InvalidBackendError, OptionsError
 from supple.base.marks import graph_break, is_compiling, skip_frame, step_unsupported
 from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
@@ -347,19 +347,26 @@ def list_backends() -> list[str]:
     return BACKENDS.names()
 
 
-def register_backend(name: str, backend: Backend | None = None) -> object:
+def register_backend(name: str | Backend | None = None, backend: Backend | None = None) -> object:
     """Give a backend a name; without `backend`, return a decorator that does.
+
+    As a decorator without a name it gives a function its own name.
 
     Raises:
         InvalidBackendError: the name is built in, or the backend is not callable.
     """
+    if callable(name):
+        return _register(None, name)
     if backend is None:
         return functools.partial(_register, name)
     return _register(name, backend)
 
 
-def _register(name: str, backend: Backend) -> Backend:
-    BACKENDS.register(name, backend)
+def _register(name: str | None, backend: Backend) -> Backend:
+    own = getattr(backend, "__name__", None)
+    if name is None and not isinstance(own, str):
+        raise InvalidBackendError(f"{backend!r} has no name of its own: register_backend(name, backend)")
+    BACKENDS.register(str(own) if name is None else name, backend)
     return backend
 
 

@@ -6,7 +6,8 @@ from functools import partial
 from typing import Final
 
 from supple.base import events
-from supple.base.errors import InvalidBackendError
+from supple.base.errors import BackendCompilerFailed, InvalidBackendError, SuppleError
+from supple.base.interrupts import is_interrupt
 from supple.base.options import Options
 from supple.capture.frame import CompileGraph
 from supple.ir.graph.interp import compile_python
@@ -98,7 +99,15 @@ def foreign(backend: Backend) -> CompileGraph:
 
     def compile_graph(graph: Graph, examples: Sequence[object]) -> Compiled:
         start = time.perf_counter()
-        compiled = compile_with(backend, graph, examples)
+        try:
+            compiled = compile_with(backend, graph, examples)
+        except SuppleError:
+            raise
+        except Exception as error:
+            if is_interrupt(error):
+                raise
+            name = getattr(backend, "__qualname__", type(backend).__qualname__)
+            raise BackendCompilerFailed(name, error) from error
         events.emit(events.StageTimed("backend", time.perf_counter() - start))
         return compiled
 

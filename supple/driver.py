@@ -10,6 +10,7 @@ import torch
 
 from supple import autograd, torch_private
 from supple.base import events
+from supple.base.interrupts import is_interrupt
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
@@ -87,8 +88,10 @@ class Functional:
             with symbols, ambient.entered(), torch.enable_grad():
                 try:
                     return self(autograd.of_gradients(split), ())
-                except Exception:  # eager says what is wrong
-                    return None
+                except Exception as error:
+                    if is_interrupt(error):
+                        raise
+                    return None  # eager says what is wrong
 
         return compiled
 

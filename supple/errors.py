@@ -1,5 +1,6 @@
 """The exceptions that users of supple may catch."""
 
+from supple.base.errors import BackendCompilerFailed as BackendCompilerFailed
 from supple.base.errors import ConstraintViolationError as ConstraintViolationError
 from supple.base.errors import Explained as Explained
 from supple.base.errors import FailOnRecompileLimitHit as FailOnRecompileLimitHit

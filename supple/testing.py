@@ -8,7 +8,8 @@ from typing import Final, cast
 
 import torch
 
-from supple.backends import BACKENDS, Backend
+from supple.api import compile as compile_module
+from supple.backends import BACKENDS, OURS, Backend
 from supple.base import events
 from supple.base.config import config
 from supple.diagnose.explain import Break, breaks_of, counted
@@ -61,13 +62,20 @@ class CompileCounterWithBackend(CompileCounter):
     def __init__(self, backend: str | Backend) -> None:
         super().__init__()
         self.seen: list[torch.fx.GraphModule] = []
-        self._backend = BACKENDS.named(backend) if isinstance(backend, str) else backend
+        self._backend = _of_graphs(backend) if isinstance(backend, str) else backend
 
     def __call__(self, gm: torch.fx.GraphModule, example_inputs: Sequence[object]) -> Callable[..., object]:
         """Count a graph, keep it and compile it."""
         self.seen.append(gm)
         super().__call__(gm, example_inputs)
         return cast("Callable[..., object]", self._backend(gm, example_inputs))
+
+
+def _of_graphs(name: str) -> Backend:
+    """Return the backend of a name, also a built-in one, as a function of torch.fx graphs."""
+    if name not in OURS:
+        return BACKENDS.named(name)
+    return lambda gm, _: cast("Callable[..., object]", compile_module(gm, backend=name))
 
 
 class CompileProfiler(CompileCounter):

@@ -42,7 +42,8 @@ class Settings:
         verbose: warnings about functions that run eager have the whole stacks, the user's and the compiler's.
         log_level: how much is told without `set_logs`: `logging.WARNING`, the default, tells of graph breaks,
             INFO also prints each function's bytecode and graph, DEBUG each instruction; ERROR none of it.
-        suppress_errors: where the compiler or a backend fails, the function runs eager.
+        suppress_errors: True: where the compiler or a backend fails, the function runs eager. False: the
+            error is raised. None: failures of the compiler run eager, those of the user's backend are raised.
         capture_scalar_outputs: `.item()` and its like are captured.
         capture_dynamic_output_shape_ops: `nonzero` and its like are captured.
         activation_memory_budget: how much forward keeps for backward: 1 = all that is not cheap to compute
@@ -72,7 +73,7 @@ class Settings:
     fail_on_recompile_limit_hit: bool = False
     error_on_graph_break: bool = False
     log_level: int = logging.WARNING
-    suppress_errors: bool = True
+    suppress_errors: bool | None = None
     verbose: bool = False
     capture_scalar_outputs: bool = True
     capture_dynamic_output_shape_ops: bool = True
@@ -101,6 +102,7 @@ ALIASES: Final = {
     "accumulated_cache_size_limit": "accumulated_recompile_limit",
 }
 OPPOSITES: Final = {"backed_size_oblivious": "specialize_zero_one"}
+OPTIONAL: Final = ("dynamic_shapes", "suppress_errors")
 KINDS: Final[dict[str, type]] = {
     one.name: bool if one.default is None else type(one.default) for one in fields(Settings)
 }
@@ -126,7 +128,7 @@ def changed(base: Settings, changes: Mapping[str, object]) -> Settings:
     found: dict[str, Any] = {}
     for name, value in changes.items():
         known = named(name)
-        if type(value) is not KINDS[known] and not (value is None and known == "dynamic_shapes"):
+        if type(value) is not KINDS[known] and not (value is None and known in OPTIONAL):
             raise TypeError(f"the setting {name!r} takes a {KINDS[known].__name__}, not {value!r}")
         found[known] = not value if name in OPPOSITES else value
     return replace(base, **found)

@@ -113,6 +113,22 @@ class VerificationError(Explained, RuntimeError):
     """Compiled code gives something else than eager, and `verify` asked to be told."""
 
 
+class BackendCompilerFailed(SuppleError, RuntimeError):
+    """A backend of the user raised an exception while it compiled a graph; the exception is the cause.
+
+    Attributes:
+        inner_exception: the exception.
+    """
+
+    def __init__(self, backend: str, inner_exception: Exception) -> None:
+        self.inner_exception = inner_exception
+        kind = type(inner_exception).__name__
+        super().__init__(
+            f"The backend {backend} raised {kind}: {inner_exception}\n"
+            "  do:  Correct the backend; `supple.config.suppress_errors = True` runs such functions eager."
+        )
+
+
 class SpecError(SuppleError):
     """A program breaks a rule of its language; the text names the part of it and the rule."""
 

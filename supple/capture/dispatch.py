@@ -20,6 +20,7 @@ import torch
 
 from supple.base import events
 from supple.base.errors import (
+    BackendCompilerFailed,
     Explained,
     FailOnRecompileLimitHit,
     RecompileError,
@@ -27,6 +28,7 @@ from supple.base.errors import (
     UserError,
     one_line,
 )
+from supple.base.interrupts import is_interrupt
 from supple.base.marks import ORIGINAL
 from supple.base.stance import DEFAULT, STANCES, Backend, Stance
 from supple.capture.breaks import ESCAPED, FAILED, FORBIDDEN, LIMIT
@@ -267,7 +269,7 @@ class Versions:
             raise
         except Exception as error:  # the catch-all
             events.emit(events.CompileFinished(compile_id, (), f"{type(error).__name__}: {error}"))
-            if self._compiler.options.fullgraph or not self._compiler.options.config.suppress_errors:
+            if self._is_raised(error):
                 raise
             made = self._after_failure(call, compile_id, error)
         else:
@@ -279,6 +281,14 @@ class Versions:
                     made.entry.run = must_raise(call.function, made.reason)
         self.entries.insert(made.entry, made.watched)
         return made.entry
+
+    def _is_raised(self, error: Exception) -> bool:
+        """Tell whether a failure of a compilation is for the user, and not to be answered by eager."""
+        options = self._compiler.options
+        is_suppressed = options.config.suppress_errors
+        if isinstance(error, BackendCompilerFailed) and not is_suppressed:
+            return True
+        return options.fullgraph or is_suppressed is False or is_interrupt(error)
 
     def _limit(self) -> str:
         """Return the limit that was reached, empty when none was."""

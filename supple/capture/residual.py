@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 from supple.base.config import config
 from supple.base.errors import VerificationError
+from supple.base.interrupts import is_interrupt
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
 from supple.runtime.undo import DRAWN, UNWRITTEN
@@ -210,12 +211,12 @@ class Recovery:
         for setter, values in self.settings:
             setter(*values)
         has_written = self.writes and not getattr(error, UNWRITTEN, False)
-        if has_written or isinstance(error, MEANT) or not isinstance(error, Exception):
+        if has_written or isinstance(error, MEANT) or not isinstance(error, Exception) or is_interrupt(error):
             raise error
         for generator, state in getattr(error, DRAWN, ()):
             generator.set_state(state)
         result = self.function(*args, **kwargs)
-        if not (self.is_caught or config.now().suppress_errors):
+        if not (self.is_caught or config.now().suppress_errors is not False):
             raise error
         level = logging.INFO if self.is_caught else logging.WARNING
         _log.log(level, "%s ran as plain Python: its graph raised %r", self.function.__qualname__, error)

@@ -19,6 +19,7 @@ import torch
 
 from supple.backends import NATIVE, OURS, Backend
 from supple.base.errors import Reason, SuppleError, VerificationError, Where
+from supple.base.interrupts import is_interrupt
 from supple.base.options import Options
 from supple.capture.frame import CompileGraph
 from supple.diagnose.compare import Difference, Run, differences, modes_kept
@@ -89,8 +90,10 @@ class Part:
         try:
             compiled = setting.compiled(self.graph, self.inputs)
             found, _ = differences(self.graph, compiled, self.inputs)
-        except Exception:  # a part that does not compile by itself explains nothing
-            return None
+        except Exception as error:
+            if is_interrupt(error):
+                raise
+            return None  # a part that does not compile by itself explains nothing
         return found[0] if found else None
 
 
@@ -104,6 +107,8 @@ def explained(
         facts["cause"], facts["before"], part, stack = _cause(graph, setting, inputs, first)
         facts["script"] = write_script(part, setting, f"{first.name}: {first.text}")
     except Exception as error:  # a difference is told, also where its cause is not found
+        if is_interrupt(error):
+            raise
         facts.setdefault("cause", f"Its cause was not found ({error!r}).")
     return VerificationError(MISMATCH, stack, name=first.name, **facts)
 

@@ -147,11 +147,14 @@ def set_logs(**channels: bool | int | None) -> None:
 def set_logs_from_environment() -> None:
     """Print the channels that SUPPLE_LOGS names, separated by commas; `+dynamic` prints its details too.
 
-    Raises:
-        OptionsError: (a ValueError) for an unknown channel; lists the known ones.
+    A name that is no channel is warned of, and stops nothing.
     """
-    names = [name.strip() for name in os.environ.get(ENVIRONMENT, "").split(",")]
-    chosen = {_channel(name.lstrip("+-")): LEVELS.get(name[0], logging.INFO) for name in names if name}
+    chosen: dict[str, int] = {}
+    for name in filter(None, (name.strip() for name in os.environ.get(ENVIRONMENT, "").split(","))):
+        try:
+            chosen[_channel(name.lstrip("+-"))] = LEVELS.get(name[0], logging.INFO)
+        except UnknownChannelError as error:
+            logging.getLogger("supple").warning("%s: %s", ENVIRONMENT, error)
     if chosen:
         _PRINTER.choose(chosen)
 

@@ -15,6 +15,7 @@ import torch
 import torch.fx
 
 from supple.base import events
+from supple.base.interrupts import is_interrupt
 from supple.expr import Expr, Symbol, evaluate
 from supple.ir.meta import TensorMeta
 from supple.shapes.fake import FakeTensor, meta_of
@@ -101,6 +102,8 @@ class Variants:
         try:
             return self.add(inputs).run(*inputs)
         except Exception as error:
+            if is_interrupt(error):
+                raise
             # The backend is not ours, and it did compile for other sizes.
             events.emit(events.GraphRefused(str(error)))
             fixed = {place: inputs[place] for place in self.numbers}

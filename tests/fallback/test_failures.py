@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import torch
 import supple
 from supple.capture.breaks import ESCAPED
 from supple.capture.dispatch import must_raise
-from supple.errors import Unsupported
+from supple.errors import BackendCompilerFailed, Unsupported
 
 
 def failing(gm: torch.fx.GraphModule, inputs: Sequence[object]) -> Callable[..., object]:
@@ -23,6 +23,13 @@ def doubled(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
+@pytest.fixture
+def suppressed() -> Iterator[None]:
+    with supple.config.patch(suppress_errors=True):
+        yield
+
+
+@pytest.mark.usefixtures("suppressed")
 def test_a_failure_of_the_compiler_leaves_the_result(caplog: pytest.LogCaptureFixture) -> None:
     compiled = supple.compile(doubled, backend=failing)
     with caplog.at_level(logging.WARNING, logger="supple"):
@@ -33,6 +40,7 @@ def test_a_failure_of_the_compiler_leaves_the_result(caplog: pytest.LogCaptureFi
     assert supple.stats()["compilations"] == 1
 
 
+@pytest.mark.usefixtures("suppressed")
 def test_a_failure_leaves_a_note(caplog: pytest.LogCaptureFixture) -> None:
     compiled = supple.compile(doubled, backend=failing)
     with caplog.at_level(logging.WARNING, logger="supple"):
@@ -48,6 +56,7 @@ def test_a_failure_leaves_a_note(caplog: pytest.LogCaptureFixture) -> None:
     assert torch.__version__ in text
 
 
+@pytest.mark.usefixtures("suppressed")
 def test_after_a_failure_other_arguments_are_tried() -> None:
     compiled = supple.compile(doubled, backend=failing)
     compiled(torch.ones(3))
@@ -56,8 +65,18 @@ def test_after_a_failure_other_arguments_are_tried() -> None:
 
 
 def test_a_failure_is_raised_under_fullgraph() -> None:
-    with pytest.raises(LookupError, match="the backend is broken"):
+    with pytest.raises(BackendCompilerFailed, match="the backend is broken"):
         supple.compile(doubled, backend=failing, fullgraph=True)(torch.ones(3))
+
+
+@pytest.mark.parametrize("suppress", [None, False])
+def test_an_error_of_the_users_backend_is_raised(suppress: bool | None) -> None:
+    compiled = supple.compile(doubled, backend=failing)
+    with supple.config.patch(suppress_errors=suppress), pytest.raises(BackendCompilerFailed) as error:
+        compiled(torch.ones(3))
+    assert isinstance(error.value.inner_exception, LookupError)
+    assert error.value.__cause__ is error.value.inner_exception
+    assert "failing raised LookupError" in str(error.value)
 
 
 class OwnError(Exception):

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from supple.base.errors import SuppleError
+from supple.base.interrupts import is_interrupt
 from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.base import Value
@@ -98,6 +99,8 @@ def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object
     except (RecursionError, SuppleError):
         raise
     except Exception as error:  # whatever the constant operation raises, the program raises
+        if is_interrupt(error):
+            raise
         machine.throw(type(error), *error.args)
 
 
