@@ -44,7 +44,7 @@ class Recorder:
             fake = fake_from(meta, is_parameter=is_parameter)
             fake = fake if is_leaf else non_leaf(fake)
         name = self._fresh(_identifier(source.name))
-        self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter, is_leaf))
+        self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter, is_leaf, is_guarded=True))
         self.lifted.append(Lifted(source, name, real, fake))
         self._vars[id(fake)] = (Var(name), fake)
         return fake

@@ -18,7 +18,7 @@ from supple.expr import Expr, const
 from supple.expr import text as expr_text
 from supple.expr.real import NAMES, Real, inputs_of
 from supple.ir.arguments import leaves
-from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, View
+from supple.ir.host.nodes import Alloc, Bind, Check, Compared, Extern, Free, Host, Launch, Return, Step, View
 from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta
@@ -117,6 +117,11 @@ def _uses(step: Step) -> Iterator[object]:
             yield from (*step.meta.sizes, *(fresh_strides(step.meta) or ()))
         case View():
             yield from (*step.meta.sizes, *step.meta.strides, step.meta.offset)
+        case Check():
+            if step.compared is not Compared.MEMORY:
+                yield from (*step.meta.sizes, *step.meta.strides)
+            if step.compared is not Compared.METADATA:
+                yield step.meta.span
         case Launch():
             yield from (*step.buffers, *step.sizes)
         case Extern():
@@ -134,6 +139,37 @@ def _(out: Text, step: Bind) -> None:
         out.lines.append(f"{step.number} = {step.value}.size({step.dim})")
     elif step.number != step.value:
         out.lines.append(f"{step.number} = {step.value}")
+
+
+@lines.on(Check)
+def _(out: Text, step: Check) -> None:
+    """if any part of a tensor's metadata is another: raise."""
+    conditions = list(_metadata_differs(out, step)) if step.compared is not Compared.MEMORY else []
+    if step.compared is not Compared.METADATA and step.meta.span is not const(0):
+        conditions.append(_is_beyond_memory(out, step))
+    if conditions:
+        wrong = " or ".join(conditions)
+        out.lines.append(f"if {wrong}: mismatch({step.name!r}, {step.name}, {str(step.meta)!r})")
+
+
+def _metadata_differs(out: Text, step: Check) -> Iterator[str]:
+    """Yield what holds of a tensor with another dtype, device or size, or with other strides."""
+    name, meta = step.name, step.meta
+    yield f"{name}.dtype is not {out.bind(str(meta.dtype.torch))}"
+    yield f"not {name}.is_cpu" if meta.device == "cpu" else f"str({name}.device) != {meta.device!r}"
+    yield f"{name}.shape != {out.numbers_of(meta.sizes)}"
+    if meta.is_contiguous:
+        yield f"not {name}.is_contiguous()"
+    elif meta.rank:
+        strides = out.numbers_of(meta.strides)
+        yield f"({name}.stride() != {strides} and not has_strides({name}, {strides}))"
+
+
+def _is_beyond_memory(out: Text, step: Check) -> str:
+    """Return what holds of a tensor whose storage ends before its last element."""
+    meta = step.meta
+    needed = f"({step.name}.storage_offset() + {out.number(meta.span)}) * {meta.dtype.size}"
+    return f"{step.name}.untyped_storage().nbytes() < {needed}"
 
 
 @lines.on(Alloc)

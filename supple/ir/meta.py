@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from supple.expr import Const, Expr, as_expr, const, parse, product
+from supple.expr import Const, Expr, as_expr, const, maximum, parse, product
 from supple.ir.dtypes import DType
 from supple.ir.forms import separated
 
@@ -46,6 +46,16 @@ class TensorMeta:
     def numel(self) -> Expr:
         """Number of elements."""
         return product(self.sizes)
+
+    @property
+    def span(self) -> Expr:
+        """Number of elements from the first to the last in memory; 0 of an empty tensor."""
+        if any(size is _AT_START for size in self.sizes):
+            return _AT_START
+        if self.is_contiguous:
+            return self.numel
+        steps = (step * (size - 1) for size, step in zip(self.sizes, self.strides, strict=True))
+        return maximum(sum(steps, const(1)), 0)
 
     @property
     def is_contiguous(self) -> bool:

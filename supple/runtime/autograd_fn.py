@@ -1,14 +1,18 @@
 """A pair of compiled graphs as one differentiable function: the `torch.autograd.Function` around them."""
 
+import logging
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import torch
 
+from supple.runtime.mismatch import MemoryMismatch
 from supple.runtime.state import Ambient
 from supple.torch_private import DisableAutocast
+
+_log: Final = logging.getLogger("supple")
 
 Run = Callable[[Iterable[object]], Sequence[object]]
 Layout = tuple[torch.Size, tuple[int, ...], torch.dtype, torch.device]
@@ -117,18 +121,42 @@ class _Compiled(torch.autograd.Function):
             zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
             saved = ctx.saved_tensors
-            numbers = [ctx.given[place] for place in pair.numbers]
+            given, states = ctx.given, ctx.states
+            numbers = [given[place] for place in pair.numbers]
             taken = iter((*numbers, *saved, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
             ctx.maybe_clear_saved_tensors()
             if (pair.inputs or pair.kept) and _is_freed(ctx):
                 ctx.given = ()
             del tangents, zeros, saved
-            found = pair.backward(taken)
+            try:
+                found = pair.backward(taken)
+            except MemoryMismatch as error:
+                found = _by_eager(pair, given, states, flowing, error)
         made: list[object] = [None] * (2 + len(ctx.states))
         for place, grad, reached in zip(pair.gradients, found, pair.reached, strict=True):
             made[2 + place] = None if reached <= missing else grad
         return tuple(made)
+
+
+def _by_eager(
+    pair: Pair,
+    given: Sequence[object],
+    states: Sequence[tuple[int, int]],
+    flowing: Sequence[torch.Tensor | None],
+    error: MemoryMismatch,
+) -> Sequence[object]:
+    """Return the gradients by eager: a hook, say, changed what was kept between forward and backward.
+
+    Raises:
+        MemoryMismatch: an input was written since forward ran, so that nobody can compute them.
+    """
+    if pair.is_random or _states(pair, given) != states:
+        raise error
+    _log.warning("A compiled backward ran as plain Python: %s", error)
+    with pair.ambient.entered(), torch.enable_grad():
+        found = differentiated(pair.again, pair.gradients, given, flowing)
+    return [None if grad is None else grad.detach() for grad in found]
 
 
 def _is_freed(ctx: Any) -> bool:

@@ -4,7 +4,7 @@ The convention between host text and kernels (the host text is what `codegen.hos
 
 * The text defines `run(inputs)`: `inputs` is a sequence of tensors, integers and floats, the
   result a tuple. It is executed once, in a namespace that holds each kernel under its name, `float_bits`,
-  `float_of` and the functions of `empty`; the text imports torch itself.
+  `float_of`, the functions of `empty` and those of `mismatch`; the text imports torch itself.
 * A kernel is called with integers only and returns None: the buffers' `data_ptr()`s in the order of the
   nest's parameters (SCRATCH is none), then the sizes:  `norm(x.data_ptr(), out.data_ptr(), s0)`; a float as
   the bits of a float64.
@@ -24,6 +24,7 @@ from typing import ClassVar, Final, cast
 from supple.runtime.artifact import Artifact, Kernel
 from supple.runtime.empty import SAFE
 from supple.runtime.link import addresses
+from supple.runtime.mismatch import has_strides, mismatch
 
 Run = Callable[[Iterable[object]], tuple[object, ...]]
 
@@ -35,7 +36,7 @@ def load(artifact: Artifact) -> Run:
         LinkError: a symbol that the machine code needs is not in this process.
     """
     namespace: dict[str, object] = {**kernels(artifact), "float_bits": float_bits, "float_of": float_of}
-    namespace.update((call.__name__, call) for call in SAFE.values())
+    namespace.update((call.__name__, call) for call in (*SAFE.values(), mismatch, has_strides))
     exec(compile(artifact.host_source, "<supple host program>", "exec"), namespace)
     return cast("Run", namespace["run"])
 

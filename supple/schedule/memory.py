@@ -26,6 +26,8 @@ def used(step: nodes.Step) -> tuple[str, ...]:
             return (*nodes.values_in(step.args), *nodes.values_in(dict(step.kwargs)))
         case nodes.View():
             return (step.base,)
+        case nodes.Check():
+            return (step.name,)
         case nodes.Bind():
             return (step.value,)
         case nodes.Return():
@@ -141,7 +143,7 @@ def renamed_step(step: nodes.Step, names: Mapping[str, str]) -> nodes.Step:
             return replace(step, value=names.get(step.value, step.value))
         case nodes.Return():
             return nodes.Return(tuple(renamed_arg(arg, names) for arg in step.values))
-        case nodes.Alloc() | nodes.Free():
+        case nodes.Alloc() | nodes.Check() | nodes.Free():
             return replace(step, name=names.get(step.name, step.name))
 
 

@@ -13,6 +13,7 @@ from supple.ir.program import Scheduled, Target
 from supple.schedule import create, gather, pointwise, reduce, views
 from supple.schedule.build import Kernel, build
 from supple.schedule.canonical import KernelNames
+from supple.schedule.check import checked
 from supple.schedule.epilogue import with_epilogues
 from supple.schedule.exact import Computed, stands_for
 from supple.schedule.fuse import fuse
@@ -80,7 +81,8 @@ def _nest(
 def _host(lowered: Lowered, steps: Steps, nests: Mapping[str, Nest], homes: Mapping[int, str]) -> Host:
     """Return the host program with dead memory used again and identifiers for names."""
     inputs = [item.name for item in lowered.inputs]
-    ready = freed(taken_over(in_place(shaped(steps.steps), nests, lowered.metas, homes)))
+    placed = in_place(shaped(steps.steps), nests, lowered.metas, homes)
+    ready = checked(freed(taken_over(placed)), lowered.inputs, lowered.metas)
     words = identifiers([*inputs, *(name for step in ready for name in defined(step))], steps.numbers)
     words.update(
         (step.value, step.value) for step in ready if isinstance(step, Bind) and step.number == step.value

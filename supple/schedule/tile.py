@@ -311,21 +311,14 @@ def _buffers(
     written = dict.fromkeys(s.buffer for s in flat(body) if isinstance(s, nodes.Store))
     scratch = {item.name for item in built.scratch}
     buffers = [
-        nodes.Buffer(name, metas[name].dtype, nodes.Access.READ, _span(metas[name]))
+        nodes.Buffer(name, metas[name].dtype, nodes.Access.READ, metas[name].span)
         for name in read
         if name not in written
     ]
     for name in written:
         if name not in scratch:
             access = nodes.Access.UPDATE if name in read else nodes.Access.WRITE
-            buffers.append(nodes.Buffer(name, metas[name].dtype, access, _span(metas[name])))
+            buffers.append(nodes.Buffer(name, metas[name].dtype, access, metas[name].span))
     points = expr.product(axis.extent for axis in built.kernel.loops)
     buffers += [nodes.Buffer(item.name, item.dtype, nodes.Access.SCRATCH, points) for item in built.scratch]
     return tuple(buffers)
-
-
-def _span(meta: TensorMeta) -> Expr:
-    """Return the number of elements from the first to the last of a tensor; at least 0, 0 of an empty one."""
-    if any(size is const(0) for size in meta.sizes):
-        return const(0)
-    return expr.maximum(dotted([size - 1 for size in meta.sizes], meta.strides) + 1, 0)

@@ -54,6 +54,7 @@ class Input:
         source: how the user's program names it: "L['x']", "L['self'].weight".
         is_parameter: an nn.Parameter (static by policy; may be packed).
         is_leaf: nothing was differentiated to get it.
+        is_guarded: the guards of each call have compared it with its metadata.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Input:
     source: str = ""
     is_parameter: bool = False
     is_leaf: bool = True
+    is_guarded: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

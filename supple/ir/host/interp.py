@@ -94,6 +94,18 @@ def _(machine: Machine, step: nodes.Alloc) -> None:
     machine.values[step.name] = fresh.fill_(float("nan") if meta.dtype.is_float else 1)
 
 
+@runs.on(nodes.Check)
+def _(machine: Machine, step: nodes.Check) -> None:
+    """An assertion."""
+    tensor, meta = machine.tensor(step.name), step.meta
+    sizes, strides = (list(map(machine.number, numbers)) for numbers in (meta.sizes, meta.strides))
+    assert tensor.dtype is meta.dtype.torch, f"{step} has {tensor.dtype}"
+    assert list(tensor.shape) == sizes, f"{step} has sizes {tuple(tensor.shape)}"
+    steps = zip(sizes, tensor.stride(), strides, strict=True)
+    is_laid_out = not tensor.numel() or all(size == 1 or one == other for size, one, other in steps)
+    assert is_laid_out, f"{step} has strides {tensor.stride()}"
+
+
 @runs.on(nodes.Launch)
 def _(machine: Machine, step: nodes.Launch) -> None:
     """One kernel on its tensors."""

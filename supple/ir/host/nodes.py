@@ -1,4 +1,4 @@
-"""Bind, Alloc, Launch, Extern, View, Free, Return: frozen steps of a host program, run in order.
+"""Bind, Check, Alloc, Launch, Extern, View, Free, Return: frozen steps of a host program, run in order.
 
 A value is a tensor, known by its name. Inputs are named first; each step defines new names; `Free` ends one.
 The numbers that expressions name (s0, u0, f0) are bound to sizes of values, or to values that are numbers.
@@ -6,6 +6,7 @@ The numbers that expressions name (s0, u0, f0) are bound to sizes of values, or 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from supple.expr import Expr
 from supple.expr.real import Real
@@ -27,6 +28,23 @@ class Bind:
     number: str
     value: str
     dim: int | None = None
+
+
+class Compared(Enum):
+    """What a Check compares; the value prints it."""
+
+    ALL = ""
+    METADATA = "metadata of "  # dtype, device, sizes; strides in dimensions with a second element
+    MEMORY = "memory of "  # the storage reaches to the last element
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Raise where a tensor is not as kernels were made for."""
+
+    name: str
+    meta: TensorMeta
+    compared: Compared = Compared.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +113,7 @@ class Return:
     values: tuple[Arg, ...]
 
 
-Step = Bind | Alloc | Launch | Extern | View | Free | Return
+Step = Bind | Check | Alloc | Launch | Extern | View | Free | Return
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from supple.base.rules import Rules
 from supple.expr import Expr
 from supple.expr.real import Real, names_of
 from supple.ir.arguments import leaves
-from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import Alloc, Bind, Check, Extern, Free, Host, Launch, Return, Step, Value, View
 from supple.ir.meta import TensorMeta
 
 
@@ -81,6 +81,13 @@ def _(state: State, step: Bind) -> None:
     state.use_names((step.value,))
     state.require(step.number not in state.numbers, f"{step.number} is bound already")
     state.numbers.add(step.number)
+
+
+@checks.on(Check)
+def _(state: State, step: Check) -> None:
+    """Uses a live tensor and bound numbers."""
+    state.use_names((step.name,))
+    state.use(*step.meta.sizes, *step.meta.strides)
 
 
 @checks.on(Alloc)

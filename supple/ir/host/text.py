@@ -3,6 +3,7 @@
     host(n, x, w):
       s0 = number n
       s1 = size 0 of x
+      check x f32[s0,768](768,1)
       y = alloc f32[s0,768](768,1)
       kernel0_add(x, w, y; s0)
       z = view y f32[768](1)+768
@@ -25,7 +26,20 @@ from supple.expr import parse as parse_expr
 from supple.expr import text as expr_text
 from supple.expr.real import Real, number_text, parse_number
 from supple.ir.forms import WORD, Form, listed, optional, part, read_one
-from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import (
+    Alloc,
+    Bind,
+    Check,
+    Compared,
+    Extern,
+    Free,
+    Host,
+    Launch,
+    Return,
+    Step,
+    Value,
+    View,
+)
 from supple.ir.literals import read, shown
 from supple.ir.meta import meta_text, parse_meta
 
@@ -112,6 +126,9 @@ _DIM: Final = part(
 _NAMES: Final = listed(
     part("", lambda name: name or UNNAMED, lambda name: None if name == UNNAMED else name), r"[\w, ]+?"
 )
+_COMPARED: Final = part(
+    "(?:metadata of |memory of )?", lambda compared: cast("Compared", compared).value, Compared
+)
 _COMMA: Final = part(",?", lambda is_tuple: "," if is_tuple else "", bool)
 _NUMBER: Final = part(
     "",
@@ -126,6 +143,7 @@ _VALUES: Final = part(".+", argument_text, _parse_values)
 _HEAD: Final = Form(partial(Host, steps=()), "host({inputs}):", inputs=listed(WORD))
 FORMS: Final[Mapping[type[Step], Form[Any]]] = {
     Bind: Form(Bind, "{number} = {dim} {value}", dim=_DIM),
+    Check: Form(Check, "check {compared}{name} {meta}", compared=_COMPARED, meta=_META),
     Alloc: Form(Alloc, "{name} = alloc {meta}", meta=_META),
     View: Form(View, "{name} = view {base} {meta}", meta=_META),
     Free: Form(Free, "free {name}"),
