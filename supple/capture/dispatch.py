@@ -337,7 +337,9 @@ class Versions:
     def _after_failure(self, call: Call, compile_id: str, error: Exception) -> Made:
         """Return an entry that runs the function for arguments like these."""
         note = write_note(call, error)
-        described = f"{type(error).__name__}: {error}"
+        described = (
+            str(error) if isinstance(error, BackendCompilerFailed) else f"{type(error).__name__}: {error}"
+        )
         reason = Explained(FAILED, (place_of(self.function),), error=described, note=note)
         reason.__cause__ = error
         self._fall_back(compile_id, reason)
