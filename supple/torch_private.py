@@ -44,6 +44,24 @@ dispatch_mode_count: Final = torch._C._len_torch_dispatch_stack
 # The innermost active functorch transform, None outside of vmap, grad and jvp.
 functorch_level = cast("Callable[[], object]", _functorch_module.peek_interpreter_stack)  # pyright: ignore[reportUnknownMemberType]  # no stub
 
+
+# Whether a tensor stands for a batch of gradients that flow through one graph (`is_grads_batched`).
+is_batch_of_gradients = cast("Callable[[Tensor], bool]", _functorch_module.is_legacy_batchedtensor)  # pyright: ignore[reportUnknownMemberType]  # no stub
+
+
+@contextmanager
+def outside_of_batches() -> Generator[None]:
+    """Run a block as if no batch of gradients flowed: random numbers are drawn as outside of it."""
+    nesting = torch._C._vmapmode_increment_nesting()
+    for _ in range(nesting):
+        torch._C._vmapmode_decrement_nesting()
+    try:
+        yield
+    finally:
+        for _ in range(nesting - 1):
+            torch._C._vmapmode_increment_nesting()
+
+
 # Whether autocast is on for any device: one call in place of one per device.
 any_autocast: Final = torch._C._is_any_autocast_enabled
 
