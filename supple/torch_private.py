@@ -38,6 +38,9 @@ no_torch_dispatch: Final = torch._C._DisableTorchDispatch
 # Number of active `__torch_function__` modes; the public API can only walk them.
 function_mode_count: Final = torch._C._len_torch_function_stack
 
+# Whether `torch.jit.trace` records; `torch.jit.is_tracing` asks whether anybody compiles first.
+is_tracing: Final = torch._C._is_tracing
+
 # Number of active `__torch_dispatch__` modes.
 dispatch_mode_count: Final = torch._C._len_torch_dispatch_stack
 
@@ -108,6 +111,11 @@ disabled_by_torch: Final = cast("types.FunctionType", vars(torch)["_disable_dyna
 
 # Where what torch.compile wraps keeps the original.
 WRAPPED: Final = "_torchdynamo_orig_callable"
+
+# What a function names for `torch.compile` to capture in its place where it is called, and the object that
+# these attributes are of: a copy of them is no wrapper.
+INLINED: Final = "_torchdynamo_inline"
+WRAPPER: Final = "_torchdynamo_wrapper_id"
 
 
 def is_patched(function: types.FunctionType) -> bool:
