@@ -20,7 +20,7 @@ from supple.runtime.autograd_fn import Back, Pair, Run
 from supple.runtime.state import Ambient, ambient_now, pinned, without_autocast, without_grad
 from supple.runtime.undo import ATOMIC
 from supple.shapes.env import active, using
-from supple.shapes.errors import Undecided
+from supple.shapes.errors import DataDependent, Undecided
 
 Compiled = Callable[..., tuple[object, ...]]
 Build = Callable[[Graph, Options, Mapping[int, int]], Run]
@@ -58,7 +58,7 @@ class Functional:
                     for place in range(len(split.backward.parts.backs))
                 ]
                 run = differentiable(split, run, backs, ambient)
-        except (autograd.Refused, Undecided) as refusal:
+        except (autograd.Refused, DataDependent, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))

@@ -356,7 +356,7 @@ def _finish(
     if is_nested:
         writer.called(depth)
     before = writer.store() if is_nested else ""
-    if engine.recorder.nodes:
+    if engine.recorder.nodes or outputs:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
