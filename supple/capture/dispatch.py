@@ -64,6 +64,11 @@ Named = Mapping[str, object]
 COMPILATIONS_PER_ENTRY: Final = 8
 """A function is compiled at most this many times the number of entries that it may keep."""
 
+_MISSES_TO_REST: Final = 4
+_FIRST_REST: Final = 64
+_LONGEST_REST: Final = 4096
+"""Calls: a call that misses every entry costs what all their guards cost."""
+
 _NUMBERS: Final = itertools.count()
 _ALL: Final[weakref.WeakSet["Versions"]] = weakref.WeakSet()
 _ALL_LOCK: Final = threading.Lock()
@@ -74,7 +79,12 @@ _log: Final = logging.getLogger("supple")
 class Versions:
     """The entries of one function, and how to make more.
 
+    After a limit, entries that no call fits would cost more than they gain. So after some misses in a row
+    the entries rest: the next calls run the function and ask none of them. Each rest is twice as long as the
+    last, until a call between two of them finds an entry.
+
     Attributes:
+        rests: how many calls the entries rest for.
         function: what is captured.
         name: what people call it.
         entries: its guarded versions.
@@ -101,6 +111,9 @@ class Versions:
         self._continues = CONTINUES in function.__dict__
         self._number = next(_NUMBERS)
         self._compilations = 0
+        self.rests = 0
+        self._misses = 0
+        self._rest = _FIRST_REST
         self._is_exhausted = False
         self._is_widened = False
         self._is_noted = False
@@ -115,6 +128,9 @@ class Versions:
     def call(self, args: Arguments, kwargs: Named) -> object:
         """Run the function on these arguments: by an entry, or compile one."""
         function = self.function
+        if self.rests and not STANCES.intervene:
+            self.rests = max(0, self.rests - 1)  # other threads count too
+            return function(*args, **kwargs)
         if function.__defaults__ is not self.defaults or function.__kwdefaults__ is not self.kwdefaults:
             self.renew_defaults()
         stance = STANCES.current() if STANCES.intervene else DEFAULT
@@ -153,6 +169,7 @@ class Versions:
                 if entry.check(*args, **kwargs) is None:
                     if entry is not self.entries.all[0]:
                         self.entries.hit_behind(entry)
+                    self._misses, self._rest = 0, _FIRST_REST
                     return entry
         except (TypeError, IndexError):
             # The arguments do not fit the parameters (the function itself says so), or the last entry died.
@@ -168,6 +185,7 @@ class Versions:
             return function(*args, **kwargs)
         is_forbidden = stance.name == "fail_on_recompile"
         if self._is_exhausted and not self._must_compile and not is_forbidden:
+            self._note_miss()
             return function(*args, **kwargs)
         try:
             call = Call(function, args, kwargs, arguments(function, args, kwargs))
@@ -190,6 +208,13 @@ class Versions:
                     self._owner = None
         return entry.run(*args, **kwargs)
 
+    def _note_miss(self) -> None:
+        """Count a call that no entry fits, after the limit; after some in a row the entries rest."""
+        self._misses += 1
+        if self._misses >= _MISSES_TO_REST:
+            self._misses = 0
+            self.rests, self._rest = self._rest, min(2 * self._rest, _LONGEST_REST)
+
     def renew_defaults(self) -> None:
         """Bind arguments with the function's present defaults; their values are guarded like any argument."""
         self.defaults, self.kwdefaults = self.function.__defaults__, self.function.__kwdefaults__
@@ -203,7 +228,7 @@ class Versions:
         """Forget all entries."""
         with self._lock:
             self.entries.clear()
-            self._compilations = 0
+            self._compilations = self.rests = self._misses = 0
             self._is_exhausted = self._is_widened = self._is_noted = False
 
     @property
@@ -460,6 +485,7 @@ def compile_function(
     def compiled(*args: object, **kwargs: object) -> object:
         if (
             STANCES.intervene
+            or versions.rests
             or function.__defaults__ is not versions.defaults
             or function.__kwdefaults__ is not versions.kwdefaults
         ):

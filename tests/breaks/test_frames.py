@@ -17,7 +17,8 @@ def names_of_the_caller() -> list[str]:
 
 def place_of_the_caller() -> tuple[str, int]:
     frame = inspect.currentframe()
-    assert frame is not None and frame.f_back is not None
+    assert frame is not None
+    assert frame.f_back is not None
     return frame.f_back.f_code.co_name, frame.f_back.f_lineno
 
 
