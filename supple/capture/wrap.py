@@ -19,7 +19,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.source import Called, Local, Source, attribute, instance_attribute, item, type_of
 from supple.capture.values.array import ArrayValue, torch_type
-from supple.capture.values.attributes import C_CALLABLES
+from supple.capture.values.attributes import C_CALLABLES, lookup
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import MemoizedValue
 from supple.capture.values.constant import LITERALS, NUMPY_NUMBERS, ConstantValue
@@ -466,5 +466,5 @@ def _is_opaque_callable(kind: type) -> bool:
     """Callables written in C, torch's overloads included: known by identity."""
     if issubclass(kind, functools.partial | torch.nn.Module):
         return False
-    call = next((cls.__dict__["__call__"] for cls in kind.__mro__ if "__call__" in cls.__dict__), None)
+    call = lookup(kind, "__call__")
     return not isinstance(call, types.FunctionType) or kind.__module__.startswith("torch._ops")
