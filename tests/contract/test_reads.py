@@ -1,8 +1,8 @@
 """A fact that a trace reads has a guard: who reads an object, a class or the state of the process records it.
 
 The test knows raw reads by their look: `value.obj`, `vars(x)`, `cls.__mro__`, `sys.modules`, or
-`torch.is_grad_enabled()`. A function of capture that has one calls what records a fact, or `reads.txt` says why
-it need not.
+`torch.is_grad_enabled()`. A function of capture that has one calls what records a fact, or `reads.txt` says
+why it need not.
 """
 
 import ast
@@ -29,8 +29,8 @@ STATE: Final = ("is_", "are_", "get_")
 """How names of torch's functions begin that read the state of the process."""
 
 RECORDERS: Final = frozenset(
-    "guard guard_same _record tell_apart told_apart is_same note_lookup note_bases builtin lookup expectation "
-    "state_now wrap".split()
+    "guard guard_same _record tell_apart told_apart is_same note_lookup note_bases builtin lookup "
+    "expectation state_now wrap".split()
 )
 """Functions that record the fact that they hand out; `wrap` gives a value whose class records for itself."""
 
