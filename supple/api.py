@@ -16,7 +16,7 @@ from supple.base.errors import InvalidBackendError, OptionsError
 from supple.base.marks import graph_break, is_compiling, skip_frame, step_unsupported
 from supple.base.options import MODES, Options, with_mapping
 from supple.base.stance import run, set_stance
-from supple.capture import dispatch
+from supple.capture import callables, dispatch
 from supple.capture.compilation import Compiler
 from supple.capture.frame import CompileGraph
 from supple.capture.library import trusted
@@ -198,11 +198,11 @@ def _compile(model: object, *, settings: Settings, compiler: Compiler, is_off: b
         model = original_of(model)
     if isinstance(model, torch.nn.Module):
         return _compile_module(model, settings, compiler)
-    return dispatch.compile_callable(getattr(model, marks.ORIGINAL, model), compiler)
+    return callables.compile_callable(getattr(model, marks.ORIGINAL, model), compiler)
 
 
 def _compile_module(module: torch.nn.Module, settings: Settings, compiler: Compiler) -> CompiledModule:
-    call = dispatch.compile_module_call(module, compiler)
+    call = callables.compile_module_call(module, compiler)
     return CompiledModule(module, call, functools.partial(_recompile, settings=settings))
 
 

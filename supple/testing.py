@@ -75,7 +75,11 @@ def _of_graphs(name: str) -> Backend:
     """Return the backend of a name, also a built-in one, as a function of torch.fx graphs."""
     if name not in OURS:
         return BACKENDS.named(name)
-    return lambda gm, _: cast("Callable[..., object]", compile_module(gm, backend=name))
+
+    def backend(gm: torch.fx.GraphModule, _: Sequence[object]) -> Callable[..., object]:
+        return cast("Callable[..., object]", compile_module(gm, backend=name))
+
+    return backend
 
 
 class CompileProfiler(CompileCounter):

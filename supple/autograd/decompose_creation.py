@@ -6,7 +6,6 @@ from functools import partial
 from typing import cast
 
 import torch
-import torch.utils.deterministic as fills
 
 from supple.autograd.builder import inverse, outermost_first
 from supple.autograd.lowering import Lowering, decompositions, plain
@@ -14,7 +13,7 @@ from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, op_named
-from supple.runtime.state import deterministic_state
+from supple.runtime.state import deterministic_state, fills_memory
 from supple.shapes.promote import Number
 
 Body = Callable[[Lowering, TensorMeta, tuple[Arg, ...]], Var]
@@ -63,7 +62,7 @@ creation("new_full.default")(partial(_filled_with, 2))
 )
 def _(b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
     """Contents undefined, unless algorithms are to be deterministic; a view of a row-major tensor."""
-    if deterministic_state() is not None and fills.fill_uninitialized_memory:
+    if deterministic_state() is not None and fills_memory():
         return b.full(meta.sizes, _unset(meta.dtype), meta.dtype, meta.device)
     order = list(range(meta.rank)) if meta.is_contiguous else outermost_first(meta)
     sizes = plain([meta.sizes[dim] for dim in order])

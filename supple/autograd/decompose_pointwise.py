@@ -150,15 +150,16 @@ def _(b: Lowering, x: Var, exponent: Number) -> Var:
 
 
 def _decided(exponent: Number) -> Number:
-    """Return an exponent as a plain number where eager has code of its own for it."""
+    """Return an exponent as a plain number where eager's own code for it gives other numbers than `pow`."""
     env = active()
-    if env is None or not isinstance(exponent, Expr | Real):
+    if env is None or not isinstance(exponent, Real):
         return exponent
     special = next((value for value in _SPECIAL if env.decide_real("==", exponent, value)), None)
     return exponent if special is None else special
 
 
-_SPECIAL: Final = (0, 1, 2, 3, -2, -1, 0.5, -0.5)
+_SPECIAL: Final = (0.5, -0.5)
+"""Exponents whose results for -0.0 and -inf are not those of `pow`."""
 
 
 def _float_power(b: Lowering, base: Var, exponent: Number, dtype: DType) -> Var:

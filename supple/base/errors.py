@@ -127,9 +127,9 @@ class BackendCompilerFailed(SuppleError, RuntimeError):
     def __init__(self, backend: str, inner_exception: Exception) -> None:
         self.inner_exception = inner_exception
         kind = type(inner_exception).__name__
-        super().__init__(
-            f"The backend {backend} raised {kind}: {inner_exception}\n"
-            "  do:  Correct the backend; `supple.config.suppress_errors = True` runs such functions eager."
+        super().__init__(f"the backend `{backend}` raised {kind}: {inner_exception}")
+        self.add_note(
+            "Do: correct the backend; `supple.config.suppress_errors = True` runs such functions eager."
         )
 
 

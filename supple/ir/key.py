@@ -85,7 +85,8 @@ def _contents(value: object) -> Iterable[object]:
     if kind in (list, tuple, torch.Size):
         return cast("Iterable[object]", value)
     if isinstance(value, slice):
-        return (value.start, value.stop, value.step)
+        bounds = cast("slice[object, object, object]", value)
+        return (bounds.start, bounds.stop, bounds.step)
     if isinstance(value, dict | types.MappingProxyType):
         return (part for pair in cast("Mapping[object, object]", value).items() for part in pair)
     if isinstance(value, set | frozenset):
@@ -117,14 +118,23 @@ def _bits(value: float) -> str:
     return struct.pack("=d", value).hex()
 
 
+def _real(value: object) -> str:
+    return f"float {_bits(cast('float', value))}"
+
+
+def _complex(value: object) -> str:
+    number = cast("complex", value)
+    return f"complex {_bits(number.real)} {_bits(number.imag)}"
+
+
 def _shown(value: object) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
 _ATOMS: Final[dict[type, Callable[..., str]]] = {
     **dict.fromkeys((type(None), bool, int, str, bytes, type(Ellipsis)), _shown),
-    float: lambda value: f"float {_bits(value)}",
-    complex: lambda value: f"complex {_bits(value.real)} {_bits(value.imag)}",
+    float: _real,
+    complex: _complex,
     **dict.fromkeys((torch.dtype, torch.layout, torch.memory_format, torch.device), _shown),
 }
 """Kinds of values without parts, and their texts."""

@@ -44,7 +44,7 @@ def _tags_work() -> bool:
     seen = set[int]()
     for change in range(3):
         if change:
-            (base, derived)[change - 1].x = change
+            type.__setattr__((base, derived)[change - 1], "x", change)
         hasattr(derived, "x")  # whoever looks something up gives the class a tag
         seen.add(tag_of(derived)[0])
     return len(seen) == 3 and 0 not in seen

@@ -8,10 +8,11 @@ caller has.
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final, TypeVar
 
 import torch
-import torch.utils.deterministic as fills
+import torch.utils.deterministic
 from torch import are_deterministic_algorithms_enabled as are_deterministic
 from torch import get_default_dtype, is_grad_enabled
 from torch import is_deterministic_algorithms_warn_only_enabled as is_warn_only
@@ -21,6 +22,8 @@ from supple.torch_private import DisableAutocast, any_autocast, function_mode_co
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
+
+_fills_memory: Final = attrgetter("fill_uninitialized_memory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +46,16 @@ def autocast_state() -> tuple[object, ...] | None:
     )
 
 
+def fills_memory() -> bool:
+    """Tell whether fresh memory is filled where algorithms are deterministic."""
+    return bool(_fills_memory(torch.utils.deterministic))
+
+
 def deterministic_state() -> tuple[bool, bool] | None:
     """Return (warn only, fill fresh memory), or None when deterministic algorithms are not asked for."""
     if not are_deterministic():
         return None
-    return (is_warn_only(), fills.fill_uninitialized_memory)
+    return (is_warn_only(), fills_memory())
 
 
 #: How each part is read, by its name.

@@ -7,7 +7,7 @@ inputs and results of library calls that kernels read are checked in each call.
 from collections.abc import Iterator, Mapping, Sequence
 
 from supple.ir.graph.nodes import Input
-from supple.ir.host.nodes import Alloc, Bind, Check, Compared, Extern, Launch, Step, View
+from supple.ir.host.nodes import Alloc, Bind, Check, Compared, Extern, Free, Launch, Step, View
 from supple.ir.meta import TensorMeta
 
 
@@ -32,11 +32,15 @@ def checked(
 def _after_calls(
     steps: Sequence[Step], read: frozenset[str], metas: Mapping[str, TensorMeta]
 ) -> Iterator[Step]:
+    made: list[Check] = []
     for step in steps:
+        if not isinstance(step, Bind | Free):  # sizes that a call decides are bound next
+            yield from made
+            made = []
         yield step
         if isinstance(step, Extern):
             known = (name for name in step.names if name in read and name in metas)
-            yield from (Check(name, metas[name], Compared.METADATA) for name in known)
+            made = [Check(name, metas[name], Compared.METADATA) for name in known]
 
 
 def _read_by_kernels(steps: Sequence[Step]) -> frozenset[str]:

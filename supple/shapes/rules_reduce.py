@@ -9,7 +9,7 @@ from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
 from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal
-from supple.shapes.promote import category, float_dtype, real_dtype
+from supple.shapes.promote import category, float_dtype, promoted, real_dtype
 from supple.shapes.rules import Size, as_dtype, aten, fresh, require, require_float, shape_rules, wrapped_dim
 
 Dims = Sequence[int] | int | None
@@ -185,7 +185,8 @@ def _(
 ) -> TensorMeta:
     """A real number."""
     kind = real_dtype(as_dtype(dtype, self.dtype))
-    require(category(kind) >= 2)
+    wide = promoted(self.dtype, as_dtype(dtype, self.dtype))
+    require(category(self.dtype) >= 2 and real_dtype(wide) is kind)
     return reduced(self, dim, kind, keepdim=keepdim)
 
 

@@ -76,7 +76,7 @@ def test_an_error_of_the_users_backend_is_raised(suppress: bool | None) -> None:
         compiled(torch.ones(3))
     assert isinstance(error.value.inner_exception, LookupError)
     assert error.value.__cause__ is error.value.inner_exception
-    assert "failing raised LookupError" in str(error.value)
+    assert "`failing` raised LookupError" in str(error.value)
 
 
 class OwnError(Exception):
