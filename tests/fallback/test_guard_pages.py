@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from supple.codegen import backend
 from supple.errors import MemoryFault, OptionsError
 from supple.ir.loops.nodes import Access, Nest, Store
 from supple.runtime.guard_pages import PAGE, Operand, between_guards, pieces, poisoned
+from tests.contract.package import ROOT
 
 GUARDED = {"check": "memory"}
 
@@ -156,6 +158,13 @@ def test_an_access_out_of_bounds_is_a_fault_with_a_name(
     assert said.partition("FILE")[0] in text, text
     assert said.rpartition("FILE")[2] in text, text
     assert "faults.py:" in text
+
+
+def test_the_message_is_that_of_the_document(ends: dict[str, list[Any]]) -> None:
+    _, text = ends["reads behind"]
+    assert re.sub(r"at \S+ in add", "at model.py:8 in f", text) in (ROOT / "docs" / "debugging.md").read_text(
+        "utf-8"
+    )
 
 
 def test_a_write_into_the_poison_is_an_error(ends: dict[str, list[Any]]) -> None:
