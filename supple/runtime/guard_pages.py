@@ -89,16 +89,18 @@ class Piece:
 
 
 class Zone:
-    """Pages between two guards, for one piece: the copy lies at the end of the pages, or at their beginning.
+    """Pages between two guards, with a copy of one piece at the end of the pages, or at their beginning.
 
     Elements in the copy are as aligned as in the piece: a few bytes of poison may lie between copy and guard.
 
     Attributes:
+        content: what the piece holds.
         odd: how far the piece begins behind an aligned address, mostly 0.
     """
 
     def __init__(self, piece: Piece) -> None:
         self.piece = piece
+        self.content = ctypes.string_at(piece.begin, piece.size)
         self.odd = piece.begin % piece.alignment
         self.length = (self.odd + piece.size + PAGE - 1) // PAGE * PAGE
         self.guard = max(GUARD, self.length)
@@ -116,13 +118,13 @@ class Zone:
     def __exit__(self, *_: object) -> None:
         _libc.munmap(self.whole, self.length + 2 * self.guard)
 
-    def place(self, content: bytes, *, is_at_end: bool) -> int:
-        """Put the copy at its place, poison around it; return its address."""
+    def place(self, *, is_at_end: bool) -> int:
+        """Make the copy at its place, poison around it; return its address."""
         slack = self.length - self.piece.size
         before = slack - (slack - self.odd) % self.piece.alignment if is_at_end else self.odd
         for start, length in self._around(before):
             ctypes.memset(start, POISON, length)
-        ctypes.memmove(self.pages + before, content, self.piece.size)
+        ctypes.memmove(self.pages + before, self.content, self.piece.size)
         return self.pages + before
 
     def _around(self, before: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -163,38 +165,46 @@ def between_guards(
         MemoryFault: it wrote what it may not, or its results depend on where its operands lie. The tensors
             are as they were.
     """
-    found = pieces(operands)
-    contents = [ctypes.string_at(piece.begin, piece.size) for piece in found]
     with ExitStack() as stack:
-        zones = [stack.enter_context(Zone(piece)) for piece in found]
-
-        def run(*, is_at_end: bool) -> list[bytes]:
-            places = [
-                zone.place(content, is_at_end=is_at_end)
-                for zone, content in zip(zones, contents, strict=True)
-            ]
-            moved = {
-                id(tensor): place + tensor.data_ptr() - piece.begin
-                for piece, place in zip(found, places, strict=True)
-                for tensor, _, _ in piece.operands
-            }
-            memory = [zone.fenced(place) for zone, place in zip(zones, places, strict=True)]
-            with WATCH.over(Running(about, memory)):
-                kernel(*(moved[id(tensor)] for tensor, _, _ in operands), *sizes)
-            for zone, place in zip(zones, places, strict=True):
-                for side in zone.wounds(place):
-                    raise MemoryFault(f"{about} writes {side} of {zone.piece}")
-            return [ctypes.string_at(one.begin, one.end - one.begin) for one in memory]
-
-        results = run(is_at_end=True)
-        again = run(is_at_end=False)
-    for piece, before, after, other in zip(found, contents, results, again, strict=True):
-        _require_own(about, piece, before, after)
+        zones = [stack.enter_context(Zone(piece)) for piece in pieces(operands)]
+        results = _run(kernel, about, operands, sizes, zones, is_at_end=True)
+        again = _run(kernel, about, operands, sizes, zones, is_at_end=False)
+    for zone, after, other in zip(zones, results, again, strict=True):
+        _require_own(about, zone.piece, zone.content, after)
         if after != other:
-            raise MemoryFault(f"{about} gives other bits in {piece} when its operands lie elsewhere")
-    for piece, after in zip(found, results, strict=True):
-        if piece.is_written:
-            ctypes.memmove(piece.begin, after, piece.size)
+            raise MemoryFault(f"{about} gives other bits in {zone.piece} when its operands lie elsewhere")
+    for zone, after in zip(zones, results, strict=True):
+        if zone.piece.is_written:
+            ctypes.memmove(zone.piece.begin, after, zone.piece.size)
+
+
+def _run(
+    kernel: Callable[..., None],
+    about: str,
+    operands: Sequence[Operand],
+    sizes: Sequence[int],
+    zones: Sequence[Zone],
+    *,
+    is_at_end: bool,
+) -> list[bytes]:
+    """Return what a run of a kernel on fresh copies makes of each.
+
+    Raises:
+        MemoryFault: poison beside a copy was overwritten.
+    """
+    places = [zone.place(is_at_end=is_at_end) for zone in zones]
+    addresses = {
+        id(tensor): place + tensor.data_ptr() - zone.piece.begin
+        for zone, place in zip(zones, places, strict=True)
+        for tensor, _, _ in zone.piece.operands
+    }
+    memory = [zone.fenced(place) for zone, place in zip(zones, places, strict=True)]
+    with WATCH.over(Running(about, memory)):
+        kernel(*(addresses[id(tensor)] for tensor, _, _ in operands), *sizes)
+    for zone, place in zip(zones, places, strict=True):
+        for side in zone.wounds(place):
+            raise MemoryFault(f"{about} writes {side} of {zone.piece}")
+    return [ctypes.string_at(one.begin, one.end - one.begin) for one in memory]
 
 
 def _require_own(about: str, piece: Piece, before: bytes, after: bytes) -> None:

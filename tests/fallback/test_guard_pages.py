@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -114,6 +115,19 @@ def test_training_is_as_eager() -> None:
     torch.testing.assert_close(*grads)
 
 
+def test_two_threads_may_run_kernels_at_once() -> None:
+    run = supple.compile(rows, options=GUARDED)
+    given = [torch.randn(33, 65) for _ in range(4)]
+    run(given[0])
+
+    def work(x: torch.Tensor) -> None:
+        for _ in range(20):
+            torch.testing.assert_close(run(x), rows(x))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, given))
+
+
 # Damaged kernels.
 
 
@@ -195,6 +209,24 @@ def test_a_kernel_that_writes_an_input_is_reported(damage: Any) -> None:
     with pytest.raises(MemoryFault, match=r"writes byte 2 of `l_x` .* which it may only read"):
         supple.compile(lambda x: x + 1, options=GUARDED)(x)
     assert x.tolist() == [1] * 5
+
+
+def test_a_kernel_of_backward_that_writes_an_input_is_reported(damage: Any) -> None:
+    def into_input(nest: Nest) -> Nest:
+        if "mul" not in nest.origin:
+            return nest
+        read = [
+            one.name for one in nest.buffers if one.access is Access.READ and one.size == nest.axes[0].extent
+        ]
+        body = (replace(one, buffer=read[0]) if isinstance(one, Store) else one for one in nest.body)
+        return replace(nest, body=tuple(body))
+
+    damage(into_input)
+    x = torch.linspace(1, 2, 5, requires_grad=True)
+    loss = supple.compile(lambda x: x.sin().sum(), options=GUARDED)(x)
+    with pytest.raises(MemoryFault, match=r"\bmul\b.* which it may only read"):
+        loss.backward()
+    assert x.grad is None
 
 
 def shorter(nest: Nest) -> Nest:
