@@ -110,7 +110,9 @@ class Zone:
             raise MemoryError(f"no room for {piece.size} bytes between guard pages")
         self.whole = whole
         self.pages = whole + self.guard
-        _libc.mprotect(self.pages, self.length, mmap.PROT_READ | mmap.PROT_WRITE)
+        if _libc.mprotect(self.pages, self.length, mmap.PROT_READ | mmap.PROT_WRITE):
+            _libc.munmap(whole, self.length + 2 * self.guard)
+            raise MemoryError(f"no memory for {piece.size} bytes between guard pages")
 
     def __enter__(self) -> "Zone":
         return self
