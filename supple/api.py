@@ -24,7 +24,7 @@ from supple.diagnose.explain import Explanation, explained
 from supple.diagnose.log import set_logs, set_logs_from_environment
 from supple.diagnose.stats import COUNTER
 from supple.ir.graph.nodes import Graph
-from supple.runtime.compiled import CompiledModule, original_of
+from supple.runtime.compiled import CompiledModule, original_of, stand_in
 from supple.runtime.loaded import LOADED
 from supple.runtime.rebuild import make_function
 from supple.shapes import profile
@@ -203,7 +203,12 @@ def _compile(model: object, *, settings: Settings, compiler: Compiler, is_off: b
 
 def _compile_module(module: torch.nn.Module, settings: Settings, compiler: Compiler) -> CompiledModule:
     call = callables.compile_module_call(module, compiler)
-    return CompiledModule(module, call, functools.partial(_recompile, settings=settings))
+    return stand_in(type(module))(module, call, functools.partial(_recompile, settings=settings))
+
+
+def as_torch_backend(gm: torch.fx.GraphModule, _: Sequence[object]) -> Callable[..., object]:
+    """Compile a graph that `torch.compile(model, backend="supple")` captured; supple guards its inputs."""
+    return cast("Callable[..., object]", compile(gm))
 
 
 def _recompile(module: torch.nn.Module, settings: Settings) -> CompiledModule:

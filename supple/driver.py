@@ -16,11 +16,11 @@ from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import is_random
-from supple.runtime.autograd_fn import Pair, Run
+from supple.runtime.autograd_fn import Back, Pair, Run
 from supple.runtime.state import Ambient, ambient_now, pinned, without_autocast, without_grad
 from supple.runtime.undo import ATOMIC
 from supple.shapes.env import active, using
-from supple.shapes.errors import Undecided
+from supple.shapes.errors import DataDependent, Undecided
 
 Compiled = Callable[..., tuple[object, ...]]
 Build = Callable[[Graph, Options, Mapping[int, int]], Run]
@@ -53,9 +53,12 @@ class Functional:
             run = self._build(split.forward, self._options, homes)
             run = self._as_traced(run, split, graph)
             if split.backward is not None:
-                back = pinned(self._build(split.backward.parts.backward, self._options, {}), ambient)
-                run = differentiable(split, run, back, self._twice(split, ambient), ambient)
-        except (autograd.Refused, Undecided) as refusal:
+                backs = [
+                    self._back(split, split.backward, place, ambient)
+                    for place in range(len(split.backward.parts.backs))
+                ]
+                run = differentiable(split, run, backs, ambient)
+        except (autograd.Refused, DataDependent, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
@@ -75,8 +78,23 @@ class Functional:
         is_recorded = split.backward is None and torch.is_grad_enabled() and needs_grad(graph)
         return without_grad(run) if is_recorded else run
 
-    def _twice(self, split: autograd.Split, ambient: Ambient) -> Callable[[], Compiled | None]:
-        """Return what compiles the gradients, as a function of their own, when they are to have gradients.
+    def _back(self, split: autograd.Split, backward: autograd.Backward, place: int, ambient: Ambient) -> Back:
+        """Return the compiled backward of one flow."""
+        part, flow = backward.parts.backs[place], backward.flows.flows[place]
+        return Back(
+            run=pinned(self._build(part.graph, self._options, {}), ambient),
+            differentiable=flow.differentiable,
+            sources=flow.sources,
+            numbers=part.numbers,
+            inputs=part.inputs,
+            kept=part.kept,
+            gradients=flow.inputs,
+            reached=backward.reached[place],
+            twice=self._twice(split, place, ambient),
+        )
+
+    def _twice(self, split: autograd.Split, place: int, ambient: Ambient) -> Callable[[], Compiled | None]:
+        """Return what compiles gradients as a function of their own, when they are to have gradients.
 
         It returns None where they cannot be compiled, or only with guards: it is too late for those.
         """
@@ -87,7 +105,7 @@ class Functional:
             symbols = using(env) if env else nullcontext()
             with symbols, ambient.entered(), torch.enable_grad():
                 try:
-                    return self(autograd.of_gradients(split), ())
+                    return self(autograd.of_gradients(split, place), ())
                 except Exception as error:
                     if is_interrupt(error):
                         raise
@@ -107,41 +125,21 @@ def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run
     return torch.no_grad()(lambda inputs: run(*inputs))
 
 
-def differentiable(
-    split: autograd.Split,
-    forward: Run,
-    backward: Run,
-    twice: Callable[[], Compiled | None],
-    ambient: Ambient,
-) -> Run:
-    """Return the function of a forward and a backward graph, as autograd runs them.
+def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], ambient: Ambient) -> Run:
+    """Return the function of a forward graph and its backwards, as autograd runs them.
 
     Args:
-        twice: compiles gradients that have gradients, or gives None.
         ambient: the state in which the captured call begins.
     """
     assert split.backward is not None, "a result requires gradients"
-    parts, flows = split.backward.parts, split.backward.flows
     return Pair(
         forward=forward,
-        backward=backward,
-        results=flows.results,
-        differentiable=flows.differentiable,
-        numbers=parts.numbers,
-        inputs=parts.inputs,
-        kept=parts.kept,
-        gradients=flows.inputs,
+        backs=tuple(backs),
+        results=split.backward.flows.results,
         again=autograd.rerun(split.convention, compile_python(split.source)),
-        twice=twice,
         is_random=any(is_random(node.op) for node in split.forward.nodes),
         constants=len(split.convention.constants),
-        cut=tuple(
-            place
-            for place, item in enumerate(split.forward.inputs)
-            if isinstance(item.meta, TensorMeta) and item.meta.requires_grad and place not in flows.inputs
-        ),
         scratch=tuple(mutation.input for mutation in split.convention.mutations if not mutation.is_read),
-        reached=split.backward.reached,
         ambient=ambient,
     )
 

@@ -38,11 +38,32 @@ no_torch_dispatch: Final = torch._C._DisableTorchDispatch
 # Number of active `__torch_function__` modes; the public API can only walk them.
 function_mode_count: Final = torch._C._len_torch_function_stack
 
+# Whether `torch.jit.trace` records; `torch.jit.is_tracing` asks whether anybody compiles first.
+is_tracing: Final = torch._C._is_tracing
+
 # Number of active `__torch_dispatch__` modes.
 dispatch_mode_count: Final = torch._C._len_torch_dispatch_stack
 
 # The innermost active functorch transform, None outside of vmap, grad and jvp.
 functorch_level = cast("Callable[[], object]", _functorch_module.peek_interpreter_stack)  # pyright: ignore[reportUnknownMemberType]  # no stub
+
+
+# Whether a tensor stands for a batch of gradients that flow through one graph (`is_grads_batched`).
+is_batch_of_gradients = cast("Callable[[Tensor], bool]", _functorch_module.is_legacy_batchedtensor)  # pyright: ignore[reportUnknownMemberType]  # no stub
+
+
+@contextmanager
+def outside_of_batches() -> Generator[None]:
+    """Run a block as if no batch of gradients flowed: random numbers are drawn as outside of it."""
+    nesting = torch._C._vmapmode_increment_nesting()
+    for _ in range(nesting):
+        torch._C._vmapmode_decrement_nesting()
+    try:
+        yield
+    finally:
+        for _ in range(nesting - 1):
+            torch._C._vmapmode_increment_nesting()
+
 
 # Whether autocast is on for any device: one call in place of one per device.
 any_autocast: Final = torch._C._is_any_autocast_enabled
@@ -90,6 +111,11 @@ disabled_by_torch: Final = cast("types.FunctionType", vars(torch)["_disable_dyna
 
 # Where what torch.compile wraps keeps the original.
 WRAPPED: Final = "_torchdynamo_orig_callable"
+
+# What a function names for `torch.compile` to capture in its place where it is called, and the object that
+# these attributes are of: a copy of them is no wrapper.
+INLINED: Final = "_torchdynamo_inline"
+WRAPPER: Final = "_torchdynamo_wrapper_id"
 
 
 def is_patched(function: types.FunctionType) -> bool:

@@ -1,8 +1,18 @@
 """Stage 2: a captured graph becomes functional ATen graphs, decomposed to the core operators."""
 
-from supple.autograd.convention import Split, bind, rerun
+from supple.autograd.convention import Backward, Split, bind, rerun
 from supple.autograd.errors import NeedsGrad, NotFunctional, Refused
 from supple.autograd.higher import of_gradients
 from supple.autograd.split import split
 
-__all__ = ["NeedsGrad", "NotFunctional", "Refused", "Split", "bind", "of_gradients", "rerun", "split"]
+__all__ = [
+    "Backward",
+    "NeedsGrad",
+    "NotFunctional",
+    "Refused",
+    "Split",
+    "bind",
+    "of_gradients",
+    "rerun",
+    "split",
+]

@@ -153,14 +153,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """How gradients flow: the halves of the joint graph and what goes between them.
+    """How gradients flow: the parts of the joint graph and what goes between them.
 
-    `reached` tells for each gradient which of the tangents flow into it.
+    `reached` tells for each gradient of each flow which of its tangents flow into it.
     """
 
     parts: Parts
     flows: Gradients
-    reached: tuple[frozenset[int], ...]
+    reached: tuple[tuple[frozenset[int], ...], ...]
 
 
 Runner = Callable[..., Sequence[object]]

@@ -6,7 +6,7 @@ after:   n = aten.neg.default(x); e = aten.exp.default(n); a = aten.add.Tensor(e
 """
 
 from collections.abc import Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from supple.autograd import decompose_activation as _activation
 from supple.autograd import decompose_backward as _backward
@@ -25,6 +25,7 @@ from supple.ir.graph.rewrite import without_dead, without_repeats
 from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, is_random
+from supple.shapes.layout import is_dense
 
 #: The files that fill the table.
 RULE_FILES = (_activation, _backward, _creation, _norm, _pointwise, _reduce, _view)
@@ -74,19 +75,39 @@ def _lowered(
     if _is_complex(node, before):
         return lowering.emit(node.op, args, kwargs, name=node.name)
     if is_random(node.op) or node.op.name == "aten.as_strided.default":
-        # Numbers are drawn, and strides counted, in the memory of the operands, which must lie as it did.
-        old = [meta_of(arg, before) if isinstance(arg, Var) else None for arg in node.args]
-        args = tuple(
-            lowering.restrided(cast("Var", arg), meta) if isinstance(meta, TensorMeta) else arg
-            for arg, meta in zip(args, old, strict=True)
-        )
+        # Numbers are drawn, and strides counted, in the memory of the operands.
+        args = _laid_out(lowering, node, args, before)
     if _keeps_integers(node, before):
         args, kwargs = tuple(map(_as_integer, args)), {key: _as_integer(arg) for key, arg in kwargs.items()}
         if float in map(type, (*args, *kwargs.values())):
             return lowering.emit(node.op, args, kwargs, name=node.name)
     rule = decompositions.find(node.op.name)
     result = None if rule is None else rule(lowering, *args, **kwargs)
-    return lowering.emit(node.op, args, kwargs, name=node.name) if result is None else result
+    if result is not None:
+        return result
+    if kind_of(node.op.name) is Kind.LIBRARY and node.op.name not in _ANY_LAYOUT:
+        # A library may refuse another layout: `nll_loss2d_backward` takes row-major operands only.
+        args = _laid_out(lowering, node, args, before)
+    return lowering.emit(node.op, args, kwargs, name=node.name)
+
+
+def _laid_out(
+    lowering: Lowering, node: Node, args: tuple[Arg, ...], before: Mapping[str, Meta]
+) -> tuple[Arg, ...]:
+    """Return the operands of a node in the layouts in which eager gives them."""
+    old = [meta_of(arg, before) if isinstance(arg, Var) else None for arg in node.args]
+    return tuple(
+        lowering.restrided(arg, meta)
+        if isinstance(arg, Var) and isinstance(meta, TensorMeta) and is_dense(meta.sizes, meta.strides)
+        else arg
+        for arg, meta in zip(args, old, strict=True)
+    )
+
+
+_ANY_LAYOUT: Final = frozenset(
+    f"aten.{name}.default" for name in "mm bmm addmm baddbmm convolution convolution_backward".split()
+)
+"""Library calls that take operands in any layout."""
 
 
 def _is_complex(node: Node, before: Mapping[str, Meta]) -> bool:

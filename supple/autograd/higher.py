@@ -13,8 +13,8 @@ from supple.ir.ops import Op, OpKind
 from supple.runtime.autograd_fn import differentiated
 
 
-def of_gradients(split: Split) -> Graph:
-    """Return the graph (inputs of the captured graph, then tangents) -> gradients.
+def of_gradients(split: Split, place: int) -> Graph:
+    """Return the graph (inputs of the captured graph, then tangents) -> gradients of the flow at `place`.
 
     It is one call, which runs the captured graph and autograd: tracing goes through both, and sees what the
     program detached and where it switched gradients off.
@@ -24,17 +24,16 @@ def of_gradients(split: Split) -> Graph:
     """
     if split.backward is None or split.convention.mutations:
         raise NeedsGrad("a graph that writes")
-    parts, flows = split.backward.parts, split.backward.flows
-    backward = parts.backward
+    backward, flow = split.backward.parts.backs[place].graph, split.backward.flows.flows[place]
     items = {item.name: item for item in backward.inputs}
-    tangents = [_flowing(items[name]) for name in flows.tangents]
+    tangents = [_flowing(items[name]) for name in flow.tangents]
     inputs = (*split.source.inputs, *tangents)
     again = rerun(split.convention, compile_python(split.source))
 
     def call(*given: object) -> tuple[object, ...]:
         count = len(split.source.inputs)
-        flowing = cast("Sequence[Any]", given[count:])
-        return differentiated(again, flows.inputs, given[:count], flowing)
+        flowing = dict(zip(flow.sources, cast("Sequence[Any]", given[count:]), strict=True))
+        return differentiated(again, flow.inputs, given[:count], flowing)
 
     op = Op("supple.gradients", OpKind.FUNCTION, call, is_pure=False)
     metas = backward.metas()

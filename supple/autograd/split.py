@@ -35,7 +35,7 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     _require_distinct_elements(graph, traced.convention)
     joint = decompose(traced.graph) if decomposed else separated(without_dead(traced.graph), traced.graph)
     if traced.gradients is None:
-        _tell(None, joint, None)
+        _tell(None, joint)
         mutations = tuple(replace(mutation, is_read=False) for mutation in traced.convention.mutations)
         return Split(graph, joint, None, replace(traced.convention, mutations=mutations))
     convention = _with_reads(traced.convention, joint, traced.gradients)
@@ -43,7 +43,7 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     # Eager lets the program write to these before backward.
     free = [item.name for item in graph.inputs if not item.is_leaf and item.name not in traced.read]
     parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
-    _tell(joint, parts.forward, parts.backward)
+    _tell(joint, parts.forward, *(back.graph for back in parts.backs))
     return Split(graph, parts.forward, Backward(parts, traced.gradients, reach), convention)
 
 
@@ -76,8 +76,8 @@ def _with_reads(convention: Convention, joint: Graph, flows: Gradients) -> Conve
     return replace(convention, mutations=tuple(mutations))
 
 
-def _tell(joint: Graph | None, forward: Graph, backward: Graph | None) -> None:
+def _tell(joint: Graph | None, forward: Graph, *backs: Graph) -> None:
     """Tell listeners the functional graphs as texts."""
     if events.listening():
-        texts = ("" if graph is None else text(graph) for graph in (joint, forward, backward))
-        events.emit(events.GraphsSplit(*texts))
+        whole = "" if joint is None else text(joint)
+        events.emit(events.GraphsSplit(whole, text(forward), "\n".join(map(text, backs))))

@@ -5,9 +5,9 @@ that is written is a result.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import cast
 
 import torch
 
@@ -16,7 +16,7 @@ from supple.autograd.convention import Convention, Made, Mutation, Origin, Resul
 from supple.autograd.decompose import root_of
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read
-from supple.autograd.joint import Gradients, gradients, sources_of
+from supple.autograd.joint import Flow, Flowing, Gradients, gradients, sources_of
 from supple.autograd.recorder import CONJ, Recorder
 from supple.autograd.storage import Storage
 from supple.expr import Expr, not_equal
@@ -78,9 +78,9 @@ def trace(graph: Graph) -> Traced:
     start = len(recorder.builder.nodes)
     with recorder:
         fresh = recorder.builder.fresh_name
-        tangents, found = gradients(sources, list(leaves.values()), recorder.tangent, fresh)
+        flowing = gradients(sources, leaves, recorder.tangent, fresh)
         read = _roots(recorder.builder.nodes, start)
-        return replace(ending.finish(tangents, dict(zip(leaves, found, strict=True))), read=read)
+        return replace(ending.finish(flowing), read=read)
 
 
 def _roots(nodes: Sequence[Node], start: int) -> frozenset[str]:
@@ -91,9 +91,6 @@ def _roots(nodes: Sequence[Node], start: int) -> frozenset[str]:
 
 def _is_leaf(tensor: torch.Tensor) -> bool:
     return tensor.requires_grad and not tensor._is_view() and tensor.is_leaf
-
-
-NONE: Final[Mapping[int, torch.Tensor | None]] = {}
 
 
 class _Ending:
@@ -115,10 +112,8 @@ class _Ending:
         self._calls: dict[int, int] = {}
         self._inference: set[bool] = set()
 
-    def finish(
-        self, tangents: tuple[str, ...] = (), grads: Mapping[int, torch.Tensor | None] = NONE
-    ) -> Traced:
-        """Return the finished graph; `grads` are the gradients of inputs, by place."""
+    def finish(self, flowing: Sequence[Flowing] = ()) -> Traced:
+        """Return the finished graph, with the gradients of inputs."""
         kinds: list[convention.Output] = []
         seen: dict[int, int] = {}
         for place, item in enumerate(self.outputs):
@@ -143,17 +138,24 @@ class _Ending:
             tuple(map(self._origin, self.sources)),
             True in self._inference,
         )
-        if len(self._inference) > 1 or (tangents and True in self._inference):
+        if len(self._inference) > 1 or (flowing and True in self._inference):
             raise NotFunctional("results are made in inference mode and outside of it")
-        flows = None
-        if tangents:
-            defined = {place: grad for place, grad in grads.items() if grad is not None}
-            through = tuple(self._result(self.recorder.cell(source).storage) for source in self.sources)
-            flows = Gradients(len(self.results), through, tangents, tuple(defined))
+        grads = self._gradients(flowing) if flowing else None
+        graph = self.recorder.numbers.settled(self.recorder.builder.graph(self.results))
+        return Traced(graph, calling, grads)
+
+    def _gradients(self, flowing: Sequence[Flowing]) -> Gradients:
+        """Add the gradients to the results, those of each flow together."""
+        through = [self._result(self.recorder.cell(source).storage) for source in self.sources]
+        results = len(self.results)
+        flows: list[Flow] = []
+        for one in flowing:
+            defined = {place: grad for place, grad in one.grads.items() if grad is not None}
+            differentiable = tuple(through[source] for source in one.sources)
+            flows.append(Flow(differentiable, one.tangents, one.sources, tuple(defined)))
             for grad in defined.values():
                 self._add(read(self.recorder.builder, self.recorder.cell(grad)).var)
-        graph = self.recorder.numbers.settled(self.recorder.builder.graph(self.results))
-        return Traced(graph, calling, flows)
+        return Gradients(results, tuple(flows))
 
     def _output(self, tensor: torch.Tensor) -> Made:
         """Return how an output is made.

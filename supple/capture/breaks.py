@@ -202,6 +202,12 @@ SHARED: Final = _reason(
     "Each has a storage of its own, which torch looks at when it writes; in a graph they are views of one.",
     "Keep one tensor and take views of it, or copy the array first.",
 )
+FRAMES: Final = _reason(
+    "B133",
+    "A call of {name}, which shows the frames of its callers.",
+    "Compiled code has other frames than the program, so the whole call runs eager.",
+    "Hand over what the function looks for, or take it out of the compiled function.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

@@ -52,6 +52,7 @@ from supple.runtime.entries import Check, Entries, Entry
 from supple.runtime.rebuild import make_function
 from supple.runtime.state import State
 from supple.shapes.profile import note, seen_for
+from supple.torch_private import INLINED, WRAPPED, WRAPPER, is_tracing
 
 LIBRARY_RULES = (marks_rules,)
 """Modules that fill the call table and that nothing else imports."""
@@ -161,8 +162,9 @@ class Versions:
     def miss(self, args: Arguments, kwargs: Named, stance: Stance = DEFAULT) -> object:
         """Compile for this call, then run it; another thread may have compiled meanwhile."""
         function = self.function
-        # A backend may call the function that it compiles: that call runs as it is.
-        if self._owner == threading.get_ident() or stance.name == "eager_on_recompile":
+        # A backend may call the function that it compiles: that call runs as it is, and so does one of which
+        # `torch.jit.trace` records what it does.
+        if self._owner == threading.get_ident() or stance.name == "eager_on_recompile" or is_tracing():
             return function(*args, **kwargs)
         is_forbidden = stance.name == "fail_on_recompile"
         if self._is_exhausted and not self._must_compile and not is_forbidden:
@@ -493,8 +495,10 @@ def _compile_generator(function: types.FunctionType, compiler: Compiler) -> type
 
 
 def marked(compiled: Function, target: object) -> types.FunctionType:
-    """Let a compiled function name its original, for users and for capture."""
+    """Let a compiled function name its original, for users, for capture and for `torch.compile`."""
     function = cast("types.FunctionType", compiled)
+    function.__dict__[INLINED] = function.__dict__[WRAPPED] = target
+    function.__dict__[WRAPPER] = id(function)
     function.__dict__["orig"] = target
     function.__dict__[ORIGINAL] = target
     return function

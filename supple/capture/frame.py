@@ -78,6 +78,10 @@ class Captured:
     symbols: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
+_WHOLE: Final = (breaks.ESCAPED, breaks.FRAMES, breaks.SKIPPED)
+"""Reasons for which the call runs eager from its beginning."""
+
+
 def capture(
     function: types.FunctionType,
     args: tuple[object, ...],
@@ -98,7 +102,7 @@ def capture(
     bound = arguments(function, args, kwargs)
     once = _Once(function, bound, state_now(), compile_graph, options, continuations)
     found, stops = once.run(None)
-    if found.reason is None or found.reason.reason in (breaks.ESCAPED, breaks.SKIPPED):
+    if found.reason is None or found.reason.reason in _WHOLE:
         return found
     if continuations is None or options.must_raise(found.reason):
         return found
@@ -352,7 +356,7 @@ def _finish(
     if is_nested:
         writer.called(depth)
     before = writer.store() if is_nested else ""
-    if engine.recorder.nodes:
+    if engine.recorder.nodes or outputs:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)

@@ -1,5 +1,6 @@
 """What is symbolic in one capture: which sizes and numbers become symbols, and the guards on them."""
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -237,9 +238,12 @@ class Sizes:
             return None
         asked = [guard for guard in self.env.guards if strict.symbol.name in _names(guard.condition)]
         name = f"{strict.symbol.name} = "
-        guard = next((one for one in asked if any(known.startswith(name) for known in one.follows)), asked[0])
+        decided = (one for one in asked if any(known.startswith(name) for known in one.follows))
+        guard = next(itertools.chain(decided, asked), None)
         value = now.value if now.is_const else None
-        return Violation(strict.source.name, strict.dim, str(guard.condition), value, guard.stack)
+        # A size without a hint has no guard: what holds of it is checked in each call.
+        condition, stack = (f"{name}{now}", ()) if guard is None else (str(guard.condition), guard.stack)
+        return Violation(strict.source.name, strict.dim, condition, value, stack)
 
 
 def _known(exprs: tuple[Expr, ...]) -> tuple[int | None, ...]:

@@ -262,7 +262,7 @@ def _(engine: "Engine", obj: types.FunctionType, source: Source | None) -> Value
 @_wraps(CompiledModule)
 def _(engine: "Engine", obj: CompiledModule, source: Source | None) -> Value:
     """A compiled module stands for its original."""
-    engine.guard(source, Kind.TYPE, CompiledModule)
+    engine.guard(source, Kind.TYPE, type(obj))
     return wrap(engine, obj.orig, attribute(source, "orig") if source else None)
 
 

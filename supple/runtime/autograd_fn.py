@@ -1,7 +1,7 @@
 """A pair of compiled graphs as one differentiable function: the `torch.autograd.Function` around them."""
 
 import logging
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -10,7 +10,7 @@ import torch
 
 from supple.runtime.mismatch import MemoryMismatch
 from supple.runtime.state import Ambient
-from supple.torch_private import DisableAutocast
+from supple.torch_private import DisableAutocast, is_batch_of_gradients, outside_of_batches
 
 _log: Final = logging.getLogger("supple")
 
@@ -19,56 +19,121 @@ Layout = tuple[torch.Size, tuple[int, ...], torch.dtype, torch.device]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Forward and backward, and what goes between them.
+class Back:
+    """The backward of results that autograd goes through together: one node of its graph.
 
     Attributes:
-        forward: (inputs) -> results, then what is kept.
-        backward: (numbers, what is kept, tangents) -> gradients.
-        results: how many results there are.
-        differentiable: which of them have gradients; the tangents are in this order.
-        numbers: places of the inputs that are the numbers which backward takes.
+        run: (numbers, what is kept, tangents) -> gradients.
+        differentiable: which results it is the backward of; the tangents are in this order.
+        sources: which of what forward gives when it runs again they are.
+        numbers: places of the inputs that are the numbers which it takes.
         inputs: places of the inputs that are kept.
-        kept: which outputs of `forward` are kept, after them.
+        kept: which outputs of forward are kept, after them.
         gradients: places of the inputs that the gradients belong to.
-        again: (inputs) -> the differentiable results, by eager torch: for gradients of gradients.
-        twice: () -> a compiled (*inputs, *tangents) -> gradients that have gradients, or None.
-        is_random: forward draws random numbers.
-        constants: how many of the inputs, the last, the captured graph does not have.
-        cut: places of the inputs that require gradients and get none, not even an undefined one.
-        scratch: places of the inputs that are written after forward and do not matter to gradients.
         reached: for each gradient, which of the tangents flow into it.
-        ambient: the state in which the captured call begins: forward runs again under it.
+        twice: () -> a compiled (*inputs, *tangents) -> gradients that have gradients, or None.
     """
 
-    forward: Run
-    backward: Run
-    results: int
+    run: Run
     differentiable: tuple[int, ...]
+    sources: tuple[int, ...]
     numbers: tuple[int, ...]
     inputs: tuple[int, ...]
     kept: tuple[int, ...]
     gradients: tuple[int, ...]
-    again: Callable[[Sequence[object]], Sequence[torch.Tensor]]
+    reached: tuple[frozenset[int], ...]
     twice: Callable[[], Callable[..., Sequence[object]] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Forward and its backwards, and what goes between them.
+
+    Attributes:
+        forward: (inputs) -> results, then what is kept.
+        backs: a backward for each group of results that autograd goes through together.
+        results: how many results there are.
+        again: (inputs) -> all differentiable results, by eager torch: for gradients of gradients.
+        is_random: forward draws random numbers.
+        constants: how many of the inputs, the last, the captured graph does not have.
+        scratch: places of the inputs that are written after forward and do not matter to gradients.
+        ambient: the state in which the captured call begins: forward runs again under it.
+    """
+
+    forward: Run
+    backs: tuple[Back, ...]
+    results: int
+    again: Callable[[Sequence[object]], Sequence[torch.Tensor]]
     is_random: bool
     constants: int
-    cut: tuple[int, ...]
     scratch: tuple[int, ...]
-    reached: tuple[frozenset[int], ...]
     ambient: Ambient
 
-    def __call__(self, inputs: Iterable[object]) -> tuple[object, ...]:
+    def __call__(self, inputs: Iterable[object]) -> list[object]:
         """Return the results for these inputs, as part of the graph that autograd keeps."""
         given = list(inputs)
-        for place in self.cut:
-            given[place] = cast("torch.Tensor", given[place]).detach()
+        drawn = draws(given) if self.is_random else []
+        with torch.no_grad():
+            outputs = self.forward(given)
+        # A view that a function of its own returns could not be written by the program.
+        results = list(map(_alone, outputs[: self.results]))
         with torch.enable_grad():
             held = list(given)
-            for place in self.gradients:
+            for place in {place for back in self.backs for place in back.gradients}:
                 item = cast("torch.Tensor", given[place])
                 held[place] = item if item.is_leaf else _History.apply(item)  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
-            return cast("tuple[object, ...]", _Compiled.apply(self, held, *given))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+            past = Past(self, held, _states(self, given), drawn)
+            for back in self.backs:
+                sources = (given[place] for place in back.gradients)
+                kept = self._kept(back, given, outputs)
+                made = cast("tuple[object, ...]", _Compiled.apply(past, back, kept, results, *sources))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+                for place, result in zip(back.differentiable, made, strict=True):
+                    results[place] = result
+        return results
+
+    def _kept(self, back: Back, given: Sequence[object], outputs: Sequence[object]) -> list[object]:
+        """Return what a backward keeps: memory of now, without the history that another one's results get."""
+        kept = [_as_it_is(given[place]) for place in back.inputs]
+        for place in back.kept:
+            is_others = place < self.results and place not in back.differentiable
+            kept.append(_as_it_is(outputs[place]) if is_others else outputs[place])
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What a call of forward leaves for its backwards.
+
+    Attributes:
+        pair: what was called.
+        held: the inputs, with the history that they had.
+        states: the states of the inputs, before results were written to them.
+        drawn: the generators, in the states from which forward drew.
+    """
+
+    pair: Pair
+    held: list[object]
+    states: list[tuple[int, int]]
+    drawn: list[tuple[torch.Generator, torch.Tensor]]
+
+    @property
+    def is_written(self) -> bool:
+        """Whether an input that gradients depend on was written since, or given another memory."""
+        return _states(self.pair, self.held) != self.states
+
+    @contextmanager
+    def as_then(self) -> Generator[None]:
+        """Run a block in the state in which the captured call began, with its random numbers."""
+        with self.pair.ambient.entered(), torch.enable_grad(), _drawn_again(self.drawn):
+            yield
+
+    def differentiated(
+        self, back: Back, tangents: Sequence[torch.Tensor | None]
+    ) -> tuple[torch.Tensor | None, ...]:
+        """Return the gradients by eager, with their own graph."""
+        flowing = dict(zip(back.sources, tangents, strict=True))
+        with self.as_then():
+            return differentiated(self.pair.again, back.gradients, self.held, flowing)
 
 
 class _History(torch.autograd.Function):
@@ -89,73 +154,60 @@ class _History(torch.autograd.Function):
 
 
 class _Compiled(torch.autograd.Function):
-    """Runs a pair."""
+    """One node of autograd's graph: results that forward gave, and their backward."""
 
     @staticmethod
-    def forward(ctx: Any, pair: Pair, held: Sequence[object], *inputs: object) -> tuple[object, ...]:
-        """Run forward and keep what backward takes."""
-        ctx.draws = draws(inputs) if pair.is_random else []
-        outputs = pair.forward(inputs)
-        kept = [_as_it_is(inputs[place]) for place in pair.inputs]
-        ctx.save_for_backward(*kept, *(outputs[place] for place in pair.kept))
+    def forward(
+        ctx: Any, past: Past, back: Back, kept: Sequence[object], results: Sequence[object], *sources: object
+    ) -> tuple[object, ...]:
+        """Keep what backward takes; return the results that it is the backward of."""
+        ctx.save_for_backward(*kept)
         ctx.set_materialize_grads(False)
-        # A view that a function of its own returns could not be written by the program.
-        results = tuple(map(_alone, outputs[: pair.results]))
-        flows = [cast("torch.Tensor", results[place]) for place in pair.differentiable]
-        others = [item for place, item in enumerate(results) if place not in pair.differentiable]
-        ctx.mark_non_differentiable(*(item for item in others if isinstance(item, torch.Tensor)))
-        ctx.pair, ctx.given = pair, held
-        ctx.states = _states(pair, inputs)
+        flows = tuple(cast("torch.Tensor", results[place]) for place in back.differentiable)
+        ctx.past, ctx.back = past, back
         ctx.layouts = [(flow.shape, flow.stride(), flow.dtype, flow.device) for flow in flows]
-        return results
+        return flows
 
     @staticmethod
-    def backward(ctx: Any, *grads: torch.Tensor | None) -> tuple[object, ...]:
+    def backward(ctx: Any, *flowing: torch.Tensor | None) -> tuple[object, ...]:
         """Run backward on what was kept; for gradients that have gradients, on the inputs of forward."""
-        pair: Pair = ctx.pair
-        flowing = [grads[place] for place in pair.differentiable]
+        past: Past = ctx.past
+        back: Back = ctx.back
         missing = {place for place, grad in enumerate(flowing) if grad is None}
-        if torch.is_grad_enabled():
-            found = _with_history(ctx, pair, flowing)
+        is_batch = any(is_batch_of_gradients(grad) for grad in flowing if grad is not None)
+        if is_batch or torch.is_grad_enabled():
+            found = _with_history(ctx, past, back, flowing, is_batch)
         else:
             zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
             saved = ctx.saved_tensors
-            given, states = ctx.given, ctx.states
-            numbers = [given[place] for place in pair.numbers]
+            numbers = [past.held[place] for place in back.numbers]
             taken = iter((*numbers, *saved, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
             ctx.maybe_clear_saved_tensors()
-            if (pair.inputs or pair.kept) and _is_freed(ctx):
-                ctx.given = ()
+            if (back.inputs or back.kept) and _is_freed(ctx):
+                ctx.past = None
             del tangents, zeros, saved
             try:
-                found = pair.backward(taken)
+                found = back.run(taken)
             except MemoryMismatch as error:
-                found = _by_eager(pair, given, states, flowing, error)
-        made: list[object] = [None] * (2 + len(ctx.states))
-        for place, grad, reached in zip(pair.gradients, found, pair.reached, strict=True):
-            made[2 + place] = None if reached <= missing else grad
-        return tuple(made)
+                found = _by_eager(past, back, flowing, error)
+        grads = zip(found, back.reached, strict=True)
+        return (None, None, None, None, *(None if reached <= missing else grad for grad, reached in grads))
 
 
 def _by_eager(
-    pair: Pair,
-    given: Sequence[object],
-    states: Sequence[tuple[int, int]],
-    flowing: Sequence[torch.Tensor | None],
-    error: MemoryMismatch,
+    past: Past, back: Back, flowing: Sequence[torch.Tensor | None], error: MemoryMismatch
 ) -> Sequence[object]:
     """Return the gradients by eager: a hook, say, changed what was kept between forward and backward.
 
     Raises:
         MemoryMismatch: an input was written since forward ran, so that nobody can compute them.
     """
-    if pair.is_random or _states(pair, given) != states:
+    if past.is_written:
         raise error
     _log.warning("A compiled backward ran as plain Python: %s", error)
-    with pair.ambient.entered(), torch.enable_grad():
-        found = differentiated(pair.again, pair.gradients, given, flowing)
+    found = past.differentiated(back, flowing)
     return [None if grad is None else grad.detach() for grad in found]
 
 
@@ -181,25 +233,27 @@ def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, tor
     return made
 
 
-def _with_history(ctx: Any, pair: Pair, tangents: Sequence[torch.Tensor | None]) -> Sequence[object]:
-    """Return the gradients with their own graph, compiled where that can be.
+def _with_history(
+    ctx: Any, past: Past, back: Back, tangents: Sequence[torch.Tensor | None], is_batch: bool
+) -> Sequence[object]:
+    """Return the gradients with their own graph, compiled where that can be: not for a batch of gradients.
 
     Raises:
         RuntimeError: an input was written since forward ran.
     """
     _ = ctx.saved_tensors  # raises where backward has run before
-    if _states(pair, ctx.given) != ctx.states:
+    if past.is_written:
         msg = (
             "A gradient of a gradient needs the inputs of the compiled forward, and one of them was written "
             "since. Do: write to a clone, or compute these gradients outside of compiled code."
         )
         raise RuntimeError(msg)
-    twice = pair.twice()
-    with pair.ambient.entered(), torch.enable_grad(), _drawn_again(ctx.draws):
-        if twice is None:
-            return differentiated(pair.again, pair.gradients, ctx.given, tangents)
+    twice = None if is_batch else back.twice()
+    if twice is None:
+        return past.differentiated(back, tangents)
+    with past.as_then():
         zeros: dict[Layout, torch.Tensor] = {}
-        given = ctx.given[: len(ctx.given) - pair.constants]
+        given = past.held[: len(past.held) - past.pair.constants]
         return twice(*given, *(_laid_out(*both, zeros) for both in zip(tangents, ctx.layouts, strict=True)))
 
 
@@ -207,21 +261,30 @@ def differentiated(
     run: Callable[[Sequence[object]], Sequence[torch.Tensor]],
     places: Sequence[int],
     inputs: Sequence[object],
-    tangents: Sequence[torch.Tensor | None],
+    tangents: Mapping[int, torch.Tensor | None],
 ) -> tuple[torch.Tensor | None, ...]:
     """Return the gradients of what a function returns, for its inputs at `places`, with their own graph.
 
     The function runs under the caller's autocast; the gradients are computed outside of it, as backward is.
+
+    Args:
+        tangents: what flows into the results of the function, by their places.
     """
     given: list[Any] = list(inputs)
     # One tensor at two places has a gradient for each.
     for place in places:
         given[place] = given[place].view_as(given[place])
-    defined = [both for both in zip(run(given), tangents, strict=True) if both[1] is not None]
-    outputs, grads = [result for result, _ in defined], [grad for _, grad in defined]
-    sources = [given[place] for place in places]
+    defined = {place: grad for place, grad in tangents.items() if grad is not None}
+    with outside_of_batches():
+        results = run(given)
+    outputs, grads = [results[place] for place in defined], list(defined.values())
+    sources = {place: given[place] for place in places if given[place].requires_grad}
     with DisableAutocast():
-        return torch.autograd.grad(outputs, sources, grads, create_graph=True, allow_unused=True)
+        found = torch.autograd.grad(
+            outputs, list(sources.values()), grads, create_graph=True, allow_unused=True
+        )
+    made = dict(zip(sources, found, strict=True))
+    return tuple(map(made.get, places))
 
 
 def _alone(item: object) -> object:
@@ -249,7 +312,7 @@ def _drawn_again(drawn: Sequence[tuple[torch.Generator, torch.Tensor]]) -> Gener
 
 
 def _as_it_is(item: object) -> object:
-    """Return an input's memory of now, with its version: a later `.data =` gives the input another one."""
+    """Return a tensor's memory of now, with its version: a later `.data =` gives the tensor another one."""
     return item.detach() if isinstance(item, torch.Tensor) else item
 
 

@@ -1,10 +1,13 @@
 """CompiledModule: the module that stands for a compiled module. Capture sees through it."""
 
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 import torch
+
+from supple.torch_private import WRAPPED, WRAPPER
 
 #: Methods of nn.Module that return the module: on the wrapper they return the wrapper.
 FLUENT: Final = frozenset(
@@ -12,7 +15,7 @@ FLUENT: Final = frozenset(
     "type xpu".split()
 )
 _OWN: Final = frozenset(
-    "__class__ __deepcopy__ __reduce_ex__ orig "
+    f"__deepcopy__ __reduce_ex__ orig _orig_mod {WRAPPED} {WRAPPER} "
     "__supple_original__ __supple_recompile__ __supple_run__".split()
 )
 _get: Final = object.__getattribute__
@@ -24,7 +27,8 @@ class CompiledModule(torch.nn.Module):
     """A module whose call runs compiled code; everything else is the original's.
 
     Attributes, parameters, hooks, modes and state are those of the original: `state_dict` has its keys,
-    `train()` acts on it. Methods that return the module return the wrapper.
+    `train()` acts on it. `isinstance` takes the wrapper for an object of the original's class, so libraries
+    that ask for their own classes serve compiled modules. Methods that return the module return the wrapper.
     """
 
     __slots__ = ("__supple_original__", "__supple_recompile__", "__supple_run__")
@@ -40,6 +44,15 @@ class CompiledModule(torch.nn.Module):
         """The module that was compiled."""
         return original_of(self)
 
+    @property
+    def _orig_mod(self) -> torch.nn.Module:
+        """The module that was compiled, by the name that `torch.compile` has for it."""
+        return original_of(self)
+
+    # `torch.compile` of a compiled module compiles the original.
+    locals()[WRAPPED] = orig
+    locals()[WRAPPER] = property(id)
+
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Run the compiled code, hooks of the original included."""
         return _get(self, "__supple_run__")(*args, **kwargs)
@@ -51,7 +64,11 @@ class CompiledModule(torch.nn.Module):
         return _Fluent(self, found) if name in FLUENT and callable(found) else found
 
     def __setattr__(self, name: str, value: object) -> None:
-        setattr(original_of(self), name, value)
+        if name == "_orig_mod":
+            made = _recompile(self)(cast("torch.nn.Module", value))
+            CompiledModule.__init__(self, original_of(made), _get(made, "__supple_run__"), _recompile(self))
+        else:
+            setattr(original_of(self), name, value)
 
     def __delattr__(self, name: str) -> None:
         delattr(original_of(self), name)
@@ -79,6 +96,18 @@ class CompiledModule(torch.nn.Module):
 
     def __reduce_ex__(self, _: object) -> tuple[object, ...]:
         return _recompile(self), (original_of(self),)
+
+
+@functools.lru_cache(maxsize=256)
+def stand_in(kind: type[torch.nn.Module]) -> type[CompiledModule]:
+    """Return the class of wrappers of a class; its `forward` shows the signature of the original's."""
+    found = kind.forward
+
+    @functools.wraps(found)
+    def forward(self: CompiledModule, *args: object, **kwargs: object) -> object:
+        return original_of(self).forward(*args, **kwargs)
+
+    return type("CompiledModule", (CompiledModule,), {"forward": forward, "__slots__": ()})
 
 
 class _Fluent:

@@ -70,6 +70,7 @@ READERS: Final[dict[str, Callable[[], object]]] = {
     "dispatch_modes": torch_private.dispatch_mode_count,
     "functorch": lambda: torch_private.functorch_level() is not None,
     "forward_mode": lambda: torch_private.forward_mode_level() >= 0,
+    "tracing": torch_private.is_tracing,
     "threads": torch.get_num_threads,
     "matmul_precision": torch.get_float32_matmul_precision,
 }

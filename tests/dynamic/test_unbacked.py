@@ -347,3 +347,42 @@ def test_gradients_flow_through_sizes_from_data() -> None:
             found.append(x.grad)
         assert not difference(found[0], found[1], 1e-5)
     assert made.graphs == 1
+
+
+# B3
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_branch_on_a_marked_size_as_the_first_statement(backend: str) -> None:
+    def function(x: Tensor) -> Tensor:
+        if x.size(0) == 10:
+            return x * 10
+        return x
+
+    x = torch.ones(10)
+    supple.mark_unbacked(x, 0)
+    with supple.config.patch(suppress_errors=False):
+        assert torch.equal(supple.compile(function, backend=backend)(x), x * 10)
+
+
+# B4
+def test_a_marked_size_that_a_view_fixes() -> None:
+    def function(x: Tensor) -> Tensor:
+        return x.view(10) + 1
+
+    strict, lenient = torch.ones(10), torch.ones(10)
+    supple.mark_unbacked(strict, 0, strict=True)
+    supple.mark_unbacked(lenient, 0)
+    with pytest.raises(supple.errors.ConstraintViolationError, match=r"size\(\)\[0\] must be 10"):
+        supple.compile(function)(strict)
+    assert torch.equal(supple.compile(function)(lenient), torch.ones(10) + 1)
+
+
+# B6
+def test_a_backward_that_looks_at_numbers_is_left_to_eager() -> None:
+    def function(x: Tensor, i: Tensor, v: Tensor) -> Tensor:
+        return x.index_fill(0, i, v)
+
+    grads: list[Tensor] = []
+    for run in (function, supple.compile(function, fullgraph=True)):
+        v = torch.tensor(2.0, requires_grad=True)
+        grads += torch.autograd.grad(run(torch.zeros(4), torch.tensor([1, 3]), v).sum(), v)
+    assert torch.equal(grads[0], grads[1])

@@ -118,8 +118,9 @@ def not_written(split: autograd.Split) -> autograd.Split:
 def swapped(split: autograd.Split) -> autograd.Split:
     """What is kept for backward, in the wrong order."""
     assert split.backward is not None
-    parts = split.backward.parts
-    return replace(split, backward=replace(split.backward, parts=replace(parts, inputs=parts.inputs[::-1])))
+    backs = tuple(replace(back, inputs=back.inputs[::-1]) for back in split.backward.parts.backs)
+    parts = replace(split.backward.parts, backs=backs)
+    return replace(split, backward=replace(split.backward, parts=parts))
 
 
 @dataclass(frozen=True)

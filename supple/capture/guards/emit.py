@@ -191,6 +191,7 @@ _QUICK: Final[dict[str, tuple[object, object]]] = {
     "autocast": (None, any_autocast),
     "deterministic": (None, torch.are_deterministic_algorithms_enabled),
     "functorch": (False, functorch_level),
+    "tracing": (False, READERS["tracing"]),
     "function_modes": (0, READERS["function_modes"]),
     "dispatch_modes": (0, READERS["dispatch_modes"]),
 }

@@ -4,8 +4,10 @@ import asyncio
 import io
 import logging
 import random
+import sys
 import threading
 import time
+import traceback
 import types
 import warnings
 from functools import partial
@@ -90,6 +92,11 @@ for _function in dict.fromkeys(
     ]
 ):
     call.on(_function)(partial(_refuse, breaks.LOGGING, getattr(_function, "__qualname__", str(_function))))
+_FRAMES: Final = {"sys._getframe": "_getframe", "sys._current_frames": "_current_frames"}
+for _name, _private in _FRAMES.items():
+    call.on(getattr(sys, _private))(partial(_refuse, breaks.FRAMES, _name))
+for _function in (traceback.extract_stack, traceback.walk_stack, traceback.print_stack):
+    call.on(_function)(partial(_refuse, breaks.FRAMES, _function.__qualname__))
 for _function in (torch.save, torch.load, asyncio.run):
     call.on(_function)(partial(_refuse, breaks.OUTSIDE, f"{_function.__module__}.{_function.__name__}"))
 for _name in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):

@@ -253,9 +253,9 @@ def test_an_output_that_requires_gradients_has_a_backward() -> None:
     weight = X.clone().requires_grad_()
     found = split(captured(lambda w: (w.sin() * 2,), (weight,), 1), Options())
     assert found.backward is not None
-    assert found.backward.flows.inputs == (0,)
+    assert found.backward.flows.flows[0].inputs == (0,)
     tangent = torch.ones_like(X)
-    (grad,) = run(found.backward.parts.backward, [weight, tangent])
+    (grad,) = run(found.backward.parts.backs[0].graph, [weight, tangent])
     assert isinstance(grad, Tensor)
     assert torch.equal(grad, 2 * X.cos())
 

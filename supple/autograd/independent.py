@@ -1,0 +1,51 @@
+"""Which results backward can go through one after the other: those that share nothing that is kept for it.
+
+Eager frees what a node of its graph keeps when backward has gone through the node. So two results whose
+graphs share no such node may be differentiated one by one, and they need compiled backwards of their own.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import torch
+from torch.autograd.graph import Node
+
+from supple.ir.arguments import leaves
+
+_SAVED: Final = "_saved_"
+"""The names of the attributes in which a node of eager's graph shows what it keeps begin so."""
+
+
+def independent(results: Sequence[torch.Tensor]) -> list[list[int]]:
+    """Return the places of the results in groups: two groups share no node that keeps tensors."""
+    groups: list[tuple[list[int], set[Node]]] = []
+    for place, result in enumerate(results):
+        nodes = _keeping(result)
+        shares = [group for group in groups if group[1] & nodes]
+        joined = [one for group in shares for one in group[0]]
+        groups = [group for group in groups if group not in shares]
+        groups.append(([*joined, place], nodes.union(*(group[1] for group in shares))))
+    return sorted(sorted(places) for places, _ in groups)
+
+
+def _keeping(result: torch.Tensor) -> set[Node]:
+    """Return the nodes of a result's graph that keep tensors."""
+    seen: set[Node] = set()
+    work = [result.grad_fn]
+    while work:
+        node = work.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            work += [following for following, _ in node.next_functions]
+    return {node for node in seen if _keeps(node)}
+
+
+def _keeps(node: Node) -> bool:
+    """Tell whether a node keeps a tensor; functions that a program defines may."""
+    if isinstance(node, torch.autograd.function.BackwardCFunction):
+        return True
+    try:
+        kept = [getattr(node, name) for name in dir(node) if name.startswith(_SAVED)]
+    except RuntimeError:  # what is kept was written since
+        return True
+    return any(isinstance(part, torch.Tensor) for part in leaves(kept))
