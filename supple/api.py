@@ -152,7 +152,7 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
         TypeError: `model` is not callable, or is a class.
     """
     chosen = replace(checked_options(fullgraph, dynamic, mode, options), verify=str(verify or ""))
-    chosen.verified_share()  # raises where it is none
+    _ = chosen.verified_share(), chosen.spec_level  # raise where they are none
     if chosen.recompile_limit is None:
         chosen = replace(chosen, recompile_limit=recompile_limit)
     settings = Settings(backend, chosen)

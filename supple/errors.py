@@ -6,6 +6,7 @@ from supple.base.errors import Explained as Explained
 from supple.base.errors import FailOnRecompileLimitHit as FailOnRecompileLimitHit
 from supple.base.errors import InternalError as InternalError
 from supple.base.errors import InvalidBackendError as InvalidBackendError
+from supple.base.errors import MemoryFault as MemoryFault
 from supple.base.errors import OptionsError as OptionsError
 from supple.base.errors import Reason as Reason
 from supple.base.errors import RecompileError as RecompileError

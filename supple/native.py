@@ -70,18 +70,33 @@ def build(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
     """Schedule, compile and load a functional ATen graph, of which results may replace inputs.
 
     Raises:
-        SpecError: under `options.check`, when a stage made a program that breaks its language's rules.
+        SpecError: under the option `check`, when a stage made a program that breaks its language's rules.
     """
     target = codegen.host_target()
-    check_graph(graph, options.check)
+    check_graph(graph, options.spec_level)
     with timed("schedule"):
         scheduled = schedule(graph, target, fusion=options.fusion, homes=homes)
-    check_scheduled(scheduled, options.check)
+    check_scheduled(scheduled, options.spec_level)
     announce(scheduled)
     with timed("codegen"):
-        artifact = codegen.emit(scheduled, target)
+        guarded = described(graph, scheduled) if options.guards_memory else None
+        artifact = codegen.emit(scheduled, target, guarded)
     with timed("load"):
         return load(artifact)
+
+
+def described(graph: Graph, scheduled: Scheduled) -> Mapping[str, str]:
+    """Return what people know each kernel by: its name, what it computes, and the user's line.
+
+    The line is that of the last operator. Equal kernels are one, with the line of the first.
+    """
+    places = {node.name: node.where[-1] for node in graph.nodes if node.where}
+    found: dict[str, str] = {}
+    for nest in scheduled.nests:
+        where = next((places[name] for name in reversed(nest.origin) if name in places), None)
+        line = "" if where is None else f" at {where.filename}:{where.line} in {where.function}"
+        found[nest.name] = f"{nest.name} ({', '.join(nest.origin)}){line}"
+    return found
 
 
 def check_graph(graph: Graph, level: int) -> None:

@@ -53,6 +53,7 @@ class Settings:
         job_id: names a profile that runs of one job share.
         cache_dir: where files are kept that may be deleted at any time.
         verify: which calls of compiled graphs run eager beside them: "first", "always", or a part, "0.01".
+        check: what is checked at least, as the option `check` says it: "1", "2" or "memory".
     """
 
     dynamic_sources: str = ""
@@ -83,6 +84,7 @@ class Settings:
     job_id: str = ""
     cache_dir: str = ""
     verify: str = ""
+    check: str = ""
 
 
 ENVIRONMENT: Final[dict[str, tuple[str, ...]]] = {
@@ -94,6 +96,7 @@ ENVIRONMENT: Final[dict[str, tuple[str, ...]]] = {
     "job_id": ("SUPPLE_JOB_ID", "TORCH_COMPILE_JOB_ID"),
     "cache_dir": ("SUPPLE_CACHE_DIR",),
     "verify": ("SUPPLE_VERIFY",),
+    "check": ("SUPPLE_CHECK",),
 }
 """Variables that are read once, when the package is imported; the first that is not empty counts."""
 

@@ -113,6 +113,10 @@ class VerificationError(Explained, RuntimeError):
     """Compiled code gives something else than eager, and `verify` asked to be told."""
 
 
+class MemoryFault(SuppleError, RuntimeError):
+    """A kernel wrote or used memory that is not its own, and `check="memory"` asked to be told."""
+
+
 class BackendCompilerFailed(SuppleError, RuntimeError):
     """A backend of the user raised an exception while it compiled a graph; the exception is the cause.
 

@@ -18,7 +18,8 @@ class Options:
         mode: a preset name; all presets mean the same on the CPU today.
         recompile_limit: entries per compiled object and code object; one more takes what varied for dynamic,
             then new calls run eager. None leaves it to the configuration.
-        check: 0 = no spec checks, 1 = after each pass, 2 = also text round trips.
+        check: 0 = no spec checks, 1 = after each pass, 2 = also text round trips; "memory" = as 1, and
+            kernels run between guard pages.
         fusion: False launches one kernel per operator (to find a guilty fusion).
         threads: False compiles single-threaded kernels.
         inline_depth: nesting of inlined calls at which capture gives up.
@@ -34,7 +35,7 @@ class Options:
     dynamic: bool | None = None
     mode: str = "default"
     recompile_limit: int | None = None
-    check: int = 0
+    check: int | str = 0
     fusion: bool = True
     threads: bool = True
     inline_depth: int = 200
@@ -63,6 +64,24 @@ class Options:
         """Entries per compiled object and code object."""
         return self.config.recompile_limit if self.recompile_limit is None else self.recompile_limit
 
+    @property
+    def spec_level(self) -> int:
+        """How much of each language's spec is checked: the more of what the option and the configuration say.
+
+        Raises:
+            OptionsError: one of them says something else than it may.
+        """
+        asked = (str(self.check), self.config.check)
+        for one in asked:
+            if one not in _LEVELS:
+                raise OptionsError(f"check is 0, 1, 2 or 'memory', not {one!r}")
+        return max(_LEVELS[one] for one in asked)
+
+    @property
+    def guards_memory(self) -> bool:
+        """Whether kernels run between guard pages."""
+        return "memory" in (self.check, self.config.check)
+
     def verified_share(self) -> float | None:
         """Which part of the calls is verified: 0.0 is the first alone; None is none.
 
@@ -90,6 +109,7 @@ class Options:
 
 MODES: Final = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
 _SHARES: Final[Mapping[str, float | None]] = {"": None, "first": 0.0, "always": 1.0}
+_LEVELS: Final[Mapping[str, int]] = {"": 0, "0": 0, "1": 1, "2": 2, "memory": 1}
 _LIMITS: Final = ("recompile_limit", "inline_depth", "step_limit", "break_at")
 _SETTABLE: Final = (*_LIMITS, "check", "fusion", "threads", "verify_action")
 
@@ -100,12 +120,14 @@ def with_mapping(base: Options, given: Mapping[str, object]) -> Options:
     Raises:
         OptionsError: for an unknown name or a value of the wrong type; lists what is known.
     """
-    kinds: dict[str, type] = {
-        one.name: int if one.default is None else type(one.default) for one in fields(Options)
+    kinds: dict[str, tuple[type, ...]] = {
+        one.name: (int if one.default is None else type(one.default),) for one in fields(Options)
     }
+    kinds["check"] = (int, str)
     for name, value in given.items():
         if name not in _SETTABLE:
             raise OptionsError(f"unknown option {name!r}; known options are {', '.join(_SETTABLE)}")
-        if type(value) is not kinds[name]:
-            raise OptionsError(f"option {name!r} takes a {kinds[name].__name__}, not {value!r}")
+        if type(value) not in kinds[name]:
+            wanted = " or ".join(kind.__name__ for kind in kinds[name])
+            raise OptionsError(f"option {name!r} takes a {wanted}, not {value!r}")
     return replace(base, **dict(given))

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from supple.base.config import config
-from supple.base.errors import VerificationError
+from supple.base.errors import MemoryFault, VerificationError
 from supple.base.interrupts import is_interrupt
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
@@ -22,8 +22,8 @@ from supple.runtime.undo import DRAWN, UNWRITTEN
 from supple.torch_private import StopRecomputation
 
 _log: Final = logging.getLogger("supple")
-MEANT: Final = (VerificationError, StopRecomputation)
-"""Exceptions that are no fault of the graph that raises them."""
+MEANT: Final = (VerificationError, MemoryFault, StopRecomputation)
+"""Exceptions that the user is to see: of checks that the user asked for, and what is no error at all."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The stage's front door: kernels and a host program -> Artifact."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from supple.base import events
@@ -8,20 +8,31 @@ from supple.codegen.cpu import launcher
 from supple.codegen.cpu.emit import emit as emit_nest
 from supple.codegen.cpu.jit import Compiler
 from supple.codegen.cpu.target import Features, host_cpu
-from supple.codegen.host_python import host_source
+from supple.codegen.host_python import Fence, host_source
 from supple.ir.loops.nodes import Access, Nest
 from supple.ir.program import Scheduled, Target
 from supple.runtime.artifact import Artifact, Kernel
 from supple.runtime.link import external
 
 
-def emit(scheduled: Scheduled, target: Target) -> Artifact:
+def emit(scheduled: Scheduled, target: Target, guarded: Mapping[str, str] | None = None) -> Artifact:
     """Return the machine code and the host text of a scheduled graph.
+
+    Args:
+        guarded: kernels run between guard pages (`runtime.guard_pages`); what people know each of them by.
 
     Raises:
         CodegenError: a nest asks for something that the CPU backend has no code for.
     """
-    return kernel_artifact(scheduled.nests, target, host_source(scheduled.host))
+    fences = None
+    if guarded is not None:
+        fences = {nest.name: _fence(nest, guarded[nest.name]) for nest in scheduled.nests}
+    return kernel_artifact(scheduled.nests, target, host_source(scheduled.host, fences))
+
+
+def _fence(nest: Nest, about: str) -> Fence:
+    accesses = (buffer.access for buffer in nest.buffers if buffer.access is not Access.SCRATCH)
+    return Fence(about, tuple(access is not Access.READ for access in accesses))
 
 
 @cache

@@ -8,7 +8,7 @@ is computed once.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Final, TypeVar
@@ -37,12 +37,28 @@ PUBLIC: Final = {
 Key = TypeVar("Key")
 
 
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What is known of a kernel that runs between guard pages.
+
+    Attributes:
+        about: what people know it by.
+        writes: which of its buffers it writes.
+    """
+
+    about: str
+    writes: tuple[bool, ...]
+
+
 @dataclass(slots=True)
 class Text:
     """The text under construction: names bound before the function, its lines, and what they have computed.
 
-    `uses` counts how often the steps need a pointer (by name) or a number.
+    `uses` counts how often the steps need a pointer (by name) or a number. Where there are `fences`, by
+    kernel, kernels run between guard pages, and fresh tensors hold poison.
     """
+
+    fences: Mapping[str, Fence] | None = None
 
     bound: dict[str, str] = field(default_factory=dict[str, str])
     lines: list[str] = field(default_factory=list[str])
@@ -97,9 +113,9 @@ class Text:
 lines: Final[Rules[Callable[..., None]]] = Rules("host Python")
 
 
-def host_source(host: Host) -> str:
-    """Return a host program as a Python module that defines `run(inputs)`."""
-    out = Text()
+def host_source(host: Host, fences: Mapping[str, Fence] | None = None) -> str:
+    """Return a host program as a Python module that defines `run(inputs)`; for `fences` see `Text`."""
+    out = Text(fences)
     out.uses.update(use for step in host.steps for use in _uses(step))
     if host.inputs:
         out.lines.append(f"{', '.join(host.inputs)}{',' if len(host.inputs) == 1 else ''} = inputs")
@@ -107,7 +123,8 @@ def host_source(host: Host) -> str:
         lines[type(step)](out, step)
     bound = "\n".join(f"{name} = {value}" for name, value in out.bound.items())
     body = "\n".join(f"    {line}" for line in out.lines)
-    return f"import math\n\nimport torch\n\n{bound}\n\n\ndef run(inputs):\n{body}\n"
+    guards = "" if fences is None else "\nfrom supple.runtime.guard_pages import between_guards, poisoned\n"
+    return f"import math\n\nimport torch\n{guards}\n{bound}\n\n\ndef run(inputs):\n{body}\n"
 
 
 def _uses(step: Step) -> Iterator[object]:
@@ -182,14 +199,23 @@ def _(out: Text, step: Alloc) -> None:
     device = "" if meta.device == "cpu" else f", device={meta.device!r}"
     shape = ", ".join(map(out.numbers_of, (meta.sizes,) if strides is None else (meta.sizes, strides)))
     out.lines.append(f"{step.name} = {make}({shape}, dtype={dtype}{device})")
+    if out.fences is not None:
+        out.lines.append(f"poisoned({step.name})")
 
 
 @lines.on(Launch)
 def _(out: Text, step: Launch) -> None:
     """kernel(addresses, sizes)."""
-    args = [out.pointer(name) for name in step.buffers]
-    args += [out.bits(size) if isinstance(size, Real) else out.number(size) for size in step.sizes]
-    out.lines.append(f"{step.kernel}({', '.join(args)})")
+    sizes = [out.bits(size) if isinstance(size, Real) else out.number(size) for size in step.sizes]
+    if out.fences is None:
+        args = [*map(out.pointer, step.buffers), *sizes]
+        out.lines.append(f"{step.kernel}({', '.join(args)})")
+        return
+    fence = out.fences[step.kernel]
+    pairs = zip(step.buffers, fence.writes, strict=True)
+    operands = ", ".join(f"({name}, {name!r}, {is_written})" for name, is_written in pairs)
+    numbers = ", ".join(sizes)
+    out.lines.append(f"between_guards({step.kernel}, {fence.about!r}, [{operands}], [{numbers}])")
 
 
 @lines.on(Extern)

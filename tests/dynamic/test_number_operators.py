@@ -98,3 +98,14 @@ def test_a_condition_on_a_number_that_a_constant_tensor_holds_is_no_guard(
     with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
         supple.compile(program, dynamic=True)()
     assert "I001" not in caplog.text
+
+
+@pytest.mark.parametrize("joined", ["prepend", "append"])
+def test_differences_of_order_zero_are_the_tensor_without_what_is_joined(joined: str) -> None:
+    def program(x: torch.Tensor, n: int, more: torch.Tensor) -> torch.Tensor:
+        return torch.diff(x, n, 0, **{joined: more})
+
+    x, more = torch.randn(5, 2), torch.randn(3, 2)
+    run = supple.compile(program, dynamic=True)
+    for n in (0, 1, 2):
+        torch.testing.assert_close(run(x, n, more), program(x, n, more))

@@ -1,12 +1,17 @@
-"""`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown."""
+"""`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown.
+
+A program that ends the process is left in the file LAST.
+"""
 
 import gc
 import logging
 import os
 import signal
+import tempfile
 import time
 import traceback
 from collections import Counter
+from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
@@ -27,6 +32,9 @@ SHOWN: Final = 2
 REDUCING: Final = 60.0
 """How many seconds a program is made smaller."""
 
+LAST: Final = Path(tempfile.gettempdir()) / f"supple-fuzz-{os.getpid()}.py"
+"""Holds the program that runs."""
+
 Options = tuple[str, int, bool | None]
 options: Final[st.SearchStrategy[Options]] = st.tuples(
     st.sampled_from(["eager"] * 9 + ["native"]),
@@ -38,6 +46,7 @@ options: Final[st.SearchStrategy[Options]] = st.tuples(
 def failure(source: str, chosen: Options) -> Difference | None:
     """Return how a program differs from eager, or fails to run at all."""
     backend, break_at, dynamic = chosen
+    LAST.write_text(f"# {backend}, break_at={break_at}, dynamic={dynamic}\n{source}")
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         return difference(source, backend, break_at=break_at, dynamic=dynamic)
@@ -130,6 +139,7 @@ def main(minutes: float, first: int) -> None:
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
+    click.echo(f"The program that runs is in {LAST}.")
     started, count, number = time.monotonic(), 0, first * 1_000_000
     failed: Counter[str] = Counter()
     while time.monotonic() < started + minutes * 60:
@@ -138,6 +148,7 @@ def main(minutes: float, first: int) -> None:
         if number % 20 == 0:
             spent = (time.monotonic() - started) / 60
             click.echo(f"{spent:.1f} minutes: {count} programs, {failed.total()} failures")
+    LAST.unlink(missing_ok=True)
     click.echo(f"{count} programs, {failed.total()} failures")
     for signature, times in failed.most_common():
         click.echo(f"{times:6} {signature}")

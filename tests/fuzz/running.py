@@ -82,9 +82,12 @@ class Endless(BaseException):
 def difference(source: str, backend: str = "eager", **options: Any) -> Difference | None:
     """Return where the calls of a program first differ from eager's, None when they do not.
 
+    Kernels run between guard pages: one that leaves its memory ends the process.
+
     Args:
         options: of `supple.compile`; `break_at` among them.
     """
+    options = {"check": "memory", **options}
     with loaded(source) as (eager, compiled), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run = supple.compile(

@@ -26,12 +26,20 @@ def softmax_twice(x: torch.Tensor) -> torch.Tensor:
     return torch.softmax(torch.softmax(x * 2, -1) + 1, -1)
 
 
-@pytest.mark.parametrize("check", [0, 1, 2])
+@pytest.mark.parametrize("check", [0, 1, 2, "memory"])
 @pytest.mark.parametrize("fusion", [True, False])
-def test_each_level_of_checks_accepts_right_programs(check: int, fusion: bool) -> None:
+def test_each_level_of_checks_accepts_right_programs(check: int | str, fusion: bool) -> None:
     options = {"check": check, "fusion": fusion}
     compiled = supple.compile(softmax_twice, fullgraph=True, options=options)
     torch.testing.assert_close(compiled(X), softmax_twice(X))
+
+
+@pytest.mark.parametrize("check", [1, 2, "memory"])
+def test_checks_accept_operators_with_results_that_are_none(check: int | str) -> None:
+    x, w = torch.randn(1, 3, 8), torch.randn(3, 3, 3, requires_grad=True)
+    compiled = supple.compile(torch.nn.functional.conv1d, fullgraph=True, options={"check": check})
+    got, want = (torch.autograd.grad(run(x, w).sum(), w) for run in (compiled, torch.nn.functional.conv1d))
+    torch.testing.assert_close(got, want)
 
 
 def test_without_fusion_there_are_more_kernels() -> None:

@@ -97,11 +97,12 @@ def divided(x: torch.Tensor, sections: int, dim: int = 0) -> tuple[torch.Tensor,
 def differences(
     x: torch.Tensor, n: int = 1, dim: int = -1, prepend: Extra = None, append: Extra = None
 ) -> torch.Tensor:
-    """What `torch.diff` gives: of nothing, the tensor itself."""
+    """What `torch.diff` gives: of nothing, the tensor itself; of order 0, nothing is joined to it."""
+    plain = x
     if prepend is not None or append is not None:
         x = torch.cat([part for part in (prepend, x, append) if part is not None], dim)
     if n <= 0:
-        return torch.diff(x.new_empty(1), n) if n else x.clone()
+        return torch.diff(x.new_empty(1), n) if n else plain.clone()
     for _ in range(n):
         less = x.size(dim) - 1
         if less < 0:

@@ -147,9 +147,12 @@ def _(node: Node, metas: Mapping[str, Meta]) -> str | None:
 
 @node_checks.on("results are known")
 def _(node: Node, metas: Mapping[str, Meta]) -> str | None:
-    """A tensor, a number, or a tuple of them."""
-    items = node.meta if isinstance(node.meta, tuple) else (node.meta,)
-    unknown = [item for item in items if not isinstance(item, TensorMeta | Expr | Real)]
+    """A tensor, a number, or a tuple of them and of None, for what was not asked for."""
+    known = (TensorMeta, Expr, Real)
+    items: tuple[Meta, ...] = (node.meta,)
+    if isinstance(node.meta, tuple):
+        items, known = node.meta, (*known, Constant)
+    unknown = [item for item in items if not isinstance(item, known)]
     return f"nothing is known of {unknown}" if unknown and node.op.is_pure else None
 
 

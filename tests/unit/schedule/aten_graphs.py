@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from supple.codegen.backend import kernel_artifact
-from supple.codegen.host_python import host_source
+from supple.codegen.backend import emit
 from supple.expr import const
 from supple.ir.dtypes import from_torch
 from supple.ir.graph.nodes import Constant, Graph, Input, Meta, Node, Var, map_arg
@@ -99,8 +98,9 @@ def interpreted(scheduled: Scheduled, arguments: Sequence[object]) -> tuple[obje
 
 
 def compiled(scheduled: Scheduled, arguments: Sequence[object]) -> tuple[object, ...]:
-    """Run a schedule as machine code."""
-    return load(kernel_artifact(scheduled.nests, TARGET, host_source(scheduled.host)))(arguments)
+    """Run a schedule as machine code, kernels between guard pages."""
+    guarded = {nest.name: nest.name for nest in scheduled.nests}
+    return load(emit(scheduled, TARGET, guarded))(arguments)
 
 
 def checked(

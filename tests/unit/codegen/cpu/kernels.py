@@ -11,6 +11,7 @@ from supple.ir.dtypes import DType
 from supple.ir.loops import interp
 from supple.ir.loops.nodes import Access, Axis, Buffer, Compute, Load, Nest, Role, Store
 from supple.ir.program import Target
+from supple.runtime.guard_pages import between_guards
 from supple.runtime.load import float_bits, kernels
 
 FLOATS = (DType.F32, DType.F64)
@@ -46,12 +47,16 @@ def pointwise(op: str, inputs: Sequence[DType], result: DType, length: int) -> N
 def run_compiled(
     nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, float], target: Target | None = None
 ) -> None:
-    """Compile the nest and run it on tensors."""
+    """Compile the nest and run it on tensors, between guard pages."""
     artifact = kernel_artifact([nest], target or host_target())
-    addresses = [buffers[b.name].data_ptr() for b in nest.buffers if b.access is not Access.SCRATCH]
+    operands = [
+        (buffers[b.name], b.name, b.access is not Access.READ)
+        for b in nest.buffers
+        if b.access is not Access.SCRATCH
+    ]
     numbers = [sizes[size.name] for size in nest.sizes]
     integers = [float_bits(number) if isinstance(number, float) else number for number in numbers]
-    kernels(artifact)[nest.name](*addresses, *integers)
+    between_guards(kernels(artifact)[nest.name], nest.name, operands, integers)
 
 
 def run_interpreted(nest: Nest, buffers: Mapping[str, torch.Tensor], sizes: Mapping[str, float]) -> None:
