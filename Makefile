@@ -11,7 +11,7 @@ stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
 guarded := tests/semantics tests/operators tests/training tests/models
 
-.PHONY: help env check format test slow memory golden docs bench demo fuzz breaks properties clean
+.PHONY: help env check format test slow memory golden docs bench demo fuzz mutate breaks properties clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -54,6 +54,9 @@ docs: $(stamp) ## rewrite docs/errors from the catalogue and its examples
 
 fuzz: $(stamp) ## random programs, eager against compiled, for MINUTES=20; ARGS="--seed 7" for others
 	$(bin)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
+
+mutate: $(stamp) ## programs whose environment changes between calls, for MINUTES=20; ARGS="--family operators"
+	$(bin)/python -m tests.mutation --minutes $(MINUTES) $(ARGS)
 
 breaks: $(stamp) ## a break before every instruction of the corpus (90 minutes); ARGS="--part 0 --parts 2"
 	$(bin)/python -m tests.breaks $(ARGS)

@@ -75,7 +75,7 @@ elementwise(1, "round round.decimals", require_number)
 elementwise(1, "sign sgn positive")
 elementwise(
     1,
-    "hardswish hardsigmoid leaky_relu elu softplus mish gelu silu frac hardshrink softshrink",
+    "hardswish hardsigmoid leaky_relu elu softplus mish silu frac hardshrink softshrink",
     require_float,
 )
 elementwise(
@@ -124,6 +124,14 @@ elementwise(3, "addcmul", require_number)
 elementwise(3, "addcdiv", require_float)
 
 
+@shape_rules.on(*aten("gelu"))
+def _(self: TensorMeta, *, approximate: str = "none") -> TensorMeta:
+    """A float tensor like the operand."""
+    require_float(self.dtype)
+    require(approximate in ("none", "tanh"))
+    return pointwise((self,), self.dtype)
+
+
 @shape_rules.on(*aten("celu"))
 def _(self: TensorMeta, alpha: float = 1.0) -> TensorMeta:
     """A float tensor like the first."""
@@ -164,7 +172,7 @@ def _(self: Operand, other: Operand, *, rounding_mode: str | None = None) -> Ten
     """As true division without a mode; with one, integers stay integers."""
     operands = (self, other)
     dtype = result_dtype(operands)
-    require(rounding_mode is None or dtype is not DType.BOOL)
+    require(rounding_mode in (None, "floor", "trunc"), rounding_mode is None or dtype is not DType.BOOL)
     return pointwise(operands, float_dtype(dtype) if rounding_mode is None else dtype)
 
 

@@ -133,7 +133,7 @@ class Block(nn.Module):
         super().__init__()
         torch.manual_seed(0)
         self.first, self.second = nn.Linear(WIDTH, 8), nn.Linear(8, WIDTH)
-        self.act = nn.GELU()
+        self.act = nn.Tanh()
         self.drop = nn.Dropout(0.0)
         self.scales = nn.ParameterList([nn.Parameter(torch.ones(1)) for _ in range(2)])
         self.residual = True
@@ -170,7 +170,7 @@ def numbers_of_all_kinds(value: Tensor, alpha: float, n: int) -> Any:
 def a_config(value: Tensor, config: Config) -> Tensor:
     if config.dropout is not None:
         value = F.dropout(value, config.dropout)
-    value = F.gelu(value) if config.name == "gelu" else F.relu(value)
+    value = F.elu(value) if config.name == "gelu" else F.relu(value)
     for layer in config.layers:
         value = value + layer
     return value.view(config.heads, -1) * (config.eps if config.mode is Mode.FAST else 1.0)

@@ -40,8 +40,12 @@ polyfill.update(
 call.on(len)(lambda machine, args, _: args[0].length(machine))
 call.on(callable)(lambda _m, args, _: ConstantValue(lookup(args[0].python_type(), "__call__") is not MISSING))
 call.on(sum)(lambda machine, args, kwargs: machine.call_python(polyfills.sum_, *args, *kwargs.values()))
-call.on(setattr)(effect(lambda machine, args, _: args[0].set_attr(machine, _text(args[1]), args[2])))
-call.on(delattr)(effect(lambda machine, args, _: args[0].delete_attr(machine, _text(args[1]))))
+call.on(setattr)(
+    effect(lambda machine, args, _: args[0].set_attr(machine, _attribute_name(machine, args[1]), args[2]))
+)
+call.on(delattr)(
+    effect(lambda machine, args, _: args[0].delete_attr(machine, _attribute_name(machine, args[1])))
+)
 call.on(object.__init__, object.__init_subclass__)(effect(lambda machine, args, kwargs: None))
 make.on(list)(lambda machine, args, _: new_list(take_all(machine, args[0]) if args else []))
 make.on(tuple)(lambda machine, args, _: new_tuple(take_all(machine, args[0]) if args else []))
@@ -51,8 +55,15 @@ make.on(float)(lambda machine, args, kwargs: _number(machine, float, args, kwarg
 make.on(types.MethodType)(lambda machine, args, _: BoundMethodValue(args[1], args[0]))
 
 
-def _text(name: Value) -> str:
-    return str(name.as_python())
+def _attribute_name(machine: Machine, name: Value) -> str:
+    """Return the name of an attribute; what is no text, Python itself refuses."""
+    given = name.as_python()
+    if not isinstance(given, str):
+        try:
+            getattr(None, cast("str", given))
+        except TypeError as error:
+            machine.throw(TypeError, str(error))
+    return str(given)
 
 
 @call.on(isinstance)
@@ -178,7 +189,7 @@ call.on(threading.get_ident)(lambda _m, _a, _: AddressValue(LeafValue(threading.
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """getattr(x, name[, default])."""
     try:
-        return args[0].get_attr(machine, _text(args[1]))
+        return args[0].get_attr(machine, _attribute_name(machine, args[1]))
     except Raised as raised:
         if len(args) == 2:
             raise
@@ -190,7 +201,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """hasattr(x, name)."""
     try:
-        args[0].get_attr(machine, _text(args[1]))
+        args[0].get_attr(machine, _attribute_name(machine, args[1]))
     except Raised as raised:
         operators.reraise_unless(raised, AttributeError)
         return ConstantValue(False)
@@ -202,7 +213,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """object.__getattribute__(x, name)."""
     owner = args[0]
     get = owner.generic_get if isinstance(owner, InstanceValue) else owner.get_attr
-    return get(machine, _text(args[1]))
+    return get(machine, _attribute_name(machine, args[1]))
 
 
 @call.on(object.__setattr__)
@@ -211,7 +222,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     """object.__setattr__(x, name, value)."""
     owner = args[0]
     put = owner.generic_set if isinstance(owner, InstanceValue) else owner.set_attr
-    put(machine, _text(args[1]), args[2])
+    put(machine, _attribute_name(machine, args[1]), args[2])
 
 
 @call.on(object.__delattr__)
@@ -220,7 +231,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     """object.__delattr__(x, name)."""
     owner = args[0]
     delete = owner.generic_delete if isinstance(owner, InstanceValue) else owner.delete_attr
-    delete(machine, _text(args[1]))
+    delete(machine, _attribute_name(machine, args[1]))
 
 
 @call.on(iter)
