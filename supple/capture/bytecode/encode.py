@@ -27,6 +27,7 @@ from supple.capture.bytecode.tables import (
     OPPOSITE,
     effect,
 )
+from supple.capture.bytecode.verify import verified
 from supple.capture.bytecode.writer import Pad, Writer
 
 _TRUTH_TESTS: Final = frozenset({"POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "UNARY_NOT"})
@@ -40,11 +41,12 @@ def encode(decoded: Decoded) -> CodeType:
     Raises:
         ValueError: for an op or an arrangement that the running interpreter has no words for, and
             for an unbalanced stack.
+        MalformedCode: what was made must not run.
     """
     depths = stack_depths(decoded)
     writer = Writer(decoded, depths)
     _write(writer)
-    return assembled(writer, _stack_size(decoded, depths))
+    return verified(assembled(writer, _stack_size(decoded, depths)))
 
 
 def _stack_size(decoded: Decoded, depths: list[int | None]) -> int:
