@@ -125,7 +125,7 @@ OFTEN_HARMLESS: dict[str, float] = {
     "there is no return": 0.8,
     "a smaller stack": 0.85,
 }
-"""Kinds that may do no harm to memory, and the least share that is found: the path may raise or need no stack,
+"""Kinds that may do no harm to memory, and the least share that is found: paths raise, or need no stack,
 and a call may take a value below its own for its callable, so that a wrong object is called."""
 
 
