@@ -1,9 +1,9 @@
 """The stage's front door: kernels and a host program -> Artifact."""
 
 from collections.abc import Sequence
-from functools import cache
 
 from supple.base import events
+from supple.base.memo import memo
 from supple.codegen.cpu import launcher
 from supple.codegen.cpu.emit import emit as emit_nest
 from supple.codegen.cpu.jit import Compiler
@@ -24,7 +24,7 @@ def emit(scheduled: Scheduled, target: Target) -> Artifact:
     return kernel_artifact(scheduled.nests, target, host_source(scheduled.host))
 
 
-@cache
+@memo(1)
 def host_compiler() -> Compiler:
     """Return the compiler for this machine; it remembers what it has compiled."""
     return Compiler(host_cpu())
