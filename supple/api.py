@@ -10,7 +10,7 @@ from typing import Final, TypedDict, TypeVar, Unpack, cast, overload
 import torch
 
 from supple.backends import BACKENDS, NATIVE, Backend
-from supple.base import marks
+from supple.base import marks, memo
 from supple.base.config import config, error_on_graph_break
 from supple.base.errors import InvalidBackendError, OptionsError
 from supple.base.marks import graph_break, is_compiling, skip_frame, step_unsupported
@@ -311,6 +311,7 @@ def reset() -> None:
     dispatch.reset()
     profile.forget()
     LOADED.clear()
+    memo.forget()
     COUNTER.reset()
 
 

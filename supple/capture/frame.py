@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import types
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ from supple.capture.rebuild import Builder, contents, rule_of
 from supple.capture.residual import Const, Recovery, Writer, call_graph
 from supple.capture.source import STATE, Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
-from supple.capture.values.function import CellValue, FunctionValue, wrap_function
+from supple.capture.values.function import CellValue, FunctionValue, WeakReferenceValue, wrap_function
 from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
@@ -207,9 +208,11 @@ def _is_missed(value: Value, places: Counter[int]) -> bool:
     """Tell whether a program can see that a name lets go of a value: by a generator, or a weak reference."""
     if is_generator(value):
         return True
-    if not isinstance(value, LazyValue | InstanceValue):
+    if not isinstance(value, LazyValue | InstanceValue | WeakReferenceValue):
         return False
-    kind = type(value.obj) if isinstance(value, LazyValue) else value.cls
+    kind = value.cls if isinstance(value, InstanceValue) else type(value.obj)
+    if issubclass(kind, weakref.ReferenceType):
+        return True  # it may have a callback
     is_seen = value.source is not None or places[id(value)] > 1
     # tensors and modules are held for long, and nobody refers weakly to what is built in
     is_common = issubclass(kind, torch.Tensor | torch.nn.Module) or kind.__module__ == "builtins"

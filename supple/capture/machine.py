@@ -84,6 +84,10 @@ class Machine(Protocol):
         """Return the result of a call: a rule's, or by inlining."""
         ...
 
+    def let_go(self, value: "Value | None") -> None:
+        """Break where an existing object loses a value, and the program would see that value's end."""
+        ...
+
     def call_leaf(self, function: object, args: Sequence["Value"], kwargs: Mapping[str, "Value"]) -> "Value":
         """Return the result of a call of something without Python code, by its rule or as a graph node."""
         ...

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from supple.base.memo import memo, of_object
 from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
 from supple.capture.bytecode.analysis import Liveness, liveness, reachable
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
@@ -117,18 +118,18 @@ def slot_name(place: int) -> str:
     return f"_supple_{place}"
 
 
-@functools.lru_cache(maxsize=1024)
+@memo(1024)
 def live_names(code: types.CodeType, index: int) -> frozenset[str]:
     """Return the fast locals that an instruction, or one after it, reads before it writes them."""
     return _liveness(code).at(index)
 
 
-@functools.lru_cache(maxsize=256)
+@of_object
 def _liveness(code: types.CodeType) -> Liveness:
     return liveness(_decoded(code))
 
 
-@functools.lru_cache(maxsize=256)
+@of_object
 def _decoded(code: types.CodeType) -> Decoded:
     normal = decode(code)
     if _ITEMS not in code.co_varnames:
@@ -180,7 +181,7 @@ def can_continue(code: types.CodeType) -> bool:
     return not (has_parts or _looks(code)) and (not _calls_super(code) or _first(code) is not None)
 
 
-@functools.lru_cache(maxsize=1024)
+@of_object
 def _looks(code: types.CodeType) -> bool:
     if (_LOOKS | _LOOKS_ALONE).isdisjoint(code.co_names):
         return False
@@ -363,7 +364,7 @@ def step(
 Item = Instruction | Jump | Label
 
 
-@functools.lru_cache(maxsize=1024)
+@memo(1024)
 def continued(point: Point) -> types.CodeType:
     """Return code that takes a point's state and goes on there; that of a generator makes a generator.
 
@@ -554,7 +555,7 @@ class _Step:
         bound = {*point.names, name} if op == "STORE_FAST" else set(point.names) - changed
         is_yield = op == "YIELD_VALUE"
         # What a generator is closed or failed with is raised at the `yield`.
-        names = _names(point.code, index - is_yield, bound, point.kept - changed)
+        names = _names(point.code, index - is_yield, bound, point.kept | changed)
         for place in reversed(range(len(slots))):
             if slots[place] is Slot.HANDLED:
                 # What is handled is still in the parameter.

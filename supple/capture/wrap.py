@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from supple.base.marks import ORIGINAL
+from supple.base.memo import of_object
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
@@ -101,7 +102,7 @@ def _literal(engine: "Engine", obj: object, source: Source | None) -> Value:
     return ConstantValue(obj, source)
 
 
-@functools.lru_cache(maxsize=4096)
+@of_object
 def _rule(kind: type) -> Wrap:
     for cls in kind.__mro__:
         rule = wrap_rules.find(cls)

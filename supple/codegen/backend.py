@@ -1,9 +1,9 @@
 """The stage's front door: kernels and a host program -> Artifact."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from supple.base import events
+from supple.base.memo import memo
 from supple.codegen.cpu import launcher
 from supple.codegen.cpu.emit import emit as emit_nest
 from supple.codegen.cpu.jit import Compiler
@@ -35,7 +35,7 @@ def _fence(nest: Nest, about: str) -> Fence:
     return Fence(about, tuple(access is not Access.READ for access in accesses))
 
 
-@cache
+@memo(1)
 def host_compiler() -> Compiler:
     """Return the compiler for this machine; it remembers what it has compiled."""
     return Compiler(host_cpu())

@@ -4,10 +4,10 @@ Sums and products are made by `polynomial`; the local rules for the other kinds 
 """
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from keyword import iskeyword
 from typing import Final
 
+from supple.base.memo import memo
 from supple.expr.nodes import (
     FALSE,
     TRUE,
@@ -62,7 +62,7 @@ def symbol(name: str, *, minimum: int | None = None, maximum: int | None = None)
     return Symbol(name, minimum, maximum)
 
 
-@lru_cache(MEMO_SIZE)
+@memo(MEMO_SIZE)
 def _canonical(kind: type[FloorDiv | Mod | Min | Max | Eq | Ne | Lt | Le], *args: Expr) -> Expr:
     """Return what the rules make of `kind(*args)`."""
     found = rewritten(kind, args)

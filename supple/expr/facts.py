@@ -11,17 +11,18 @@ Facts do not know who assumed them.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, TypeAlias, TypeVar
 
 from supple.base.errors import SuppleError
 from supple.base.journal import Journal, Mark
+from supple.base.memo import memo
 from supple.base.rules import Rules
 from supple.expr import nodes
 from supple.expr.build import less, less_equal
 from supple.expr.divide import exact_quotient
 from supple.expr.interval import Interval, excludes_zero, interval
 from supple.expr.nodes import FALSE, TRUE, Const, Expr, FloorDiv, Mod, Symbol, sort_key
+from supple.expr.polynomial import MEMO_SIZE
 from supple.expr.prove import Answer, Known, Reasons, collapsed, current, proved, row_of, slack
 from supple.expr.simplify import inside, simplify
 from supple.expr.text import text
@@ -139,7 +140,7 @@ def _contradiction(facts: Iterable[Expr]) -> str:
     return f"these facts cannot all be true: {', '.join(map(str, facts))}"
 
 
-@cache
+@memo(MEMO_SIZE)
 def _size(e: Expr) -> int:
     """Return the number of operands in `e`, at any depth; a shared part counts each time."""
     return 1 + sum(map(_size, e.args))

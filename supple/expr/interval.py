@@ -6,12 +6,12 @@ are not known here.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
+from supple.base.memo import memo
 from supple.base.rules import Rules
 from supple.expr.nodes import Add, Const, Expr, FloorDiv, Max, Min, Mod, Mul, Symbol, factors_of
-from supple.expr.polynomial import product
+from supple.expr.polynomial import MEMO_SIZE, product
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ EVERYTHING: Final = Interval(None, None)
 transfer: Final[Rules[Callable[..., Interval]]] = Rules("interval")
 
 
-@cache
+@memo(MEMO_SIZE)
 def interval(e: Expr) -> Interval:
     """Return an interval that holds every value of the number `e` within the ranges of its symbols."""
     return transfer[type(e)](e)

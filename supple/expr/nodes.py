@@ -7,10 +7,11 @@ by calling its class is interned as given; only the constructors of `build` retu
 The numbers: every node but the booleans is a polynomial `constant + sum(coefficient * monomial)` over
 atoms. An atom is a Symbol, FloorDiv, Mod, Min or Max; a monomial is an atom or a Mul with coefficient 1.
 
-Interned nodes live as long as the process (about 0.5 kB each): names of symbols repeat between compilations,
-so the table grows with the number of distinct expressions only.
+The table refers to nodes weakly: a node lives as long as somebody has it, and its operands live with it.
 """
 
+import threading
+import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, NoReturn, Self, TypeAlias
 
@@ -18,7 +19,8 @@ from supple.base.rules import Rules
 
 SortKey: TypeAlias = tuple[Any, ...]
 
-_INTERNED: Final[dict[tuple[object, ...], Any]] = {}
+_INTERNED: Final[weakref.WeakValueDictionary[tuple[object, ...], Any]] = weakref.WeakValueDictionary()
+_LOCK: Final = threading.RLock()
 _set: Final = object.__setattr__
 
 
@@ -34,7 +36,7 @@ class Expr:
         is_const: whether this is a Const or a Truth.
     """
 
-    __slots__ = ("args", "constant", "sort_key", "terms")
+    __slots__ = ("__weakref__", "args", "constant", "sort_key", "terms")
 
     sign: ClassVar[str] = ""
     is_const: ClassVar[bool] = False
@@ -131,7 +133,7 @@ def sort_key(e: Expr) -> SortKey:
 
 
 def _interned(key: tuple[object, ...], kind: type[Expr], *, is_atom: bool = False, **fields: object) -> Any:
-    """Make a node and return the one that the table keeps: `dict.setdefault` lets one thread win.
+    """Make a node and return the one that the table keeps; of several threads one wins.
 
     The polynomial of an atom is the atom itself.
     """
@@ -141,7 +143,8 @@ def _interned(key: tuple[object, ...], kind: type[Expr], *, is_atom: bool = Fals
     if is_atom:
         _set(node, "constant", 0)
         _set(node, "terms", ((node, 1),))
-    return _INTERNED.setdefault(key, node)
+    with _LOCK:
+        return _INTERNED.setdefault(key, node)
 
 
 class Const(Expr):

@@ -1,9 +1,9 @@
 """Sums, products and powers of polynomials over atoms, merged and multiplied out."""
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Final
 
+from supple.base.memo import memo
 from supple.expr import nodes
 from supple.expr.nodes import Const, Expr, Operand, construct, factors_of, monomial, scaled
 
@@ -65,7 +65,7 @@ def add(*operands: Operand) -> Expr:
     return _sum(*operands) if len(operands) == 2 else total(operands)
 
 
-@lru_cache(MEMO_SIZE)
+@memo(MEMO_SIZE)
 def _sum(a: Operand, b: Operand) -> Expr:
     """Return the sum of two operands."""
     return total((a, b))
@@ -85,7 +85,7 @@ def multiply(*operands: Operand) -> Expr:
     return _product(*operands) if len(operands) == 2 else product(operands)
 
 
-@lru_cache(MEMO_SIZE)
+@memo(MEMO_SIZE)
 def _product(left: Operand, right: Operand) -> Expr:
     """Return the product of two operands."""
     a, b = number(left), number(right)

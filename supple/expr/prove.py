@@ -6,15 +6,17 @@ Owns `Known`, the state, and never changes one. Proofs are sound and incomplete.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache, partial
+from functools import partial
 from math import gcd
 from typing import Final, TypeAlias
 
+from supple.base.memo import memo
 from supple.base.rules import Rules
 from supple.expr import nodes
 from supple.expr.build import negate
 from supple.expr.interval import interval, is_positive
 from supple.expr.nodes import FALSE, TRUE, Const, Expr, FloorDiv, Max, Min, Mod, Symbol, construct
+from supple.expr.polynomial import MEMO_SIZE
 from supple.expr.simplify import simplify
 from supple.expr.walk import free_symbols, substitute
 
@@ -237,7 +239,7 @@ def _cancelled(row: Row, other: Row, mono: Expr) -> tuple[Row, int]:
     return {key: c for key, c in made.items() if c}, a
 
 
-@cache
+@memo(MEMO_SIZE)
 def _meant(e: Expr) -> tuple[Expr, ...]:
     """Return numbers that are not negative by what an atom means; no more than its interval says for most."""
     if type(e) is Min:

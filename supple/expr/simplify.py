@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Final, TypeAlias
 
+from supple.base.memo import memo
 from supple.base.rules import Rules
 from supple.expr.divide import aligned, common_factor, content, divided_by_int, exact_quotient, split, steps
 from supple.expr.interval import excludes_zero, interval, is_positive, quotients
@@ -38,7 +39,7 @@ from supple.expr.nodes import (
     monomial,
     scaled,
 )
-from supple.expr.polynomial import polynomial
+from supple.expr.polynomial import MEMO_SIZE, polynomial
 
 Rule: TypeAlias = Callable[..., Expr | None]
 simplifications: Final[Rules[Rule]] = Rules("simplification")
@@ -62,7 +63,7 @@ def rewritten(kind: type[Expr], args: tuple[Expr, ...]) -> Expr | None:
     return None
 
 
-@cache
+@memo(MEMO_SIZE)
 def simplify(e: Expr) -> Expr:
     """Return an equal expression, all parts of which are simplified and to which no rule applies."""
     if not e.args:
@@ -499,7 +500,7 @@ def _(x: Expr, y: Expr) -> Expr:
 OPPOSITES: Final[dict[type[Expr], type[Expr]]] = {Eq: Ne, Ne: Eq, Lt: Le, Le: Lt, And: Or, Or: And}
 
 
-@cache
+@memo(MEMO_SIZE)
 def negated(e: Expr) -> Expr:
     """Return the condition that is true where `e` is false."""
     if e.is_const:

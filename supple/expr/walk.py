@@ -1,13 +1,13 @@
 """Look into expressions and replace symbols: free symbols, substitution, coefficients."""
 
 from collections.abc import Mapping
-from functools import cache
 
+from supple.base.memo import memo
 from supple.expr.nodes import Expr, Operand, Symbol, construct, factors_of, monomial
-from supple.expr.polynomial import as_expr, polynomial
+from supple.expr.polynomial import MEMO_SIZE, as_expr, polynomial
 
 
-@cache
+@memo(MEMO_SIZE)
 def free_symbols(e: Expr) -> frozenset[Symbol]:
     """Return the symbols in `e`; to iterate in the same order in every process, sort by `sort_key`."""
     if isinstance(e, Symbol):

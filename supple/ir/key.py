@@ -10,11 +10,11 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
 from typing import Final, cast
 
 import torch
 
+from supple.base.memo import memo
 from supple.base.stable import digest
 from supple.expr import Expr
 from supple.expr import text as expr_text
@@ -107,7 +107,7 @@ def _name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-@lru_cache(maxsize=1024)
+@memo(1024)
 def _keyed(kind: type) -> tuple[str, ...]:
     """Return the names of a dataclass's fields that are part of the key."""
     return tuple(one.name for one in fields(kind) if not one.metadata.get("unkeyed"))

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
+from supple.base.memo import memo
 from supple.expr import Const, Expr, as_expr, const, maximum, parse, product
 from supple.ir.dtypes import DType
 from supple.ir.forms import separated
@@ -95,7 +95,7 @@ def parse_meta(text: str, number: Callable[[str], Expr] = parse) -> TensorMeta:
     return TensorMeta(shape, steps, DType(dtype), device or "cpu", number(offset or "0"), bool(grad))
 
 
-@lru_cache(maxsize=8192)
+@memo(8192)
 def _are_numbers(sizes: tuple[Expr, ...]) -> bool:
     return all(type(size) is Const for size in sizes)
 
@@ -116,7 +116,7 @@ def contiguous_strides(sizes: Sequence[Expr | int]) -> tuple[Expr, ...]:
     return tuple(reversed(strides))
 
 
-@lru_cache(maxsize=4096)
+@memo(4096)
 def _constant_strides(sizes: tuple[int, ...]) -> tuple[Expr, ...]:
     strides: list[Expr] = []
     running = 1

@@ -39,6 +39,12 @@ def never(*_args: object, **_kwargs: object) -> int | None:
     return 0
 
 
+class Watch(weakref.ref[object]):
+    """A weak reference of ours, which a program does not see."""
+
+    __slots__ = ()
+
+
 class Entries:
     """The entries of one code object.
 
@@ -57,7 +63,7 @@ class Entries:
 
     def insert(self, entry: Entry, watched: Iterable[object] = ()) -> None:
         """Put an entry in front. It is removed when one of the `watched` objects dies."""
-        watches = tuple(weakref.ref(obj, _Death(self, entry)) for obj in watched)
+        watches = tuple(Watch(obj, _Death(self, entry)) for obj in watched)
         with self._lock:
             self._watches[id(entry)] = watches
             self.all = (entry, *(one for one in self.all if one.check is not never))

@@ -1,12 +1,14 @@
-"""Link the objects of artifacts into this process: each distinct object once; its functions stay for good.
+"""Link the objects of artifacts into this process: each distinct object once, while somebody holds it.
 
 External functions are looked up in libtorch_cpu and what it depends on: its vector mathematics, the OpenMP
 library whose thread pool eager uses, the C library.
 """
 
 import ctypes
+import itertools
 import struct
 import threading
+import weakref
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -40,18 +42,108 @@ def external(symbol: str) -> int | None:
     return None
 
 
+_HELD: Final[dict[int, list[object]]] = {}
+"""What each hold keeps, by its number. The table is never freed: at exit it would go before functions do."""
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_HELD))
+
+
+class Hold(int):
+    """What keeps linked code and what belongs to it: its death, and nothing else, frees them.
+
+    Note [When machine code is freed]. A kernel's function refers to its hold, and Python holds a function
+    while it calls it, in whatever thread. So a function whose hold is dead does not run. The collector of
+    cycles calls finalizers, also the program's, on all garbage before it frees any; one of them may call a
+    kernel. Hence the collector does not track holds: one dies when the last function that refers to it is
+    freed, and what it keeps stands in a table, where it is no garbage before.
+    """
+
+    __slots__ = ()
+
+    def add(self, held: object) -> None:
+        """Keep one more object."""
+        _HELD[self].append(held)
+
+    def __del__(self, _held: dict[int, list[object]] = _HELD) -> None:
+        _held.pop(int(self), None)
+
+
+_NUMBERS: Final = itertools.count()
+
+
+def hold(*held: object) -> Hold:
+    """Return a new hold of objects."""
+    made = Hold(next(_NUMBERS))
+    ctypes.pythonapi.PyObject_GC_UnTrack(ctypes.py_object(made))
+    _HELD[int(made)] = list(held)
+    return made
+
+
+class Engine:
+    """A JIT engine for a number of objects; each leaves about 9 kB in it, which goes with the engine."""
+
+    __slots__ = ("_jit", "room")
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        self._jit = llvm.create_lljit_compiler()
+        self.room = OBJECTS_PER_ENGINE
+
+    def link(self, data: bytes, name: str) -> llvm.ResourceTracker:
+        """Return what owns the code of an object in memory; its public names can be looked up in it.
+
+        Raises:
+            LinkError: it needs a function that no library has.
+        """
+        self.room -= 1
+        builder = llvm.JITLibraryBuilder().add_object_img(data)
+        for symbol, is_defined in symbols(data):
+            if is_defined:
+                builder.export_symbol(symbol)
+                continue
+            address = external(symbol)
+            if address is None:
+                msg = f"machine code needs {symbol}, which neither libtorch_cpu nor the C library has"
+                raise LinkError(msg)
+            builder.import_symbol(symbol, address)
+        return builder.link(self._jit, name)
+
+
+OBJECTS_PER_ENGINE: Final = 32
+
+
+class Linked:
+    """The code of one object in memory, for as long as this object lives.
+
+    Attributes:
+        addresses: of its public functions.
+    """
+
+    __slots__ = ("__weakref__", "_engine", "_tracker", "addresses")
+
+    def __init__(self, engine: Engine, data: bytes, name: str) -> None:
+        self._engine: Engine | None = engine
+        self._tracker: llvm.ResourceTracker | None = engine.link(data, name)
+        self.addresses = {symbol: self._tracker[symbol] for symbol, is_defined in symbols(data) if is_defined}
+
+    def __del__(self) -> None:
+        # The code goes before its engine does. Without an engine, linking failed.
+        self._tracker = None
+        self._engine = None
+
+
 class Linker:
-    """One JIT engine and what it has linked. Safe under threads."""
+    """The engine that links now, and what is linked and lives. Safe under threads."""
 
     __slots__ = ("_engine", "_linked", "_lock")
 
     def __init__(self) -> None:
-        self._engine: llvm.LLJIT | None = None
-        self._linked: dict[str, dict[str, int]] = {}
-        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._linked: weakref.WeakValueDictionary[str, Linked] = weakref.WeakValueDictionary()
+        self._lock = threading.RLock()  # the collector may run finalizers meanwhile, which may compile
 
-    def link(self, data: bytes) -> Mapping[str, int]:
-        """Return the addresses of the public functions of an ELF object.
+    def link(self, data: bytes) -> Linked:
+        """Return the code of an ELF object in memory.
 
         Raises:
             LinkError: it needs a function that no library has.
@@ -60,44 +152,24 @@ class Linker:
         with self._lock:
             found = self._linked.get(key)
             if found is None:
-                found = self._linked[key] = self._fresh(data, key)
+                if self._engine is None or not self._engine.room:
+                    self._engine = Engine()
+                # A name is used once in an engine, even when its code has gone.
+                found = self._linked[key] = Linked(self._engine, data, f"{key}.{self._engine.room}")
             return found
 
-    def _fresh(self, data: bytes, key: str) -> dict[str, int]:
-        if self._engine is None:
-            llvm.initialize_native_target()
-            llvm.initialize_native_asmprinter()
-            self._engine = llvm.create_lljit_compiler()
-        builder = llvm.JITLibraryBuilder().add_object_img(data)
-        public: list[str] = []
-        for name, is_defined in symbols(data):
-            if is_defined:
-                public.append(name)
-                builder.export_symbol(name)
-                continue
-            address = external(name)
-            if address is None:
-                msg = f"machine code needs {name}, which neither libtorch_cpu nor the C library has"
-                raise LinkError(msg)
-            builder.import_symbol(name, address)
-        tracker = builder.link(self._engine, key)
-        _KEPT.append(tracker)
-        return {name: tracker[name] for name in public}
-
-
-_KEPT: Final[list[llvm.ResourceTracker]] = []
-"""Owners of linked code; dropping one would unmap its functions."""
 
 LINKER: Final = Linker()
 
 
-def addresses(artifact: Artifact) -> Mapping[str, int]:
-    """Return the address of each public function of the artifact's objects.
+def linked(artifact: Artifact) -> tuple[Mapping[str, int], Hold]:
+    """Return the address of each public function of the artifact's objects, and the hold of their code.
 
     Raises:
         LinkError: an object needs a function that no library has.
     """
-    return {name: place for data in artifact.objects for name, place in LINKER.link(data).items()}
+    parts = [LINKER.link(data) for data in artifact.objects]
+    return {name: place for part in parts for name, place in part.addresses.items()}, hold(*parts)
 
 
 _SYMBOL: Final = struct.Struct("<IBBHQQ")

@@ -23,7 +23,7 @@ from typing import ClassVar, Final, cast
 
 from supple.runtime.artifact import Artifact, Kernel
 from supple.runtime.empty import SAFE
-from supple.runtime.link import addresses
+from supple.runtime.link import Hold, linked
 from supple.runtime.mismatch import has_strides, mismatch
 
 Run = Callable[[Iterable[object]], tuple[object, ...]]
@@ -38,7 +38,7 @@ def load(artifact: Artifact) -> Run:
     namespace: dict[str, object] = {**kernels(artifact), "float_bits": float_bits, "float_of": float_of}
     namespace.update((call.__name__, call) for call in (*SAFE.values(), mismatch, has_strides))
     exec(compile(artifact.host_source, "<supple host program>", "exec"), namespace)
-    return cast("Run", namespace["run"])
+    return cast("Run", namespace.pop("run"))  # else the function would be in a cycle
 
 
 def float_of(compute: Callable[[], float]) -> float:
@@ -60,8 +60,10 @@ def kernels(artifact: Artifact) -> Mapping[str, Callable[..., None]]:
     Raises:
         LinkError: a symbol that the machine code needs is not in this process.
     """
-    found = addresses(artifact)
-    return {kernel.name: _function(kernel, found, found[artifact.launcher]) for kernel in artifact.kernels}
+    found, hold = linked(artifact)
+    return {
+        kernel.name: _function(kernel, found, found[artifact.launcher], hold) for kernel in artifact.kernels
+    }
 
 
 class MethodDef(ctypes.Structure):
@@ -76,19 +78,20 @@ class MethodDef(ctypes.Structure):
 
 
 METH_FASTCALL: Final = 0x80
-_METHODS: Final[list[MethodDef]] = []
-"""The definitions of all kernels' functions, which are never freed, like their code."""
 
 
-def _function(kernel: Kernel, found: Mapping[str, int], launcher: int) -> Callable[..., None]:
-    """Return the built-in function that hands its integers to the launcher with the kernel's descriptor."""
+def _function(kernel: Kernel, found: Mapping[str, int], launcher: int, hold: Hold) -> Callable[..., None]:
+    """Return the built-in function that hands its integers to the launcher with the kernel's descriptor.
+
+    Its `__module__` is the hold: what a running call needs lives at least as long as the function.
+    """
     units = 0 if kernel.units is not None else found[f"{kernel.symbol}_units"]
     descriptor = struct.pack(
         "=5q", found[kernel.symbol], units, kernel.units or 0, kernel.chunk, kernel.parameters
     )
     method = MethodDef(kernel.name.encode(), launcher, METH_FASTCALL, None)
-    _METHODS.append(method)
+    hold.add(method)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
-    make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return cast("Callable[..., None]", make(ctypes.addressof(method), descriptor, None))
+    make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    return cast("Callable[..., None]", make(ctypes.addressof(method), descriptor, hold))

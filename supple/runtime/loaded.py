@@ -1,5 +1,6 @@
-"""Loaded artifacts of this process, by the digest of what they were made from: none is built twice."""
+"""Loaded artifacts of this process, by the digest of their sources: none that lives is built again."""
 
+import weakref
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -7,17 +8,17 @@ if TYPE_CHECKING:
 
 
 class Loaded:
-    """Runs by key; safe under threads, as each method is one operation of a dict."""
+    """Runs by key, for as long as somebody has them; safe under threads."""
 
     def __init__(self) -> None:
-        self._runs: dict[str, Run] = {}
+        self._runs: weakref.WeakValueDictionary[str, Run] = weakref.WeakValueDictionary()
 
     def find(self, key: str) -> "Run | None":
         """Return what was kept under a key, or None."""
         return self._runs.get(key)
 
     def keep(self, key: str, run: "Run") -> None:
-        """Keep a run under its key."""
+        """Let a run be found under its key."""
         self._runs[key] = run
 
     def clear(self) -> None:

@@ -5,10 +5,10 @@ this module knows those that are sizes: where k < n, `(i*n + k) // n` is `i`.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Final
 
 from supple import expr
+from supple.base.memo import memo
 from supple.expr import Expr, FloorDiv, Max, Min, Mod, Symbol, const, exact_quotient, interval, symbol
 from supple.expr.divide import content, split
 from supple.expr.nodes import construct
@@ -47,7 +47,7 @@ def factors(e: Expr) -> tuple[Expr, ...]:
     return (*(() if number == 1 else (const(number),)), *(mono.args or (mono,)))
 
 
-@lru_cache(maxsize=1024)
+@memo(1024)
 def ranges_of(axes: tuple[Axis, ...]) -> "Ranges":
     """Return what is known at the points of axes."""
     return Ranges(axes)

@@ -8,10 +8,10 @@ and what the rule does with the answer must be right for every size.
 """
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import product
 
 from supple import expr
+from supple.base.memo import memo
 from supple.expr import Expr, equal, free_symbols, interval, simplify, substitute, symbol
 from supple.shapes import env
 from supple.shapes.errors import Undecided
@@ -132,7 +132,7 @@ def is_one(size: Expr) -> bool:
     return size is ONE or is_known(equal(size, ONE))
 
 
-@lru_cache(maxsize=8192)
+@memo(8192)
 def generally(condition: Expr) -> bool:
     """Tell whether a condition holds when all sizes in it are at least 2; where that leaves it open, no."""
     if condition.is_const:
@@ -157,7 +157,7 @@ def always(condition: Expr) -> bool:
     return is_known(condition) or _by_cases(condition)
 
 
-@lru_cache(maxsize=8192)
+@memo(8192)
 def _by_cases(condition: Expr) -> bool:
     general = {s: _at_least_2(s) for s in free_symbols(condition)}
     if len(general) > 3:

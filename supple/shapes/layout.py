@@ -7,12 +7,13 @@ row-major only where a size is 0 or 1 is not row-major.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial, wraps
+from functools import partial, wraps
 from math import prod
 from typing import ParamSpec, TypeVar, cast
 
 import torch
 
+from supple.base.memo import memo
 from supple.expr import Const, Expr, const, equal, less, less_equal, negate, product
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, ZERO, current, decide, generally, hint, is_backed, is_known
@@ -27,7 +28,7 @@ R = TypeVar("R")
 
 def remembered(function: Callable[P, R]) -> Callable[P, R]:
     """Let a function of tuples of sizes remember its answers, on symbolic ones until the facts change."""
-    cached = lru_cache(maxsize=4096)(function)
+    cached = memo(4096)(function)
 
     @wraps(function)
     def answered(*args: P.args, **kwargs: P.kwargs) -> R:

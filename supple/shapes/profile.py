@@ -17,7 +17,6 @@ import weakref
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
 
@@ -25,6 +24,7 @@ import torch
 
 from supple.base import events
 from supple.base.config import Settings, config
+from supple.base.memo import memo
 from supple.base.stable import digest
 
 Values = tuple[int | float, ...]
@@ -117,7 +117,7 @@ class Record:
 ANY: Final = Record("any")
 
 
-@lru_cache(maxsize=1024)
+@memo(1024)
 def tensor_record(sizes: tuple[int, ...], strides: tuple[int, ...], dynamic: tuple[int, ...] = ()) -> Record:
     """Return the record of one tensor, of which some dimensions are said to vary."""
     dims = range(len(sizes))

@@ -3,8 +3,9 @@
 import logging
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
+
+from supple.base.memo import memo
 
 _log: Final = logging.getLogger("supple")
 
@@ -19,7 +20,7 @@ class Listed:
     dim: int | None
 
 
-@lru_cache(maxsize=64)
+@memo(64)
 def parsed(listed: str) -> tuple[Listed, ...]:
     """Return the items of a list of sources. One that is no regular expression counts as a name only."""
     items: list[Listed] = []
@@ -36,7 +37,7 @@ def parsed(listed: str) -> tuple[Listed, ...]:
     return tuple(items)
 
 
-@lru_cache(maxsize=4096)
+@memo(4096)
 def is_listed(listed: str, source: str, dim: int | None) -> bool:
     """Tell whether a list names a source: as guards print it, as programs write it, or by an expression."""
     names = (source, torch_name(source), program_name(source))

@@ -1,7 +1,6 @@
 """What guards hold: entries keep no user object alive, so guards are weakened before they are stored."""
 
 import types
-import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -9,6 +8,7 @@ from typing import cast
 
 from supple.capture.guards.kinds import Guard, Identity, Kind
 from supple.capture.source import Pinned, Source, value_at
+from supple.runtime.entries import Watch
 
 
 def is_weak(value: object) -> bool:
@@ -53,7 +53,7 @@ def _weak_source(source: Source, made: dict[str, Source]) -> Source:
     if known is None:
         known = source
         if isinstance(source, Pinned) and is_weak(source.value):
-            known = replace(source, value=weakref.ref(source.value))
+            known = replace(source, value=Watch(source.value))
         elif source.base is not None:
             base = _weak_source(source.base, made)
             known = source if base is source.base else replace(source, base=base)

@@ -28,6 +28,7 @@ from supple.capture.interp.globals import GlobalsValue
 from supple.capture.library import calls, operators
 from supple.capture.library.table import transparent
 from supple.capture.library.trusted import rule_of
+from supple.capture.lifetimes import let_go
 from supple.capture.machine import Machine
 from supple.capture.recorder import Recorder
 from supple.capture.resume import can_continue, can_step
@@ -359,6 +360,10 @@ class Engine:
         if cause is not None:
             error.write(self, "__cause__", cause)
             error.write(self, "__suppress_context__", ConstantValue(True))
+
+    def let_go(self, value: Value | None) -> None:
+        """Break where an existing object loses a value, and the program would see that value's end."""
+        let_go(self, value)
 
     def is_open(self, value: Value) -> bool:
         """Tell whether a value is a generator that may be in a block, which CPython leaves to close it."""

@@ -4,10 +4,10 @@ import types
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from supple.base.errors import SuppleError, Where
+from supple.base.memo import of_object
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
@@ -44,7 +44,7 @@ def count_of(instruction: Instruction) -> int:
     return instruction.arg
 
 
-@lru_cache(maxsize=4096)
+@of_object
 def decoded(code: types.CodeType) -> tuple[Decoded, tuple[Handler | None, ...]]:
     """Return a code object in normal form, with the rule of each instruction."""
     normal = decode(code)

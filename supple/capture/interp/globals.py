@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from supple.capture.guards.kinds import Kind
 from supple.capture.source import Source, global_variable, pinned
-from supple.capture.values.base import Value
+from supple.capture.values.base import LazyValue, Value
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -48,4 +48,5 @@ class GlobalsValue:
 
     def put(self, engine: "Engine", name: str, new: Value) -> None:
         """Write a variable; replayed after the graph."""
+        engine.let_go(self.written.get(name) or LazyValue(self.names.get(name), None))
         engine.heap.put(self.written, name, new)

@@ -8,6 +8,7 @@ from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.guards import reads
 from supple.capture.interp.frame import NULL, Frame, count_of, opcode
+from supple.capture.lifetimes import let_go_of_name
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
@@ -24,6 +25,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("POP_TOP")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Drop the top."""
+    let_go_of_name(frame.engine, frame.stack[-1])
     frame.stack.pop()
 
 
@@ -68,8 +70,9 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("STORE_FAST")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Bind a local."""
+    _let_go(frame, frame.locals.get(_name(instruction)))
     value = frame.pop()
-    _let_go(frame, frame.locals.pop(_name(instruction), None))
+    frame.locals.pop(_name(instruction), None)
     if value is not NULL:
         frame.locals[_name(instruction)] = value
 
@@ -77,12 +80,13 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("DELETE_FAST")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Unbind a local."""
-    _local(frame, _name(instruction))
-    _let_go(frame, frame.locals.pop(_name(instruction)))
+    _let_go(frame, _local(frame, _name(instruction)))
+    del frame.locals[_name(instruction)]
 
 
 def _let_go(frame: Frame, value: Value | None) -> None:
-    """Break where CPython would close a generator from before that is inside a block."""
+    """Break where CPython would end what the program sees the end of, or close a generator in a block."""
+    let_go_of_name(frame.engine, value)
     if value is not None and value.source is not None and frame.engine.is_open(value):
         frame.engine.unsupported(breaks.GENERATOR, name="generator left inside a block")
 

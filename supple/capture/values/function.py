@@ -43,9 +43,10 @@ class CellValue(Value):
 
     def put(self, machine: Machine, new: Value | None) -> None:
         """Write the cell."""
-        machine.heap.set_field(self, "contents", new)
         if self.obj is not None:
+            machine.let_go(self.contents)
             machine.heap.touch(self)
+        machine.heap.set_field(self, "contents", new)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         found = self.get(machine) if name == "cell_contents" else None

@@ -331,10 +331,11 @@ class InstanceValue(Value):
             machine.heap.set_field(self, "payload", new)
             if self.obj is None:
                 return
+        if self.obj is not None:
+            machine.let_go(self.attrs.get(name, LazyValue(instance_dict(self.obj).get(name), None)))
+            machine.heap.touch(self)
         machine.heap.put(self.attrs, name, new)
         machine.heap.put(self.written, name, True)
-        if self.obj is not None:
-            machine.heap.touch(self)
 
     def own_names(self, machine: Machine) -> list[str]:
         """Return the names in the instance's dict, in order; guards the whole list for an existing object."""

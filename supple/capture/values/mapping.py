@@ -157,6 +157,7 @@ class DictValue(Value):
         by_key = key.key(machine)
         old = self.items.get(by_key)
         if old is None or old[1] is not new:
+            self._lose(machine, old)
             machine.heap.put(self.items, by_key, (old[0] if old else key, new))
             self._changed(machine)
 
@@ -166,14 +167,22 @@ class DictValue(Value):
         by_key = key.key(machine)
         if by_key not in self.items:
             machine.throw_value(KeyError, [key])
+        self._lose(machine, self.items[by_key])
         machine.heap.drop(self.items, by_key)
         self._changed(machine)
 
     def rewrite(self, machine: Machine, items: dict[object, tuple[Value, Value]]) -> None:
         """Replace all entries, with undo."""
         self.complete(machine)
+        for key, entry in self.items.items():
+            if items.get(key, (None, None))[1] is not entry[1]:
+                self._lose(machine, entry)
         machine.heap.set_field(self, "items", items)
         self._changed(machine)
+
+    def _lose(self, machine: Machine, entry: tuple[Value, Value] | None) -> None:
+        if self.source is not None and entry is not None:
+            machine.let_go(entry[1])
 
     def _changed(self, machine: Machine) -> None:
         if self.source is not None:

@@ -147,9 +147,13 @@ class SequenceValue(Value):
 
     def rewrite(self, machine: Machine, items: list[Value]) -> None:
         """Replace the contents, with undo, and note the change for replay."""
-        machine.heap.replace(self.items, items)
         if self.source is not None:
+            kept = set(map(id, items))
+            for gone in self.items:
+                if id(gone) not in kept:
+                    machine.let_go(gone)
             machine.heap.touch(self)
+        machine.heap.replace(self.items, items)
 
     def extend(self, machine: Machine, items: Sequence[Value]) -> None:
         """Append items to a list or deque."""

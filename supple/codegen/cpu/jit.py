@@ -1,14 +1,18 @@
-"""LLVM text -> object code; each distinct kernel is compiled once per process."""
+"""LLVM text -> object code; equal kernels that follow each other within KERNELS are compiled once."""
 
 import threading
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Final
 
 import llvmlite.binding as llvm
 
 from supple.base.stable import digest
 from supple.codegen.cpu.emit import SYMBOL
 from supple.codegen.cpu.target import Cpu, machine
+
+KERNELS: Final = 256
+"""How many kernels a compiler remembers, about 6 kB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,7 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Compiler:
-    """Compiles module texts for one processor and remembers them by their hash. Safe under threads."""
+    """Compiles module texts for one processor and remembers the newest by their hash. Safe under threads."""
 
     cpu: Cpu
     _known: dict[str, Compiled] = field(default_factory=dict[str, Compiled])
@@ -35,6 +39,8 @@ class Compiler:
             if found is None:
                 found = Compiled(symbol, self.object_code(text.replace(SYMBOL, symbol)))
                 self._known[symbol] = found
+                if len(self._known) > KERNELS:
+                    del self._known[next(iter(self._known))]
             return found
 
     @cached_property

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Set
 from dataclasses import replace
-from functools import lru_cache
 from string import digits
 from typing import Final
 
+from supple.base.memo import memo
 from supple.expr import Expr
 from supple.expr.real import folded, names_of, replaced, symbols_of
 from supple.ir.graph.nodes import Arg, Graph, Meta, Number, Var, map_arg, numbers_in, symbols_in, with_mapped
@@ -25,7 +25,7 @@ def names_in(meta: Meta) -> Set[str]:
 _NONE: Final = frozenset[str]()
 
 
-@lru_cache(maxsize=8192)
+@memo(8192)
 def _names(numbers: tuple[Number, ...]) -> frozenset[str]:
     return frozenset(name for number in numbers for name in names_of(number))
 
