@@ -23,7 +23,8 @@ from supple.torch_private import ATEN_NAMES, OPERATOR_NAMESPACES, OpOverload, Op
 
 EFFECTS: Final = frozenset(
     "_print _foobar _propagate_xla_data _make_dual _unpack_dual _add_batch_dim _remove_batch_dim "
-    "record_stream retain_grad from_file _pin_memory _cufft_clear_plan_cache _cufft_set_plan_cache_max_size".split()
+    "record_stream retain_grad from_file _pin_memory _cufft_clear_plan_cache "
+    "_cufft_set_plan_cache_max_size".split()
 )
 """Operators of ATen that do more than to compute and write tensors."""
 
@@ -43,8 +44,10 @@ _DEPRECATED: Final = "upsample upsample_bilinear upsample_nearest".split()
 """Functions that say so each time, which would leave them to Python."""
 _LIKE_OPERATORS: Final = "dsmm hsmm saddmm spmm _parse_to nested_tensor".split()
 _OF_FUNCTIONS: Final = ("torch.nn.functional", "torch.functional")
-_NOT_WHOLE: Final = frozenset({"linear_cross_entropy", "triplet_margin_with_distance_loss"})
-"""Functions of which an argument is an object of the program, or a function that they call."""
+_NOT_WHOLE: Final = frozenset(
+    {"linear_cross_entropy", "triplet_margin_with_distance_loss", "gaussian_nll_loss"}
+)
+"""Functions that call the program, take its objects, or raise for what tensors hold."""
 
 
 def _collect() -> frozenset[object]:
