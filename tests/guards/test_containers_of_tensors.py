@@ -116,13 +116,14 @@ class Row(NamedTuple):
 
 
 CONTAINER = tensors(3)
+PAIR = tuple(tensors())
 
 
 def test_containers_from_everywhere_are_taken() -> None:
     inside = tensors()
     settled(lambda x: torch.cat(inside) + x, X[:1])
     settled(lambda x: torch.cat(CONTAINER) + x, X[:1])
-    settled(lambda x, xs=tuple(tensors()): torch.cat(xs) + x, X[:1])
+    settled(lambda x, xs=PAIR: torch.cat(xs) + x, X[:1])
     settled(lambda row: torch.cat(row), Row(X, X + 1))
     settled(lambda table: torch.cat(table["a"][1]), {"a": [0, tensors()]})
     settled(
