@@ -16,6 +16,7 @@ import torch.utils._device as _device  # where the default device lives
 import torch.utils.checkpoint as _checkpoint
 from torch import Tensor
 from torch._C import FunctionSchema as FunctionSchema  # the signature of an ATen overload
+from torch._C import ScriptMethod as ScriptMethod  # what `forward` of a scripted module is
 from torch._C import _disabled_torch_function_impl  # pyright: ignore[reportUnknownVariableType]  # untyped in torch
 from torch._C import _functorch as _functorch_module  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  # no stub
 from torch._higher_order_ops import associative_scan as associative_scan  # has no public name
@@ -70,6 +71,19 @@ any_autocast: Final = torch._C._is_any_autocast_enabled
 
 # Within it autocast is off for every device; `torch.autocast` knows one device and costs ten times as much.
 DisableAutocast: Final = torch._C._DisableAutocast
+
+# Where torch keeps its functions in C, by the part of ATen that they are of.
+OPERATOR_NAMESPACES: Final[tuple[object, ...]] = tuple(
+    vars(torch._C)[name]
+    for name in ("_VariableFunctions", "_nn", "_linalg", "_fft", "_special", "_sparse", "_nested")
+)
+
+# The names of ATen's operators, each once for all its overloads.
+ATEN_NAMES: Final = frozenset(
+    name.removeprefix("aten::").partition(".")[0]
+    for name in torch._C._dispatch_get_all_op_names()
+    if name.startswith("aten::")
+)
 
 # Within it neither modes nor subclasses see calls of torch functions.
 DisableTorchFunction: Final = torch._C.DisableTorchFunction

@@ -18,7 +18,7 @@ from supple.base.memo import of_object
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
-from supple.capture.source import Called, Local, Source, attribute, instance_attribute, item, type_of
+from supple.capture.source import Called, Local, Source, attribute, instance_attribute, item, key_at, type_of
 from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.attributes import C_CALLABLES, lookup
 from supple.capture.values.base import Value, take_all
@@ -42,7 +42,7 @@ from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.arrays import memory_of
 from supple.runtime.compiled import CompiledModule
-from supple.runtime.rebuild import box_of, dict_of, made_of, relay
+from supple.runtime.rebuild import box_of, dict_of, made_of, relay, stored_set
 from supple.shapes.symnode import Symbolic
 from supple.torch_private import WRAPPED, is_patched, no_torch_dispatch
 
@@ -216,25 +216,42 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
 
 @wrap_rules.on(set, frozenset)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
-    """A set of constants, guarded as a whole; of a subclass, the contents."""
-    members = cast("set[object]", obj)
-    if any(type(member) not in LITERALS and not isinstance(member, type | enum.Enum) for member in members):
-        engine.unsupported(breaks.OBJECT, name="set", detail="it holds objects that are not constants")
+    """A set: of constants, guarded as a whole; of others, member by member, in its own order."""
+    members = stored_set(cast("set[object]", obj))
     kind = type(obj)
     whole = source
     if kind not in (set, frozenset) and source is not None:
         whole = Called(f"frozenset({source.name})", source, frozenset)
-    engine.guard(whole, Kind.EQUALS, set(members) if kind is set else frozenset(members))
-    value = SetValue(kind, source, members if source else None)
-    for member in members:
-        made = wrap(engine, member, None)
+    value = SetValue(kind, source, obj if source else None)
+    value.is_placed = not all(
+        type(member) in LITERALS or isinstance(member, type | enum.Enum) for member in members
+    )
+    if not value.is_placed:
+        engine.guard(whole, Kind.EQUALS, set(members) if kind is set else frozenset(members))
+    else:
+        _guard_places(engine, kind, members, source)
+    for place, member in enumerate(members):
+        at = key_at(source, place) if value.is_placed and source is not None else None
+        made = wrap(engine, member, at)
         value.items[made.key(engine)] = made
-    if whole is source:
+    if kind in (set, frozenset):
         return value
     instance = _instance(engine, obj, source)
     assert isinstance(instance, InstanceValue), obj
     instance.payload = value
     return instance
+
+
+def _guard_places(engine: "Engine", kind: type, members: Sequence[object], source: Source | None) -> None:
+    """Guard the class and the length of a set of which each member is guarded at its place."""
+    if source is None or kind not in (set, frozenset) or len(members) > _MOST_MEMBERS:
+        detail = "it holds objects that are not constants"
+        engine.unsupported(breaks.OBJECT, name=kind.__name__, detail=detail)
+    engine.guard(source, Kind.TYPE, kind)
+    engine.guard(source, Kind.LENGTH, len(members))
+
+
+_MOST_MEMBERS: Final = 64
 
 
 @wrap_rules.on(slice)

@@ -22,19 +22,20 @@ from supple.expr.walk import free_symbols, substitute
 EXACT_BITS: Final = 2**20
 """Factors below this leave products with sizes below 2**33 exact in a float."""
 
+OF_MATH: Final = "exp expm1 log log2 log10 log1p tanh atan erf erfc".split()
+"""Functions of module math that give a float for every number of an open interval, and no other thing."""
+_MATH: Final = ("sqrt", "sin", "cos", "floor", "ceil", "trunc", *OF_MATH)
 OPERATORS: Final = frozenset(("+", "-", "*", "/", "//", "%", "**"))
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     **{sign: PYTHON[sign] for sign in (*OPERATORS, "min", "max")},
     "float": float,
-    **{name: getattr(math, name) for name in ("sqrt", "sin", "cos", "floor", "ceil", "trunc")},
+    **{name: getattr(math, name) for name in _MATH},
     "round": round,
     "abs": abs,
 }
-NAMES: Final[dict[str, object]] = {
-    name: getattr(math, name) for name in ("sqrt", "sin", "cos", "floor", "ceil", "trunc", "inf", "nan")
-}
+NAMES: Final[dict[str, object]] = {name: getattr(math, name) for name in (*_MATH, "inf", "nan")}
 """What the text of a Real uses beyond Python's builtins."""
-OF_INTEGERS: Final = frozenset(("/", "float", "sqrt", "sin", "cos", "input"))
+OF_INTEGERS: Final = frozenset(("/", "float", "sqrt", "sin", "cos", "input", *OF_MATH))
 """Operations that make a float of integers."""
 
 

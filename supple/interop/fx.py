@@ -14,7 +14,7 @@ from supple.base.errors import Where
 from supple.expr import Add, Expr, Symbol
 from supple.expr.nodes import construct
 from supple.expr.python import PYTHON
-from supple.expr.real import Real
+from supple.expr.real import OF_MATH, Real
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Number, Var, definitions, map_arg
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import OpKind
@@ -49,6 +49,7 @@ def compile_with(backend: Backend, graph: Graph, examples: Sequence[object]) -> 
 #: What computes each kind of number in a torch.fx graph; operators of many operands take two at a time.
 FUNCTIONS: Final[Mapping[str, Callable[..., object]]] = {
     **PYTHON,
+    **{name: getattr(math, name) for name in OF_MATH},
     **{name: getattr(torch, f"sym_{name}") for name in ("min", "max", "float", "sqrt")},
     "sin": sym_sin,
     "cos": sym_cos,

@@ -6,7 +6,16 @@ import inspect
 import itertools
 import threading
 import types
-from collections.abc import Callable, Generator, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
+from collections.abc import (
+    Callable,
+    Generator,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+    Set,
+)
 from contextlib import suppress
 from typing import Final, cast
 
@@ -236,7 +245,19 @@ def _builtin_base(cls: type) -> type[dict[object, object]]:
 _MADE_BY_CLASS_STATEMENT: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
+def stored_set(whole: Set[object]) -> list[object]:
+    """Return what a set or frozenset holds, in its own order, past any methods of its class."""
+    base = set if isinstance(whole, set) else frozenset
+    return list(cast("Iterator[object]", vars(base)["__iter__"](whole)))
+
+
 def replace_set(target: set[object], items: tuple[object, ...]) -> None:
-    """Make a set hold exactly `items`, past any methods of its class."""
-    set[object].clear(target)
+    """Make a set hold exactly `items`, past any methods of its class; those in place stay there."""
+    wanted = set(items)
+    before = stored_set(target)
+    gone = [member for member in before if member not in wanted]
+    if len(gone) == len(before):
+        set[object].clear(target)
+    for member in gone:
+        set[object].discard(target, member)
     set[object].update(target, items)

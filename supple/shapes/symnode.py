@@ -275,6 +275,10 @@ class SymNode:
     sym_sin = _sym_sin = _float("sin")
     sym_cos = _sym_cos = _float("cos")
 
+    def of_math(self, name: str) -> "SymNode":
+        """Return what a function of module math gives (`OF_MATH`)."""
+        return _float(name)(self)
+
     def floor(self) -> "SymNode":
         """The greatest integer that is not larger; exact quotients stay symbolic."""
         found = ratio(self.expr)

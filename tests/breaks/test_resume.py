@@ -220,7 +220,7 @@ PROGRAMS = {
         (under_autocast, 2),
         (in_callables, 6),
         (in_super, 3),
-        (in_getters, 4),
+        (in_getters, 3),
         (in_items, 3),
         (in_operators, 3),
         (in_getters_that_raise, 3),

@@ -60,26 +60,26 @@ def backward_of_several(w):
     return w.grad
 
 
-@case(W, breaks="B105")
+@case(W, breaks="B129")
 def grad_of_a_function(w):
     (g,) = torch.autograd.grad((w**3).sum(), w)
     return g * 2
 
 
-@case(W, breaks="B105")
+@case(W, breaks="B129")
 def grad_of_a_gradient(w):
     (g,) = torch.autograd.grad((w**3).sum(), w, create_graph=True)
     (h,) = torch.autograd.grad(g.sum(), w)
     return g, h
 
 
-@case(W, breaks="B105")
+@case(W, breaks="B129")
 def grad_that_is_unused(w):
     x = torch.ones(2, requires_grad=True)
     return torch.autograd.grad(w.sin().sum(), [w, x], allow_unused=True)
 
 
-@case(W, breaks="B105")
+@case(W, breaks="B129")
 def gradient_penalty(w):
     with torch.enable_grad():
         y = w.sin().sum()
@@ -489,7 +489,7 @@ def gradient_clipping(m, x):
     return norm, m.weight.grad
 
 
-@case(layer(), X, breaks="B105")
+@case(layer(), X, breaks="B129")
 def update_by_hand(m, x):
     loss = m(x).pow(2).sum()
     grads = torch.autograd.grad(loss, list(m.parameters()))

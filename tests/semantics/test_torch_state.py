@@ -471,19 +471,19 @@ def random_numbers_around_a_break(x):
 # Distributions.
 
 
-@case(X, breaks="B105")
+@case(X)
 def distribution_made_inside(x):
     normal = torch.distributions.Normal(x, torch.ones(4))
     return normal.log_prob(x + 1), normal.mean
 
 
-@case(X, breaks="B105")
+@case(X)
 def distribution_is_sampled(x):
     normal = torch.distributions.Normal(x, 1.0, validate_args=False)
     return normal.sample(), normal.rsample()
 
 
-@case(X, breaks="B102")
+@case(X)
 def categorical_distribution(x):
     d = torch.distributions.Categorical(logits=x, validate_args=True)
     return d.sample(), d.entropy()

@@ -79,7 +79,7 @@ def functionalized(x):
     return torch.func.functionalize(f)(x)
 
 
-@case(X, breaks="B105")
+@case(X, breaks="B129")
 def autograd_functional(x):
     return torch.autograd.functional.jacobian(lambda t: t.sin().sum(0), x)
 
@@ -369,7 +369,7 @@ def traced_function(x):
     return traced(x) * 2
 
 
-@case(X)
+@case(X, breaks="B127")
 def scripted_module(x):
     return SCRIPTED(x)
 

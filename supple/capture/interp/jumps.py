@@ -3,6 +3,7 @@
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, Signal, opcode
+from supple.capture.interp.refusal import is_true
 from supple.capture.values.base import Raised
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.generator import GeneratorValue
@@ -22,7 +23,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Jump if the top, which is dropped, is true (or false)."""
-    if frame.pop().truth(frame.engine) is (instruction.op == "POP_JUMP_IF_TRUE"):
+    if is_true(frame, instruction, frame.pop()) is (instruction.op == "POP_JUMP_IF_TRUE"):
         frame.pc = _target(instruction)
 
 

@@ -10,6 +10,7 @@ from supple.capture.library import (
     deques,
     exceptions,
     higher_order,
+    literals,
     numbers,
     optimizers,
     resizing,
@@ -21,6 +22,6 @@ from supple.capture.library import (
 
 RULE_FILES = (
     *(arrays, autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
-    *(numbers, optimizers, resizing, sets, stdlib, text, torch_state),
+    *(literals, numbers, optimizers, resizing, sets, stdlib, text, torch_state),
 )
 """The modules that fill the tables."""

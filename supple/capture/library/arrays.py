@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from supple.capture import breaks
-from supple.capture.library.calls import name_of, torch_op
+from supple.capture.library.calls import name_of
+from supple.capture.library.operations import torch_op
 from supple.capture.library.table import Args, Call, Kwargs, call
 from supple.capture.library.text import CallEffect
 from supple.capture.machine import Machine

@@ -396,6 +396,18 @@ def _plain(machine: Machine, value: Value) -> object:
         machine.unsupported(breaks.OPERATOR, name="a number from", kinds=value.describe())
 
 
+@call.on(property.__init__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The fields of a new instance of a subclass of property, which cannot leave the call."""
+    made, given = args[0], [*args[1:], *[ConstantValue(None)] * 4]
+    if not isinstance(made, InstanceValue) or made.obj is not None or kwargs or len(args) != 2:
+        machine.unsupported(breaks.CALL, name="property.__init__")
+    fields = dict(zip(("fget", "fset", "fdel", "__doc__"), given, strict=False))
+    for name, value in {**fields, "__doc__": given[0].get_attr(machine, "__doc__")}.items():
+        machine.heap.put(made.attrs, name, value)
+    return ConstantValue(None)
+
+
 @call.on(vars)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """vars(x)."""

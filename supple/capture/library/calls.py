@@ -8,15 +8,15 @@ import inspect
 import itertools
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import torch
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
-from supple.capture.library.factories import FACTORIES
-from supple.capture.library.folding import is_foldable, is_hashable
+from supple.capture.library.folding import is_foldable
+from supple.capture.library.operations import is_factory, is_operation, op_for
 from supple.capture.library.refusals import reason_for
 from supple.capture.library.table import Args, Call, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
@@ -27,22 +27,10 @@ from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_r
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
+from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple, stored
 from supple.capture.values.tensor import TensorValue, emit
-from supple.ir.ops import Op, aten_op, function_op, method_op
-from supple.torch_private import OpOverload, OpOverloadPacket, disabled_by_torch
+from supple.torch_private import disabled_by_torch
 
-LEAF_MODULES: Final = (
-    "torch.nn.functional",
-    "torch.functional",
-    "torch._tensor",
-    "torch._VF",
-    "torch.special",
-    "torch._jit_internal",
-    "torch._linalg_utils",
-    "torch.overrides",
-    "torch._C",
-)
 PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
 
 
@@ -132,7 +120,7 @@ def why_left_alone(function: types.FunctionType) -> str:
 
 def is_leaf_function(function: types.FunctionType) -> bool:
     """Tell whether a Python function of torch becomes one graph node instead of being inlined."""
-    return function.__module__ in LEAF_MODULES
+    return is_operation(function)
 
 
 def takes_tensors(args: Args, kwargs: Kwargs) -> bool:
@@ -149,9 +137,7 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
     if overridden is not None:
         return overridden
     if takes_tensors(args, kwargs) or is_factory(function):
-        op = torch_op(function)
-        if op is not None and (op.is_pure and _asks_to_write(kwargs)):
-            op = function_op(f"{op.name}_in_place", op.call, is_pure=False)
+        op = op_for(function, args, kwargs)
         if op is not None:
             return emit(machine, op, args, kwargs)
     else:
@@ -182,11 +168,6 @@ def _by_torch_function(machine: Machine, function: object, args: Args, kwargs: K
     return found
 
 
-def is_factory(function: object) -> bool:
-    """Tell whether a callable makes tensors from constants."""
-    return is_hashable(function) and function in FACTORIES
-
-
 def plain_value(value: Value) -> object:
     """Return the Python object of a value made of constants; lists, dicts and sets are copied.
 
@@ -207,56 +188,39 @@ def plain_value(value: Value) -> object:
 
 
 def has_tensor(value: Value) -> bool:
-    """Tell whether a value is a tensor or a container with one in it."""
-    match value:
-        case TensorValue():
+    """Tell whether a value is a tensor or a container with one in it; what is not read yet stays unread."""
+    pending: list[object] = [value]
+    seen: set[int] = set()
+    while pending:
+        one = pending.pop()
+        if isinstance(one, TensorValue | torch.Tensor):
             return True
+        if id(one) not in seen:
+            seen.add(id(one))
+            pending.extend(_parts(one))
+    return False
+
+
+def _parts(whole: object) -> Iterable[object]:
+    """Return what lies in a container: values, or the objects of one that capture has not looked at."""
+    match whole:
         case SequenceValue():
-            return any(has_tensor(item) for item in value.items)
+            return whole.items
         case DictValue():
-            return any(has_tensor(item) for _, item in value.items.values())
+            unread = () if whole.is_complete or whole.obj is None else (whole.obj,)
+            return [*(item for _, item in whole.items.values()), *unread]
         case SliceValue():
-            return any(has_tensor(item) for item in value.parts)
+            return whole.parts
+        case InstanceValue():
+            return () if whole.payload is None else (whole.payload,)
+        case LazyValue():
+            return (whole.obj,)
+        case list() | tuple():
+            return stored(whole)
+        case dict():
+            return dict[object, object].values(whole)
         case _:
-            return False
-
-
-def torch_op(function: object) -> Op | None:
-    """Return the graph op of a torch callable, None for callables of others."""
-    if isinstance(function, OpOverload):
-        return aten_op(function)
-    if isinstance(function, OpOverloadPacket):
-        return function_op(f"torch.ops.{function}", function)
-    name = getattr(function, "__name__", "")
-    if name and getattr(torch.Tensor, name, MISSING) is function:
-        return method_op(name, is_pure=not _writes(name))
-    module = getattr(function, "__module__", None) or _owner_module(function)
-    if not callable(function) or not module.split(".")[0] == "torch":
-        return None
-    if isinstance(function, torch.jit.ScriptFunction):
-        return None
-    made = function_op(f"{module}.{name}", function, is_pure=not name.endswith("_"))
-    # Another function of the same name has the op: wrappers and closures of torch do that.
-    return made if made.call == function else None
-
-
-def _asks_to_write(kwargs: Mapping[str, Value]) -> bool:
-    """Tell whether arguments make a function write to a tensor: `out=` and `inplace=`."""
-    inplace = kwargs.get("inplace")
-    return "out" in kwargs or (isinstance(inplace, ConstantValue) and bool(inplace.value))
-
-
-def _writes(method: str) -> bool:
-    if method.startswith("__"):
-        return (method.startswith("__i") and method not in ("__invert__", "__index__", "__int__")) or (
-            method in ("__setitem__",)
-        )
-    return method.endswith("_")
-
-
-def _owner_module(function: object) -> str:
-    owner = getattr(function, "__self__", None)
-    return owner.__name__ if isinstance(owner, types.ModuleType) else getattr(type(owner), "__module__", "")
+            return ()
 
 
 def name_of(function: object) -> str:

@@ -12,6 +12,7 @@ import operator
 import os
 import re
 import string
+import sys
 import types
 import typing
 import weakref
@@ -51,7 +52,8 @@ _FUNCTIONS: Final = (
     string.capwords, torch.finfo, torch.iinfo, torch.promote_types, torch.can_cast, torch.get_default_dtype,
     torch.are_deterministic_algorithms_enabled, torch.device, torch.Size,
     torch.get_num_threads, torch.cuda.is_available, type(None), property, object.__reduce_ex__,
-    importlib.util.find_spec, importlib.metadata.version, importlib.metadata.packages_distributions,
+    importlib.util.find_spec,
+    sys.intern, importlib.metadata.version, importlib.metadata.packages_distributions,
     getattr(re, "_compile", None), re.escape, os.fspath, typing.get_type_hints, typing.get_origin,
     typing.get_args,
     getattr(typing, "_get_protocol_attrs", None), getattr(typing, "_is_callable_members_only", None),

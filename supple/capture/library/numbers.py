@@ -4,21 +4,24 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import torch
 
 from supple.capture import breaks
+from supple.capture.library import polyfills
 from supple.capture.library.calls import folded, name_of
-from supple.capture.library.table import NONE, Args, Kwargs, call
+from supple.capture.library.table import NONE, Args, Kwargs, call, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import SymbolicValue, decided, numeric
 from supple.expr import Expr, less_equal
+from supple.expr.real import OF_MATH
 from supple.shapes import env
 from supple.shapes.errors import Misfit, Undecided
 from supple.shapes.rules import broadcast
@@ -32,6 +35,23 @@ LEAST = cast("Function", torch.sym_min)
 GREATEST = cast("Function", torch.sym_max)
 
 
+def _magnitude(number: object) -> Any:
+    """Return the magnitude of a number as a float."""
+    return abs(cast("Any", TO_FLOAT(number)))
+
+
+def _is_nan(number: Any) -> object:
+    return number != number
+
+
+def _is_infinite(number: object) -> object:
+    return _magnitude(number) == math.inf
+
+
+def _is_finite(number: object) -> object:
+    return _magnitude(number) < math.inf
+
+
 #: Function of the program -> what it is on torch's symbolic numbers.
 SYMBOLIC: Final[dict[Function, Function]] = {
     math.sqrt: torch.sym_sqrt,
@@ -40,6 +60,10 @@ SYMBOLIC: Final[dict[Function, Function]] = {
     math.floor: math.floor,
     math.ceil: math.ceil,
     math.trunc: math.trunc,
+    math.fabs: _magnitude,
+    math.isnan: _is_nan,
+    math.isinf: _is_infinite,
+    math.isfinite: _is_finite,
     TO_INT: TO_INT,
     TO_FLOAT: TO_FLOAT,
     GREATEST: GREATEST,
@@ -70,6 +94,70 @@ def _or_folded(
 for _function, _on_symbols in SYMBOLIC.items():
     if call.find(_function) is None:
         call.on(_function)(partial(_or_folded, _function, _on_symbols))
+
+
+#: Function of module math -> between which numbers, both excluded, it gives a float and raises nothing.
+_DOMAINS: Final = {
+    **dict.fromkeys(("log", "log2", "log10"), (0.0, math.inf)),
+    "log1p": (-1.0, math.inf),
+    **dict.fromkeys(("exp", "expm1"), (-700.0, 700.0)),
+    **dict.fromkeys(("tanh", "atan", "erf", "erfc"), (-math.inf, math.inf)),
+}
+
+
+def _within(machine: Machine, name: str, value: Value) -> Value | None:
+    """Return a function of module math of a symbolic number, which is decided to lie in the domain."""
+    if not isinstance(value, SymbolicValue) or value.python_type() is bool or not _is_known(machine, value):
+        return None
+    least, most = _DOMAINS[name]
+    number = cast("torch.SymFloat", TO_FLOAT(value.number))
+    if not (number > least and number < most):
+        return None
+    return machine.wrap(torch.SymFloat(vars(number)["node"].of_math(name)), None)
+
+
+def _is_known(machine: Machine, value: SymbolicValue) -> bool:
+    """Tell whether a number follows from those of the call, so that a condition on it can be decided."""
+    node = vars(value.number)["node"]
+    return bool(node.has_hint())
+
+
+def _of_math(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """math.exp(x) and its like; math.log(x, base) is a quotient."""
+    function = cast("Function", getattr(math, name))
+    found = [_within(machine, name, one) or folded(machine, function, [one], {}) for one in args]
+    if not any(isinstance(one, SymbolicValue) for one in found) or None in found:
+        whole = folded(machine, function, args, kwargs)
+        if whole is None:
+            machine.unsupported(breaks.CALL, name=name_of(function))
+        return whole
+    quotient = found[0]
+    for one in found[1:]:
+        quotient = machine.call(
+            machine.wrap(operator.truediv, None), [cast("Value", quotient), cast("Value", one)]
+        )
+    return cast("Value", quotient)
+
+
+for _name in OF_MATH:
+    call.on(getattr(math, _name))(partial(_of_math, _name))
+
+
+@call.on(math.pow)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """math.pow(x, y): what `**` gives for floats of which the first is positive."""
+    known = [one for one in args if isinstance(one, SymbolicValue) and _is_known(machine, one)]
+    numbers = [decided(numeric(one)) for one in args]
+    if known and None not in numbers and len(numbers) == 2 and bool(cast("torch.SymFloat", numbers[0]) > 0):
+        floats = [fold(machine, TO_FLOAT, number) for number in numbers]
+        return machine.call(machine.wrap(operator.pow, None), floats)
+    found = folded(machine, math.pow, args, kwargs)
+    if found is None:
+        machine.unsupported(breaks.CALL, name="math.pow")
+    return found
+
+
+polyfill[math.prod] = polyfills.prod_
 
 
 @call.on(torch.Size.numel)

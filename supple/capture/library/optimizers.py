@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import torch
 
-from supple.capture.library.calls import torch_op
+from supple.capture.library.operations import torch_op
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, replace
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value

@@ -97,6 +97,14 @@ def sum_(items: Iterable[Any], start: Any = 0) -> Any:
     return total
 
 
+def prod_(items: Iterable[Any], /, *, start: Any = 1) -> Any:
+    """math.prod(items, start=1)."""
+    total = start
+    for item in items:
+        total = total * item
+    return total
+
+
 def map_(function: Callable[..., object], *iterables: Iterable[object]) -> Iterator[object]:
     """map(function, *iterables)."""
     for items in zip(*iterables, strict=False):

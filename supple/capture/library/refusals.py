@@ -22,6 +22,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
+from supple.torch_private import ScriptMethod
 
 BY_MODULE: Final[dict[str, Reason]] = {
     **dict.fromkeys("numpy.random random _random secrets uuid time datetime".split(), breaks.RANDOM),
@@ -35,8 +36,10 @@ BY_MODULE: Final[dict[str, Reason]] = {
 
 def reason_for(function: object) -> Reason:
     """Return why a callable without a rule is not captured."""
-    if isinstance(function, torch.jit.ScriptFunction):
+    if isinstance(function, torch.jit.ScriptFunction | ScriptMethod):
         return breaks.SCRIPTED
+    if issubclass(torch.Tensor, getattr(function, "__objclass__", type(None))):
+        return breaks.TENSOR_VALUE
     module = _module_of(function)
     while module:
         found = BY_MODULE.get(module)
@@ -101,7 +104,8 @@ for _function in (torch.save, torch.load, asyncio.run):
     call.on(_function)(partial(_refuse, breaks.OUTSIDE, f"{_function.__module__}.{_function.__name__}"))
 for _name in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
     call.on(getattr(torch.Tensor, _name))(partial(_refuse, breaks.AUTOGRAD, f"Tensor.{_name}"))
-call.on(torch.autograd.backward)(partial(_refuse, breaks.AUTOGRAD, "torch.autograd.backward"))
+for _function in (torch.autograd.backward, torch.autograd.grad):
+    call.on(_function)(partial(_refuse, breaks.AUTOGRAD, f"torch.autograd.{_function.__name__}"))
 for _name in ("shuffle", "choice", "choices", "sample", "randint", "randrange", "uniform", "gauss"):
     call.on(getattr(random.Random, _name))(partial(_refuse, breaks.RANDOM, f"random.{_name}"))
 _THREADING: Final = (threading.Thread, threading.Timer, threading.Event, threading.Condition)

@@ -10,7 +10,7 @@ from typing import Any, Final
 import torch
 from torch.nn import functional
 
-from supple.capture.library.calls import torch_op
+from supple.capture.library.operations import torch_op
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value

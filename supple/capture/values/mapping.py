@@ -302,9 +302,11 @@ class SetValue(Value):
 
     Attributes:
         is_ordered: made by adding `items` one by one, so a set made alike has the same order.
+        first: the `items` of an existing set, as they were before anything changed them.
+        is_placed: `first` is in the order of the existing set, which is guarded member by member.
     """
 
-    __slots__ = ("is_ordered", "items", "kind", "obj")
+    __slots__ = ("first", "is_ordered", "is_placed", "items", "kind", "obj")
 
     def __init__(self, kind: type = set, source: Source | None = None, obj: object = None) -> None:
         super().__init__(source)
@@ -312,16 +314,18 @@ class SetValue(Value):
         self.items: dict[object, Value] = {}
         self.obj = obj
         self.is_ordered = obj is None
+        self.first = self.items
+        self.is_placed = False
 
     def ordered(self, machine: Machine) -> list[Value]:
         """Return the members in the order in which CPython gives them; gives up where that is not known."""
-        if len(self.items) < 2:
+        if len(self.items) < 2 or (self.is_placed and self.items is self.first):
             return list(self.items.values())
         if any(type(key) not in LITERALS for key in self.items):
             machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
         if not self.is_ordered:
             existing = cast("set[object]", self.obj)
-            if set(self.items) != existing:
+            if self.items is not self.first or set(self.items) != existing:
                 machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
             machine.guard(self.source, Kind.KEYS, tuple(existing))
             return [self.items[key] for key in existing]

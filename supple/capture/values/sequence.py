@@ -299,6 +299,15 @@ def make_tuple(kind: type, items: list[object]) -> object:
     return make(items) if make is not None else kind(items)
 
 
+_BASES: Final[tuple[type, ...]] = (tuple, list, collections.deque)
+
+
+def stored(whole: Iterable[object]) -> list[object]:
+    """Return what a list, tuple or deque holds, past what a subclass says by its methods."""
+    base = next(base for base in _BASES if isinstance(whole, base))
+    return list(cast("Iterator[object]", vars(base)["__iter__"](whole)))
+
+
 _SHORT: Final = 8
 """Longest tuple of constants that is guarded as a whole."""
 

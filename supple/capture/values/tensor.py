@@ -275,6 +275,8 @@ def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Mac
             items = [_convert(one, tensor, machine) for one in parts]
             return items if value.is_mutable else tuple(items)
         case DictValue():
+            if machine is not None:
+                value.values(machine)
             return {key: _convert(one, tensor, machine) for key, (_, one) in value.items.items()}
         case SliceValue():
             return slice(*(_convert(one, tensor, machine) for one in value.parts))
