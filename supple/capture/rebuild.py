@@ -380,7 +380,11 @@ def _(builder: Builder, value: SequenceIterator) -> None:
         if is_replayed or value.before not in (None, value.sequence.all(builder.engine)):
             builder.engine.unsupported(breaks.REBUILD, name="iterator over a deque that has changed")
         builder.finish()
-    builder.writer.called(iter, sequence)
+    kind = next(cls for cls in value.sequence.kind.__mro__ if "__iter__" in vars(cls) and cls in _SEQUENCES)
+    builder.writer.called(cast("type", vars(kind)["__iter__"]), sequence)
+
+
+_SEQUENCES: Final = frozenset({list, tuple, deque})
 
 
 @rebuilds(DictIterator)

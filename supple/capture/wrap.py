@@ -37,7 +37,14 @@ from supple.capture.values.instance import EnumValue, InstanceValue
 from supple.capture.values.klass import ClassValue, SuperValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
-from supple.capture.values.sequence import ITERATORS, IteratorValue, SequenceValue, SliceValue, wrap_sequence
+from supple.capture.values.sequence import (
+    ITERATORS,
+    IteratorValue,
+    SequenceValue,
+    SliceValue,
+    is_plain_record,
+    wrap_sequence,
+)
 from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.arrays import memory_of
@@ -134,7 +141,7 @@ def _(engine: "Engine", obj: torch.Tensor, source: Source | None) -> Value:
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A list or tuple; its length is guarded, its items when they are read."""
     kind: type = type(obj)
-    if kind not in (list, tuple, torch.Size) and not hasattr(kind, "_fields"):
+    if kind not in (list, tuple, torch.Size) and not is_plain_record(kind):
         if issubclass(kind, tuple) and kind.__module__.startswith("torch"):
             return wrap_sequence(engine, cast("tuple[object, ...]", obj), source, type(obj))
         return _subclass_instance(engine, obj, source, list if issubclass(kind, list) else tuple)

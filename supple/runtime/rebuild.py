@@ -224,7 +224,7 @@ def replace_mapping(target: MutableMapping[object, object], items: Mapping[objec
     base = _builtin_base(type(cast("object", target)))
     for key in [key for key in base.keys(target) if key not in items]:
         base.__delitem__(target, key)
-    if list(base.keys(target)) != list(items)[: len(target)]:
+    if list(base.keys(target)) != list(items)[: base.__len__(target)]:
         base.clear(target)
     fill_mapping(target, items)
 

@@ -8,7 +8,7 @@ from supple.capture.interp.frame import Frame, count_of, opcode
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import Value, drain, take_all
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.instance import container
+from supple.capture.values.instance import container, take_counted
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 
@@ -120,7 +120,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """[*a, ...]."""
     given = frame.pop()
     _require_iterable(frame, given, "Value after * must be an iterable, not {}")
-    items = take_all(frame.engine, given)
+    items = take_counted(frame.engine, given)
     target = frame.stack[-count_of(instruction)]
     assert isinstance(target, SequenceValue), target.describe()
     target.extend(frame.engine, items)

@@ -18,7 +18,7 @@ from supple.capture.values.base import LazyValue, Value, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
-from supple.capture.values.instance import InstanceValue, container
+from supple.capture.values.instance import InstanceValue, container, take_counted
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
@@ -74,7 +74,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """f(*args, **kwargs)."""
     pairs = pairs_of(frame, frame.pop()) if instruction.arg else []
     kwargs = {str(key.as_python()): value for key, value in pairs}
-    args = take_all(frame.engine, frame.pop())
+    args = take_counted(frame.engine, frame.pop())
     first, second = frame.pop_many(2)
     _call(frame, first, second, args, kwargs)
 

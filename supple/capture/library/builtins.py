@@ -25,7 +25,7 @@ from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
-from supple.capture.values.instance import InstanceDict, InstanceValue, container
+from supple.capture.values.instance import InstanceDict, InstanceValue, container, take_counted
 from supple.capture.values.klass import SuperValue
 from supple.capture.values.mapping import Address, DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
@@ -47,8 +47,8 @@ call.on(delattr)(
     effect(lambda machine, args, _: args[0].delete_attr(machine, _attribute_name(machine, args[1])))
 )
 call.on(object.__init__, object.__init_subclass__)(effect(lambda machine, args, kwargs: None))
-make.on(list)(lambda machine, args, _: new_list(take_all(machine, args[0]) if args else []))
-make.on(tuple)(lambda machine, args, _: new_tuple(take_all(machine, args[0]) if args else []))
+make.on(list)(lambda machine, args, _: new_list(take_counted(machine, args[0]) if args else []))
+make.on(tuple)(lambda machine, args, _: new_tuple(take_counted(machine, args[0]) if args else []))
 make.on(bool)(lambda machine, args, _: ConstantValue(args[0].truth(machine) if args else False))
 make.on(int)(lambda machine, args, kwargs: _number(machine, int, args, kwargs))
 make.on(float)(lambda machine, args, kwargs: _number(machine, float, args, kwargs))

@@ -27,7 +27,7 @@ from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_r
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple, stored
+from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, new_tuple, stored
 from supple.capture.values.tensor import TensorValue, emit
 from supple.torch_private import disabled_by_torch
 
@@ -296,7 +296,7 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     _refuse_finalizer(machine, kind)
     if kind.__dict__.get("__abstractmethods__"):
         fold_raw(machine, object.__new__, kind)
-    if hasattr(kind, "_fields") and issubclass(kind, tuple):
+    if is_plain_record(kind):
         return SequenceValue(kind, take_all(machine, args[0]))
     made = InstanceValue(kind)
     if issubclass(kind, BaseExceptionGroup) or (issubclass(kind, OSError) and len(args) > 1):

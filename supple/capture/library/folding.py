@@ -75,7 +75,13 @@ def _collect() -> frozenset[object]:
 
 def is_hashable(value: object) -> bool:
     """Tell whether a callable can be looked up; the hash of a weak reference is that of its object."""
-    return type(value).__hash__ is not None and not isinstance(value, weakref.ReferenceType)
+    if isinstance(value, weakref.ReferenceType):
+        return False
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 FOLDABLE: Final = _collect()

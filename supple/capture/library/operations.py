@@ -61,7 +61,7 @@ def _collect() -> frozenset[object]:
         if isinstance(function, types.FunctionType) and function.__module__ in _OF_FUNCTIONS:
             found.add(function)
     found.update(getattr(torch.nn.functional, name) for name in _DEPRECATED)
-    return frozenset(one for one in found if _name(one) not in _NOT_WHOLE) | FACTORIES
+    return frozenset(one for one in found if callable(one) and _name(one) not in _NOT_WHOLE) | FACTORIES
 
 
 def _name(function: object) -> str:

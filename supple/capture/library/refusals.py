@@ -38,7 +38,7 @@ def reason_for(function: object) -> Reason:
     """Return why a callable without a rule is not captured."""
     if isinstance(function, torch.jit.ScriptFunction | ScriptMethod):
         return breaks.SCRIPTED
-    if issubclass(torch.Tensor, getattr(function, "__objclass__", type(None))):
+    if getattr(function, "__objclass__", object) in torch.Tensor.__mro__[:-1]:
         return breaks.TENSOR_VALUE
     module = _module_of(function)
     while module:

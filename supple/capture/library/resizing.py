@@ -18,6 +18,8 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
+from supple.shapes.decide import number
+from supple.shapes.symnode import expr_of
 
 Numbers = float | Sequence[float] | None
 Extra = torch.Tensor | None
@@ -198,3 +200,24 @@ for _function in (torch.chunk, torch.Tensor.chunk):
     call.on(_function)(partial(_for_plain_sizes, _function, pieces, 3))
 for _function in (torch.diff, torch.Tensor.diff):
     call.on(_function)(partial(_for_plain_sizes, _function, differences, 5))
+
+
+def _with_plain_sizes(machine: Machine, value: Value) -> Value:
+    """Return a tensor, or a list of them, with the sizes of this call as plain numbers (guarded)."""
+    if isinstance(value, SequenceValue):
+        return SequenceValue(value.kind, [_with_plain_sizes(machine, one) for one in value.all(machine)])
+    if not isinstance(value, TensorValue) or not any(isinstance(s, torch.SymInt) for s in value.fake.shape):
+        return value
+    sizes = [ConstantValue(number(expr_of(size))) for size in value.fake.shape]
+    return machine.call_leaf(torch.Tensor.reshape, [value, *sizes], {})
+
+
+def _recurrent(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A recurrent network, whose loop over the steps torch unrolls in C++."""
+    op = torch_op(function)
+    assert op is not None, function
+    return emit(machine, op, [_with_plain_sizes(machine, one) for one in args], kwargs)
+
+
+for _function in (torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu):
+    call.on(_function)(partial(_recurrent, _function))

@@ -27,10 +27,10 @@ from supple.capture.values.attributes import (
     special,
     type_attr,
 )
-from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, take_all
+from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, drain, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue, contains
+from supple.capture.values.sequence import Record, SequenceValue, contains
 from supple.runtime.rebuild import bare_instance
 
 DELETED: Final = Value()
@@ -51,6 +51,10 @@ _REFUSALS: Final = {
     "__next__": "{} object is not an iterator",
     "__contains__": "{} object is not a container",
 }
+
+
+_FIELD: Final[type[object]] = type(cast("object", vars(Record)["field"]))
+"""What a class of named tuples has for a field."""
 
 
 def has_dict(cls: type) -> bool:
@@ -190,6 +194,9 @@ class InstanceValue(Value):
         if found is not MISSING and is_data_descriptor(found):
             if isinstance(found, SLOT_KINDS):
                 return self._slot(machine, name)
+            if isinstance(found, _FIELD) and isinstance(self.payload, SequenceValue):
+                fields = cast("tuple[str, ...]", lookup(self.cls, "_fields"))
+                return self.payload.at(machine, fields.index(name))
             if lookup(type(found), "__get__") is MISSING:  # the instance's own comes first, if there is one
                 machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
             return bind(machine, self, self.cls, name, found)
@@ -348,6 +355,20 @@ class InstanceValue(Value):
         names.update(dict.fromkeys(self.attrs))
         slots = {name for name in names if isinstance(lookup(self.cls, name), SLOT_KINDS)}
         return [name for name in names if name not in slots and self.attrs.get(name) is not DELETED]
+
+
+def take_counted(machine: Machine, value: Value) -> list[Value]:
+    """Return all items of an iterable for a new list; its class is asked how many, if it can tell."""
+    iterator = value.iterate(machine)
+    if isinstance(value, InstanceValue):
+        found = lookup(value.cls, "__len__")
+        if isinstance(found, types.FunctionType):
+            try:
+                value.length(machine)
+            except Raised as raised:
+                if not issubclass(raised.value.python_type(), TypeError):
+                    raise
+    return list(drain(machine, iterator))
 
 
 def checked(machine: Machine, builtin: Callable[..., object], name: str, found: Value) -> Value:

@@ -2,8 +2,9 @@
 something depends on it (iteration, length, writing).
 """
 
+import collections
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, NamedTuple, cast
 
 from supple.capture import breaks
@@ -19,6 +20,17 @@ from supple.capture.values.sequence import FINISHED, new_list, new_tuple
 def item_of(mapping: Mapping[object, object], key: object) -> object:
     """Return an item of a dict past any `__getitem__` of a subclass."""
     return dict[object, object].__getitem__(mapping, key) if isinstance(mapping, dict) else mapping[key]
+
+
+_PLAIN_DICTS: Final = (dict, collections.OrderedDict, collections.defaultdict, types.MappingProxyType)
+
+
+def keys_of(kind: type) -> Callable[..., Collection[object]] | None:
+    """Return what gives a view of the keys of a dict of a subclass, past its methods; None of others."""
+    if kind in _PLAIN_DICTS:
+        return None
+    base = collections.OrderedDict if issubclass(kind, collections.OrderedDict) else dict
+    return cast("Callable[..., Collection[object]]", vars(base)["keys"])
 
 
 class Address(NamedTuple):
@@ -72,15 +84,28 @@ class DictValue(Value):
         self.complete(machine)
         return ConstantValue(len(self.items))
 
+    def _keys_now(self) -> Collection[object]:
+        """Return the keys of an existing dict."""
+        assert self.obj is not None, "it exists"
+        view = keys_of(self.kind)
+        return self.obj.keys() if view is None else view(self.obj)
+
+    def _keys_source(self) -> Source | None:
+        """Return where checks find what has the keys: the dict, of a subclass a view of them."""
+        view = keys_of(self.kind)
+        if self.source is None or view is None:
+            return self.source
+        return Called(f"{view.__qualname__}({self.source.name})", self.source, view)
+
     def complete(self, machine: Machine) -> None:
         """Guard the key list of an existing dict and know all its entries."""
         if self.is_complete or self.obj is None:
             return
-        keys = list(self.obj)
+        keys = list(self._keys_now())
         if all(type(key) in LITERALS for key in keys):
-            machine.guard(self.source, Kind.KEYS, tuple(keys))
+            machine.guard(self._keys_source(), Kind.KEYS, tuple(keys))
         else:
-            machine.guard(self.source, Kind.LENGTH, len(keys))
+            machine.guard(self._keys_source(), Kind.LENGTH, len(keys))
         known = self.items
         ordered: dict[object, tuple[Value, Value]] = {}
         for position, key in enumerate(keys):
@@ -95,7 +120,8 @@ class DictValue(Value):
         if type(key) in LITERALS:
             key_value: Value = ConstantValue(key)
         else:
-            key_value = machine.wrap(key, key_at(self.source, position) if self.source else None)
+            source = self._keys_source()
+            key_value = machine.wrap(key, key_at(source, position) if source else None)
         source = self._source_of(machine, key)
         try:
             found = item_of(self.obj, key)
@@ -108,7 +134,7 @@ class DictValue(Value):
             return None
         found = item(self.source, key, self.kind if self.kind is types.MappingProxyType else dict)
         if hasattr(self.kind, "__missing__"):  # a defaultdict makes what is read as an item
-            machine.guard(self.source, Kind.HAS_KEY, key)
+            machine.guard(self._keys_source(), Kind.HAS_KEY, key)
             return Called(found.name, self.source, dict[object, object].get, (key,))
         return found
 
@@ -134,8 +160,8 @@ class DictValue(Value):
             self.complete(machine)
             return self.items.get(by_key)
         raw = key.as_python()
-        if raw not in self.obj:
-            machine.guard(self.source, Kind.LACKS_KEY, raw)
+        if raw not in self._keys_now():
+            machine.guard(self._keys_source(), Kind.LACKS_KEY, raw)
             return None
         source = self._source_of(machine, raw)
         entry: tuple[Value, Value] = (key, LazyValue(item_of(self.obj, raw), source))

@@ -8,7 +8,7 @@ import collections
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import torch
 
@@ -20,6 +20,23 @@ from supple.capture.values.attributes import special, type_attr
 from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
+
+
+class Record(NamedTuple):
+    """A named tuple like any other."""
+
+    field: object
+
+
+_GENERATED: Final = frozenset(vars(Record)) | {"__orig_bases__", "__annotations__"}
+
+
+def is_plain_record(kind: type) -> bool:
+    """Tell whether instances of a class are tuples with names, of which no method of tuple is another."""
+    if not hasattr(kind, "_fields") or not issubclass(kind, tuple):
+        return False
+    own = {name for cls in kind.__mro__ if cls not in (tuple, object) for name in vars(cls)}
+    return own.isdisjoint({*vars(tuple), "__bool__", "__getattr__", "__setattr__"} - _GENERATED)
 
 
 class SequenceValue(Value):
@@ -324,14 +341,18 @@ def wrap_sequence(
         return SequenceValue(kind, [ConstantValue(element) for element in obj], source, obj)
     machine.guard(source, Kind.TYPE, kind)
     if source is None:
-        made = SequenceValue(kind, [machine.wrap(element, None) for element in obj])
+        made = SequenceValue(kind, [machine.wrap(element, None) for element in stored(obj)])
     else:
-        bases: tuple[type, ...] = (tuple, list, collections.deque)
-        base = next(base for base in bases if base in kind.__mro__)
+        base = next(base for base in _BASES if base in kind.__mro__)
 
         def items() -> list[Value]:
-            machine.guard(source, Kind.LENGTH, len(obj))
-            return [LazyValue(element, item(source, i, base)) for i, element in enumerate(obj)]
+            held = stored(obj)
+            if kind is base or kind is torch.Size:
+                machine.guard(source, Kind.LENGTH, len(held))
+            else:
+                counted = Called(f"{base.__name__}.__len__({source.name})", source, vars(base)["__len__"])
+                machine.guard(counted, Kind.EQUALS, len(held))
+            return [LazyValue(element, item(source, i, base)) for i, element in enumerate(held)]
 
         made = (
             SequenceValue(kind, [], source, obj, items)

@@ -52,6 +52,10 @@ OF_STORAGE: Final = (
 ANSWERS: Final = QUERIES.union("type get_device result_type".split())
 
 
+_STACK: Final = "\nException raised from "
+"""What stands between torch's words and the stack of its C++ code."""
+
+
 class TensorValue(Value):
     """A tensor.
 
@@ -203,7 +207,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     except (NoShapeRule, RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
-        machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {error}")
+        said = str(error).partition(_STACK)[0]
+        machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
     query = op.name.rsplit(".", 1)[-1]
     if query in LAYOUT_QUERIES:
         result = _layout_asked(machine, query, [*args, *kwargs.values()], result)
