@@ -52,6 +52,8 @@ CONTENT_RULES = (effects,)
 CompileGraph = Callable[[Graph, Sequence[object]], Callable[..., tuple[object, ...]]]
 
 
+WHOLLY_EAGER: Final = (breaks.ESCAPED, breaks.SKIPPED, breaks.DEPTH)
+"""Reasons for which a call runs eager; steps of a deep recursion would need more of the stack than it does."""
 ATTEMPTS: Final = 4
 """How many frames, from the innermost outwards, are tried to be left to Python at a break."""
 
@@ -99,7 +101,7 @@ def capture(
     bound = arguments(function, args, kwargs)
     once = _Once(function, bound, state_now(), compile_graph, options, continuations)
     found, stops = once.run(None)
-    if found.reason is None or found.reason.reason in (breaks.ESCAPED, breaks.SKIPPED):
+    if found.reason is None or found.reason.reason in WHOLLY_EAGER:
         return found
     if continuations is None or options.must_raise(found.reason):
         return found
