@@ -2,10 +2,7 @@
 
 import gc
 import inspect
-import platform
-import tempfile
 import time
-import traceback
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -237,26 +234,3 @@ def _argument_guard(name: str, value: object) -> Guard:
     if value.layout is not torch.strided:
         return Guard(local(name), Kind.TYPE, type(value))
     return Guard(local(name), Kind.TENSOR, expectation(value, tuple(value.shape), tuple(value.stride())))
-
-
-def write_note(call: Call, error: Exception) -> str:
-    """Write what a report of a compiler failure needs into a file; return its path."""
-    lines = [
-        f"function: {call.function.__qualname__} at {call.where.filename}:{call.where.line}",
-        f"versions: Python {platform.python_version()}, torch {torch.__version__}",
-        *(f"argument {name}: {_described(value)}" for name, value in call.values.items()),
-        "",
-        *traceback.format_exception(error),
-    ]
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="supple-failure-", suffix=".txt", delete=False, encoding="utf-8"
-    ) as file:
-        file.write("\n".join(lines))
-    return file.name
-
-
-def _described(value: object) -> str:
-    is_tensor = issubclass(type(value), torch.Tensor)  # a dead proxy has no `__class__` to ask
-    if is_tensor and isinstance(value, torch.Tensor):
-        return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} {value.device}"
-    return type(value).__qualname__

@@ -39,13 +39,13 @@ from supple.capture.compilation import (
     checked,
     compile_call,
     place_of,
-    write_note,
 )
 from supple.capture.drive import Refused, generate
 from supple.capture.guards.emit import checker
 from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.library import marks as marks_rules
+from supple.capture.notes import write_note
 from supple.capture.resume import CONTINUES, Continuations, can_generate
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry

@@ -52,6 +52,8 @@ CONTENT_RULES = (effects,)
 CompileGraph = Callable[[Graph, Sequence[object]], Callable[..., tuple[object, ...]]]
 
 
+WHOLLY_EAGER: Final = (breaks.ESCAPED, breaks.SKIPPED, breaks.DEPTH, breaks.FRAMES)
+"""Reasons for which a call runs eager; steps of a deep recursion would need more of the stack than it does."""
 ATTEMPTS: Final = 4
 """How many frames, from the innermost outwards, are tried to be left to Python at a break."""
 
@@ -79,10 +81,6 @@ class Captured:
     symbols: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-_WHOLE: Final = (breaks.ESCAPED, breaks.FRAMES, breaks.SKIPPED)
-"""Reasons for which the call runs eager from its beginning."""
-
-
 def capture(
     function: types.FunctionType,
     args: tuple[object, ...],
@@ -103,7 +101,7 @@ def capture(
     bound = arguments(function, args, kwargs)
     once = _Once(function, bound, state_now(), compile_graph, options, continuations)
     found, stops = once.run(None)
-    if found.reason is None or found.reason.reason in _WHOLE:
+    if found.reason is None or found.reason.reason in WHOLLY_EAGER:
         return found
     if continuations is None or options.must_raise(found.reason):
         return found

@@ -240,12 +240,10 @@ def write_script(part: Part, setting: Setting, found: str) -> str:
         f'compiled = supple.compile(forward, backend={backend}, dynamic={is_dynamic}, verify="always")',
         "compiled(None, *inputs)",
     ]
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="supple-verify-", suffix=".py", delete=False, encoding="utf-8"
-    ) as file:
-        file.write("\n\n".join(lines) + "\n")
-    torch.save(list(part.inputs), Path(file.name).with_suffix(".pt"))
-    return file.name
+    script = Path(tempfile.mkdtemp(prefix="supple-verify-")) / "supple-verify.py"
+    script.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    torch.save(list(part.inputs), script.with_suffix(".pt"))
+    return str(script)
 
 
 def _imported(name: str, value: object) -> str:

@@ -5,24 +5,21 @@ record as it is. The file is read once per process. It is written when a compila
 something new: under a lock, merged with what other processes wrote meanwhile, then renamed into place.
 """
 
-import fcntl
 import json
 import logging
 import os
-import re
 import threading
-import time
 import types
 import weakref
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
 import torch
 
-from supple.base import events
+from supple.base import events, files
 from supple.base.config import Settings, config
 from supple.base.memo import memo
 from supple.base.stable import digest
@@ -145,6 +142,19 @@ def _values(data: object) -> Values:
     return (cast("float", data),)
 
 
+def _whole(data: object) -> Values:
+    if type(data) is float:
+        raise ValueError(data)
+    return _values(data)
+
+
+def _dims(data: object, rank: int) -> frozenset[int]:
+    dims = frozenset(cast("Iterable[int]", data))
+    if any(type(dim) is not int or not 0 <= dim < rank for dim in dims):
+        raise ValueError(data)
+    return dims
+
+
 def _parsed(data: object) -> Record:
     """Return the record that `data` gave; anything else raises ValueError or TypeError."""
     if data == "?":
@@ -155,8 +165,8 @@ def _parsed(data: object) -> Record:
         case {"size": [*sizes], "stride": [*strides], "inner": [*inner]} if (
             len(sizes) == len(strides) == len(inner)
         ):
-            dims = tuple(frozenset(cast("list[int]", one)) for one in inner)
-            return Record("tensor", tuple(map(_values, sizes)), tuple(map(_values, strides)), dims)
+            dims = tuple(_dims(one, len(sizes)) for one in inner)
+            return Record("tensor", tuple(map(_whole, sizes)), tuple(map(_whole, strides)), dims)
         case _:
             raise ValueError(data)
 
@@ -306,9 +316,8 @@ def path_of(settings: Settings) -> Path | None:
         return None
     if settings.profile not in ("", "1"):
         return Path(settings.profile).expanduser()
-    folder = settings.cache_dir or os.path.join("~", ".cache", "supple")
-    job = re.sub(r"[^\w.-]", "_", settings.job_id)
-    return Path(os.path.expanduser(folder)) / (f"profile-{job}.json" if job else "profile.json")
+    job = files.named(settings.job_id)
+    return files.folder_of(settings) / (f"profile-{job}.json" if job else "profile.json")
 
 
 def _before(key: str) -> Mapping[str, Record]:
@@ -323,10 +332,11 @@ def _before(key: str) -> Mapping[str, Record]:
 def load(path: Path) -> Stored:
     """Return what a file says; a file that is no profile is set aside, with a warning."""
     try:
-        return _read(path)
-    except ValueError:
-        with suppress(OSError), locked(path):
-            return _read_or_set_aside(path)
+        try:
+            return _read(path)
+        except ValueError:
+            with files.locked(path, PATIENCE_S):
+                return _read_or_set_aside(path)
     except OSError as error:
         _log.warning("the profile %s is not read: %s", path, error)
     return {}
@@ -334,9 +344,13 @@ def load(path: Path) -> Stored:
 
 def _read(path: Path) -> Stored:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        text = files.read(path).decode()
     except FileNotFoundError:
         return {}
+    try:
+        data = json.loads(text)
+    except RecursionError as error:
+        raise ValueError(path) from error
     match data:
         case {"version": 1, "functions": {**functions}}:
             return cast("Stored", functions)
@@ -366,29 +380,13 @@ def _read_or_set_aside(path: Path) -> Stored:
         return {}
 
 
-@contextmanager
-def locked(path: Path) -> Generator[bool]:
-    """Hold the lock of a file, or give up; tells which."""
-    with open(f"{path}.lock", "w", encoding="utf-8") as file:
-        until = time.monotonic() + PATIENCE_S
-        is_held = False
-        while not is_held and time.monotonic() < until:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                is_held = True
-            except BlockingIOError:
-                time.sleep(0.005)
-        yield is_held
-
-
 def store(path: Path, changed: Iterable[Seen]) -> bool:
     """Add to a file what functions were called with; False when another process does not let go of it.
 
     Raises:
         OSError: it cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with locked(path) as is_held:
+    with files.locked(path, PATIENCE_S) as is_held:
         if not is_held:
             return False
         functions = _read_or_set_aside(path)
@@ -400,9 +398,7 @@ def store(path: Path, changed: Iterable[Seen]) -> bool:
             inputs = {source: record.data for source, record in records.items()}
             functions[seen.key] = {"place": seen.place, "inputs": inputs}
         kept = dict(list(functions.items())[-FUNCTIONS:])
-        temporary = Path(f"{path}.new")
-        temporary.write_text(json.dumps({"version": VERSION, "functions": kept}), encoding="utf-8")
-        temporary.replace(path)
+        files.replace(path, json.dumps({"version": VERSION, "functions": kept}).encode())
     return True
 
 

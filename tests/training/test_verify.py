@@ -213,7 +213,7 @@ def test_a_planted_fault_is_found_and_named(name: str, monkeypatch: Patch, tmp_p
     assert case.stage in error.why, error
     assert error.stack[-1].filename == __file__
     assert all(map(torch.equal, before, case.args)), "nothing was changed"
-    [script] = tmp_path.glob("supple-verify-*.py")
+    [script] = tmp_path.glob("supple-verify-*/*.py")
     with pytest.raises(VerificationError):  # DBG09
         runpy.run_path(str(script))
     monkeypatch.undo()
@@ -446,9 +446,9 @@ def test_the_smallest_part_of_a_model_is_named(monkeypatch: Patch, tmp_path: Pat
         supple.compile(model.eval(), fullgraph=True, verify="first")(**batch)
     assert "It begins at `tanh` = torch.tanh. The fault is in decompositions." in caught.value.why
     assert caught.value.stack[-1].filename.endswith("activations.py")
-    [script] = tmp_path.glob("*.py")
+    [script] = tmp_path.rglob("*.py")
     assert script.read_text(encoding="utf-8").count(" = torch.") == 2  # the operator, and torch.load
-    [inputs] = tmp_path.glob("*.pt")
+    [inputs] = tmp_path.rglob("*.pt")
     assert len(torch.load(inputs)) == 1
 
 
@@ -456,7 +456,7 @@ def test_a_written_script_ends_in_the_same_error(tmp_path: Path, monkeypatch: Pa
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(VerificationError):
         supple.compile(lambda x: x.sin() + 1, backend=rounded, verify="first")(X)
-    [script] = tmp_path.glob("*.py")
+    [script] = tmp_path.rglob("*.py")
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     ran = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, check=False, env=environment, cwd=tmp_path

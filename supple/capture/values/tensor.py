@@ -189,6 +189,10 @@ class TensorValue(Value):
         machine.throw(TypeError, "'Tensor' object is not callable")
 
 
+MISFITS: Final = (NoShapeRule, RuntimeError, TypeError, ValueError, IndexError, OverflowError)
+"""What operations raise for arguments that do not fit; NotImplementedError is a RuntimeError."""
+
+
 def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """Record a node that calls `op`, run it on the fakes, and return the value of its result.
 
@@ -206,7 +210,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         result = op.call(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
-    except (NoShapeRule, RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
+    except MISFITS as error:
         said = str(error).partition(_STACK)[0]
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
     query = op.name.rsplit(".", 1)[-1]

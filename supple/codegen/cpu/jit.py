@@ -52,7 +52,8 @@ class Compiler:
 
         No optimiser runs over the text: what it would find is written that way already.
         """
-        with llvm.parse_assembly(text) as module:
+        context = llvm.create_context()  # types and constants go with it
+        with llvm.parse_assembly(text, context) as module:
             return self._machine.emit_object(module)
 
 

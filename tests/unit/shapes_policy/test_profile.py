@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import types
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 import supple
 from supple.__main__ import main
-from supple.base import events
+from supple.base import events, files
 from supple.base.config import Settings, config
 from supple.shapes import profile
 from supple.shapes.profile import (
@@ -271,6 +272,7 @@ def test_a_profile_that_cannot_be_written_is_told(tmp_path: Path, caplog: pytest
 
 WRITER = """
 import sys
+from contextlib import suppress
 from pathlib import Path
 from supple.shapes.profile import Seen, store, tensor_record
 path, number = Path(sys.argv[1]), int(sys.argv[2])
@@ -307,7 +309,7 @@ def test_a_lock_that_is_never_released_does_not_stop_the_program(
 ) -> None:
     monkeypatch.setattr(profile, "PATIENCE_S", 0.02)
     path = tmp_path / "p.json"
-    with profile.locked(path):
+    with files.locked(path, 1.0):
         assert not store(path, [noted(x=(1,))])
     assert store(path, [noted(x=(1,))])
 
@@ -333,3 +335,82 @@ def test_the_command_prints_the_profile(tmp_path: Path) -> None:
         assert CliRunner().invoke(main, ["profile"]).output.strip() == expected.strip()
     with config.patch(profile="0"):
         assert "SUPPLE_PROFILE=0" in CliRunner().invoke(main, ["profile"]).output
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from("?x"),
+    lambda parts: (
+        st.lists(parts, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["size", "stride", "inner", "scalar", "place", "inputs", "x"]), parts, max_size=4
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_any_data_is_a_function_or_none(data: object) -> None:
+    records = function(data).records
+    assert all(isinstance(one.text, str) and one.join(one) == one for one in records.values())
+    assert function({"place": "p", "inputs": {"x": data}}).records.keys() <= {"x"}
+
+
+@given(st.binary(max_size=40) | JSON.map(lambda data: json.dumps(data).encode()))
+def test_any_file_is_a_profile_or_none(tmp_path_factory: pytest.TempPathFactory, contents: bytes) -> None:
+    path = tmp_path_factory.mktemp("any") / "p.json"
+    path.write_bytes(contents)
+    assert isinstance(load(path), dict)
+
+
+@pytest.mark.parametrize(
+    "contents", ["[" * 200_000, '{"a":' * 200_000, "9" * 5000, " " * (files.LARGEST + 1)]
+)
+def test_a_file_that_is_too_much_is_no_profile(
+    contents: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "p.json"
+    path.write_text(contents)
+    with caplog.at_level(logging.WARNING, "supple"):
+        assert load(path) == {}
+    assert len(caplog.records) == 1
+
+
+def test_a_pipe_in_the_place_of_the_profile_stops_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "p.json"
+    os.mkfifo(path)
+    with caplog.at_level(logging.WARNING, "supple"):
+        assert load(path) == {}
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize("name", ["p.json", "p.json.lock", "p.json.new"])
+def test_a_planted_link_leads_nowhere(name: str, tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "cache" / "p.json"
+    victim.write_text("precious")
+    path.parent.mkdir()
+    (path.parent / name).symlink_to(victim)
+    with suppress(OSError):
+        store(path, [noted(x=(1,))])
+    assert victim.read_text() == "precious"
+
+
+def test_a_folder_of_everybody_is_not_written_to(tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(OSError, match="other users"):
+        store(folder / "p.json", [noted(x=(1,))])
+    assert list(folder.iterdir()) == []
+    folder.chmod(0o1777)
+    assert store(folder / "p.json", [noted(x=(1,))])
+
+
+def test_what_is_written_belongs_to_its_user_alone(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "p.json"
+    assert store(path, [noted(x=(1,))])
+    modes = [one.stat().st_mode & 0o777 for one in (path.parent, path, Path(f"{path}.lock"))]
+    assert modes == [0o700, 0o600, 0o600]
+    assert sorted(one.name for one in path.parent.iterdir()) == ["p.json", "p.json.lock"]

@@ -1,0 +1,53 @@
+"""What a report of a compiler failure needs, in a file of the cache folder: one for each distinct failure."""
+
+import platform
+import traceback
+from pathlib import Path
+from typing import Final
+
+import torch
+
+from supple.base import files
+from supple.base.config import config
+from supple.base.stable import digest
+from supple.capture.compilation import Call
+
+NOTES: Final = 50
+"""How many notes the folder holds; the oldest goes first."""
+
+
+def write_note(call: Call, error: Exception) -> str:
+    """Write what a report of a failure needs; return where it is, or why it is nowhere.
+
+    An exception of one class from one place has one file, which tells of the last time.
+    """
+    at = traceback.extract_tb(error.__traceback__)[-1:]
+    place = "".join(f"{frame.filename}:{frame.lineno}" for frame in at)
+    folder = files.folder_of(config.now()) / "failures"
+    path = folder / f"supple-failure-{digest(type(error).__qualname__, place)[:12]}.txt"
+    lines = [
+        f"function: {call.function.__qualname__} at {call.where.filename}:{call.where.line}",
+        f"versions: Python {platform.python_version()}, torch {torch.__version__}",
+        *(f"argument {name}: {_described(value)}" for name, value in call.values.items()),
+        "",
+        *traceback.format_exception(error),
+    ]
+    try:
+        files.replace(path, "\n".join(lines).encode(errors="replace"))
+        _forget_the_oldest(folder)
+    except OSError as reason:
+        return f"its traceback (verbose=True shows it; {path} was not written: {reason})"
+    return str(path)
+
+
+def _forget_the_oldest(folder: Path) -> None:
+    notes = sorted(folder.glob("supple-failure-*.txt"), key=lambda note: note.stat().st_mtime_ns)
+    for note in notes[:-NOTES]:
+        note.unlink(missing_ok=True)
+
+
+def _described(value: object) -> str:
+    is_tensor = issubclass(type(value), torch.Tensor)  # a dead proxy has no `__class__` to ask
+    if is_tensor and isinstance(value, torch.Tensor):
+        return f"{type(value).__name__} {tuple(value.shape)} {value.dtype} {value.device}"
+    return type(value).__qualname__
