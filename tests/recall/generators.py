@@ -47,7 +47,8 @@ def _whole(*arguments: str) -> Callable[[float], Sequence[str]]:
     return lambda _: arguments
 
 
-_SWEEP: Final = "tests/operators/special_values.py"
+_SWEEP: Final = "tests/operators/test_special_values.py"
+_SAMPLES: Final = "tests/operators/test_samples.py"
 _PYTEST: Final = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={SEED}")
 
 GENERATORS: Final[dict[str, Generator]] = {
@@ -55,11 +56,9 @@ GENERATORS: Final[dict[str, Generator]] = {
     for one in (
         Generator("fuzz", "tests/fuzz", _timed("tests.fuzz", "--seed", str(SEED), "--first")),
         Generator("mutation", "tests/mutation", _timed("tests.mutation")),
-        Generator("special", _SWEEP, _whole("-m", "tests.operators.special_values"), "eager .*native"),
+        Generator("special", _SWEEP, _whole(*_PYTEST, _SWEEP)),
         Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
-        Generator(
-            "samples", "tests/operators/test_samples.py", _whole(*_PYTEST, "tests/operators/test_samples.py")
-        ),
+        Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),
         Generator("properties", "tests/property", _whole(*_PYTEST, "tests/property")),
     )
 }

@@ -28,8 +28,8 @@ from supple.base.config import config
 from tests.semantics.harness import Comparison
 
 __all__ = [
-    "Any", "F", "Tensor", "check", "config", "contextlib", "copy", "functools", "gc", "math", "nn", "ones", "same",
-    "supple", "tensor", "torch", "weakref", "zeros",
+    "Any", "F", "Tensor", "check", "config", "contextlib", "copy", "functools", "gc", "math", "nn", "ones",
+    "same", "supple", "tensor", "torch", "weakref", "zeros",
 ]  # fmt: skip
 
 Calls = tuple[Any, ...]
@@ -78,7 +78,7 @@ def run(source: str) -> tuple[bool, str]:
             os.dup2(text.fileno(), number)
         signal.alarm(SECONDS)
         try:
-            exec(source, {name: globals()[name] for name in __all__})
+            exec(source, {"__name__": "program", **{name: globals()[name] for name in __all__}})
         except BaseException:
             traceback.print_exc()
             os._exit(1)
