@@ -78,6 +78,7 @@ def check_generators(names: Sequence[str], seconds: float) -> bool:
 @click.option("--parts", default=1, help="how many parts there are")
 @click.option("--minutes-per-mutant", "minutes", default=1.5, help="for all generators together; 20 at most")
 @click.option("--generator", "generators", multiple=True, help="only these generators")
+@click.option("--likely", "is_likely", is_flag=True, help="only the generators that the mutants name")
 @click.option("--results", type=click.Path(path_type=Path), help="a file of results: what it has is not run")
 @click.option("--list", "is_list", is_flag=True, help="print the mutants")
 @click.option("--shows", "is_shows", is_flag=True, help="run the programs that show the mutants to be bugs")
@@ -107,7 +108,8 @@ def main(
     for mutant in chosen:
         if mutant.name in done:
             continue
-        entries.append(entry_of(mutant, search(mutant, seconds, generators)))
+        names = mutant.likely if modes["is_likely"] else generators
+        entries.append(entry_of(mutant, search(mutant, seconds, names)))
         told(results, entries[-1])
         click.echo(table(entries[-1:], head=False))
     click.echo("\n" + table(entries))

@@ -55,7 +55,7 @@ GENERATORS: Final[dict[str, Generator]] = {
     one.name: one
     for one in (
         Generator("fuzz", "tests/fuzz", _timed("tests.fuzz", "--seed", str(SEED), "--first")),
-        Generator("mutation", "tests/mutation", _timed("tests.mutation")),
+        Generator("mutation", "tests/mutation", _timed("tests.mutation"), "={80}"),
         Generator("special", _SWEEP, _whole(*_PYTEST, _SWEEP)),
         Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
         Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),
