@@ -11,7 +11,7 @@ stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
 guarded := tests/semantics tests/operators tests/training tests/models
 
-.PHONY: help env check format test slow memory golden docs bench demo fuzz mutate breaks properties clean
+.PHONY: help env check format test slow memory golden docs bench demo fuzz mutate recall breaks properties clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -63,6 +63,9 @@ breaks: $(stamp) ## a break before every instruction of the corpus (90 minutes);
 
 properties: $(stamp) ## the property tests with 5,000 examples each
 	HYPOTHESIS_PROFILE=nightly $(bin)/python -m pytest -n $(WORKERS) tests/property $(ARGS)
+
+recall: $(stamp) ## bugs that were fixed, put back: which generators find them; ARGS="--minutes-per-mutant 20"
+	$(bin)/python -m tests.recall $(ARGS)
 
 bench: $(stamp) ## the benchmarks: one JSON line per figure, then a table
 	$(bin)/python -m benchmarks $(ARGS)

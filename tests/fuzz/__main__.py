@@ -100,8 +100,8 @@ def show(source: str, chosen: Options, found: Difference) -> None:
         os._exit(status)
 
 
-def one_round(number: int, failed: Counter[str], until: float) -> int:
-    """Run some programs; return how many."""
+def one_round(number: int, failed: Counter[str], until: float, *, is_ended: bool) -> int:
+    """Run some programs; return how many. `is_ended`: the first that fails is shown as it is, and ends it."""
     count = 0
 
     @seed(number)
@@ -115,13 +115,15 @@ def one_round(number: int, failed: Counter[str], until: float) -> int:
     @given(programs(), options)
     def run(source: str, chosen: Any) -> None:
         nonlocal count
-        if time.monotonic() > until:
+        if time.monotonic() > until or (is_ended and failed):
             return
         count += 1
         found = failure(source, chosen)
         if found is not None:
             failed[found.signature] += 1
-            if failed[found.signature] <= SHOWN:
+            if is_ended:
+                click.echo(f"# {chosen}\n{source}\n{found}")
+            elif failed[found.signature] <= SHOWN:
                 show(source, chosen, found)
 
     run()
@@ -132,7 +134,8 @@ def one_round(number: int, failed: Counter[str], until: float) -> int:
 @click.command()
 @click.option("--minutes", default=20.0, help="how long")
 @click.option("--seed", "first", default=0, help="where to begin; another number gives other programs")
-def main(minutes: float, first: int) -> None:
+@click.option("--first", "is_ended", is_flag=True, help="end at the first program that fails")
+def main(minutes: float, first: int, is_ended: bool) -> None:
     """Run random programs and say how many failed."""
     logging.disable(logging.CRITICAL)
     signal.signal(signal.SIGALRM, stop)
@@ -142,8 +145,8 @@ def main(minutes: float, first: int) -> None:
     click.echo(f"The program that runs is in {LAST}.")
     started, count, number = time.monotonic(), 0, first * 1_000_000
     failed: Counter[str] = Counter()
-    while time.monotonic() < started + minutes * 60:
-        count += one_round(number, failed, started + minutes * 60)
+    while time.monotonic() < started + minutes * 60 and not (is_ended and failed):
+        count += one_round(number, failed, started + minutes * 60, is_ended=is_ended)
         number += 1
         if number % 20 == 0:
             spent = (time.monotonic() - started) / 60

@@ -1,0 +1,74 @@
+"""The generators of this project: how each is run for a while, and how it says that it found something."""
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tests.recall.mutants import ROOT, Mutant
+
+SEED: Final = 7
+"""All mutants meet the same random programs: those with which the package itself is green."""
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A program that looks for differences from eager.
+
+    Attributes:
+        path: where it stands; one that is not there is skipped.
+        arguments: of Python, for a number of seconds.
+        telling: a regular expression for a line that tells of a difference; so does the exit status.
+    """
+
+    name: str
+    path: str
+    arguments: Callable[[float], Sequence[str]]
+    telling: str | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is part of this version of the project."""
+        return (ROOT / self.path).exists()
+
+    def command(self, seconds: float, focus: str = "") -> list[str]:
+        """Return the command that runs it."""
+        return [sys.executable, *self.arguments(seconds), *shlex.split(focus)]
+
+
+def _timed(module: str, *more: str) -> Callable[[float], Sequence[str]]:
+    """Return the arguments of a module that is told for how long it runs."""
+    return lambda seconds: ("-m", module, "--minutes", f"{seconds / 60:.2f}", *more)
+
+
+def _whole(*arguments: str) -> Callable[[float], Sequence[str]]:
+    """Return the arguments of what runs until it has tried everything."""
+    return lambda _: arguments
+
+
+_SWEEP: Final = "tests/operators/test_special_values.py"
+_SAMPLES: Final = "tests/operators/test_samples.py"
+_PYTEST: Final = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={SEED}")
+
+GENERATORS: Final[dict[str, Generator]] = {
+    one.name: one
+    for one in (
+        Generator("fuzz", "tests/fuzz", _timed("tests.fuzz", "--seed", str(SEED), "--first")),
+        Generator("mutation", "tests/mutation", _timed("tests.mutation"), "={80}"),
+        Generator("special", _SWEEP, _whole(*_PYTEST, _SWEEP)),
+        Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
+        Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),
+        Generator("properties", "tests/property", _whole(*_PYTEST, "tests/property")),
+    )
+}
+
+
+def order(mutant: Mutant) -> list[Generator]:
+    """Return the generators that there are, the likely ones first.
+
+    Raises:
+        KeyError: the mutant names one that is not in the table.
+    """
+    names = dict.fromkeys((*mutant.likely, *GENERATORS))
+    return [found for name in names if (found := GENERATORS[name]).exists]
