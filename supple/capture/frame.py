@@ -53,7 +53,7 @@ CompileGraph = Callable[[Graph, Sequence[object]], Callable[..., tuple[object, .
 
 
 WHOLLY_EAGER: Final = (breaks.ESCAPED, breaks.SKIPPED, breaks.DEPTH)
-"""Reasons for which a call runs eager; steps of a deep recursion would need more of the stack than it does."""
+"""Reasons for which a call runs eager; the steps of a deep recursion would need a deeper stack."""
 ATTEMPTS: Final = 4
 """How many frames, from the innermost outwards, are tried to be left to Python at a break."""
 
