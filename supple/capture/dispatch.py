@@ -8,7 +8,6 @@ import inspect
 import itertools
 import logging
 import threading
-import traceback
 import types
 import weakref
 from collections import Counter
@@ -24,7 +23,6 @@ from supple.base.errors import (
     RecompileError,
     Unsupported,
     UserError,
-    one_line,
 )
 from supple.base.interrupts import is_interrupt
 from supple.base.marks import ORIGINAL
@@ -45,7 +43,7 @@ from supple.capture.guards.emit import checker
 from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.library import marks as marks_rules
-from supple.capture.notes import write_note
+from supple.capture.notes import tell, write_note
 from supple.capture.resume import CONTINUES, Continuations, can_generate
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
@@ -387,13 +385,7 @@ class Versions:
             self._tell(reason, "runs eager")
 
     def _tell(self, reason: Explained, what: str) -> None:
-        place = f"{reason.reason.code} {reason.stack[-1:]}"
-        if place not in self._told:
-            self._told.add(place)
-            config = self._compiler.options.config
-            whole = "".join(traceback.format_exception(reason)) if config.verbose else ""
-            if config.log_level <= logging.WARNING:
-                _log.warning("%s", whole or one_line(self.name, reason, what))
+        tell(self.name, reason, what, self._told, self._compiler.options.config)
 
     def _failed(self, call: Call) -> Iterator[tuple[Entry, Guard]]:
         """Yield each entry with the first guard of it that fails."""

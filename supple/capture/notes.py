@@ -1,5 +1,7 @@
 """What a report of a compiler failure needs, in a file of the cache folder: one for each distinct failure."""
 
+import logging
+import os
 import platform
 import traceback
 from pathlib import Path
@@ -8,10 +10,12 @@ from typing import Final
 import torch
 
 from supple.base import files
-from supple.base.config import config
+from supple.base.config import Settings, config
+from supple.base.errors import Explained, one_line
 from supple.base.stable import digest
 from supple.capture.compilation import Call
 
+_log: Final = logging.getLogger("supple")
 NOTES: Final = 50
 """How many notes the folder holds; the oldest goes first."""
 
@@ -38,6 +42,26 @@ def write_note(call: Call, error: Exception) -> str:
     except OSError as reason:
         return f"its traceback (verbose=True shows it; {path} was not written: {reason})"
     return str(path)
+
+
+_LIBRARIES: Final = tuple(os.path.dirname(module.__file__) + os.sep for module in (torch, os))
+"""Folders of code that users do not change: torch's and Python's own."""
+
+
+def tell(name: str, reason: Explained, what: str, told: set[str], settings: Settings) -> None:
+    """Say why a function runs eager or breaks, in one line: once per place, or per file of a library.
+
+    Args:
+        told: what was said of the compiled object.
+    """
+    called = [at.filename for at in reason.stack if at.filename.startswith(_LIBRARIES)]
+    is_in_library = bool(called) and reason.stack[-1].filename == called[-1]
+    place = f"library {called[0]}" if is_in_library else f"{reason.reason.code} {reason.stack[-1:]}"
+    if place not in told:
+        told.add(place)
+        whole = "".join(traceback.format_exception(reason)) if settings.verbose else ""
+        if settings.log_level <= logging.WARNING:
+            _log.warning("%s", whole or one_line(name, reason, what))
 
 
 def _forget_the_oldest(folder: Path) -> None:

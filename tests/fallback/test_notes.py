@@ -51,6 +51,21 @@ def test_without_a_folder_the_program_runs(folder: Path, caplog: pytest.LogCaptu
     assert "was not written" in caplog.text
 
 
+def test_breaks_in_one_file_of_a_library_are_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    try:
+        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(4, 2))
+        compiled, x = supple.compile(model), torch.randn(3, 4)
+        for _ in range(2):
+            torch.testing.assert_close(compiled(x), model(x))
+        reasons = supple.stats()["reasons"]
+    finally:
+        torch.distributed.destroy_process_group()
+    assert isinstance(reasons, list)
+    assert len(caplog.records) == 1, "the others are in stats() and explain()"
+
+
 def deep(x: torch.Tensor, n: int) -> torch.Tensor:
     return deep(x, n - 1) * 1.0 if n else x + 1
 
