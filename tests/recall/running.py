@@ -15,11 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.recall.generators import Generator, order
 from tests.recall.mutants import ROOT, Mutant
 
 COPIED: Final = ("supple", "tests")
 POLL_SECONDS: Final = 0.2
+GREEN: Final = (0, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""Exit statuses of a generator that has found nothing; a focus may leave it nothing to try."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def _watched(process: "subprocess.Popen[bytes]", generator: Generator, log: Path
         if generator.telling and re.search(generator.telling, log.read_text(errors="replace")):
             return True
         if status is not None:
-            return status != 0
+            return status not in GREEN
         time.sleep(POLL_SECONDS)
     return False
 
