@@ -10,7 +10,7 @@ bin := $(VENV)/bin
 stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
 
-.PHONY: help env check format test slow golden docs bench demo fuzz breaks properties clean
+.PHONY: help env check format test slow golden docs bench demo fuzz mutate breaks properties clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -50,6 +50,9 @@ docs: $(stamp) ## rewrite docs/errors from the catalogue and its examples
 
 fuzz: $(stamp) ## random programs, eager against compiled, for MINUTES=20; ARGS="--seed 7" for others
 	$(bin)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
+
+mutate: $(stamp) ## change one thing between two calls of each program, for MINUTES=20; ARGS="--part 0 --parts 2 everyday"
+	$(bin)/python -m tests.mutation --minutes $(MINUTES) $(ARGS)
 
 breaks: $(stamp) ## a break before every instruction of the corpus (90 minutes); ARGS="--part 0 --parts 2"
 	$(bin)/python -m tests.breaks $(ARGS)

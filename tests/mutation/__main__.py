@@ -1,15 +1,17 @@
-"""`python -m tests.mutation`: changes one thing between two calls, for every program; differences are shown."""
+"""`python -m tests.mutation`: one thing changes between two calls of a program; differences are shown."""
 
 import gc
+import importlib
+import json
 import logging
 import os
-import pickle
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
-from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import IO, Any, Final
 
 import click
 import torch
@@ -21,43 +23,70 @@ TOLD: Final = 120.0
 """How often, in seconds, the progress is told."""
 
 
-def pairs_of(program: Program, options: "Chosen", until: Callable[[], bool]) -> Counter[str]:
-    """Run the mutations of one program; print what differs; return the counts."""
-    session = Session(program, options.backend, options.dynamic)
-    chosen = [one for one in session.mutations() if options.only in str(one)]
-    for found in findings(session, chosen, until):
+@dataclass(frozen=True)
+class Chosen:
+    """What the command line asks for, and when it is over."""
+
+    backend: str
+    dynamic: bool | None
+    only: str
+    until: float
+
+    def is_over(self) -> bool:
+        """Tell whether the time is up."""
+        return time.monotonic() > self.until
+
+
+def pairs_of(program: Program, chosen: Chosen, first: int, file: IO[str]) -> None:
+    """Run the mutations of one program from one on; write which one runs, and at the end the counts."""
+    session = Session(program, chosen.backend, chosen.dynamic)
+    mutations = [one for one in session.mutations() if chosen.only in str(one)][first:]
+
+    def tell(number: int) -> None:
+        file.write(json.dumps([first + number, str(mutations[number])]) + "\n")
+        file.flush()
+
+    for found in findings(session, mutations, chosen.is_over, tell):
         click.echo(f"{'=' * 80}\n{found}")
         sys.stdout.flush()
-    return session.counts
+    file.write(json.dumps(session.counts) + "\n")
 
 
-class Chosen:
-    """What the command line asks for."""
+def in_processes(program: Program, chosen: Chosen) -> Counter[str]:
+    """Run a program in a process of its own; after a mutation that ends the process, in another one."""
+    counts: Counter[str] = Counter()
+    first = 0
+    while True:
+        last, is_whole = in_a_process(program, chosen, first)
+        if is_whole:
+            return counts + Counter(last)
+        counts["crashes"] += 1
+        click.echo(f"{'=' * 80}\n{program.name}: the process ended, with {last}")
+        if not last or chosen.is_over():
+            return counts
+        first = last[0] + 1
 
-    def __init__(self, backend: str, dynamic: str, only: str) -> None:
-        self.backend = backend
-        self.dynamic = {"none": None, "true": True, "false": False}[dynamic]
-        self.only = only
 
-
-def in_a_process(run: Callable[[], Counter[str]], name: str) -> Counter[str]:
-    """Run a program in a process of its own: one that ends it is counted, and the next one begins clean."""
+def in_a_process(program: Program, chosen: Chosen, first: int) -> tuple[Any, bool]:
+    """Run a program in a process of its own; return counts or the last mutation, and whether it is whole."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         os.close(read)
-        counts = run()
-        with os.fdopen(write, "wb") as file:
-            pickle.dump(counts, file)
-        os._exit(0)
+        status = 1
+        try:
+            with os.fdopen(write, "w") as file:
+                pairs_of(program, chosen, first, file)
+            status = 0
+        except Exception:  # the parent counts a process that ended early
+            traceback.print_exc()
+        finally:
+            os._exit(status)
     os.close(write)
-    with os.fdopen(read, "rb") as file:
-        text = file.read()
-    status = os.waitpid(child, 0)[1]
-    if status or not text:
-        click.echo(f"{'=' * 80}\n{name}: the process ended with {status}")
-        return Counter({"crashes": 1})
-    return pickle.loads(text)
+    with os.fdopen(read) as file:
+        lines = file.read().splitlines()
+    is_whole = not os.waitpid(child, 0)[1]
+    return json.loads(lines[-1]) if lines else None, is_whole
 
 
 @click.command()
@@ -84,21 +113,20 @@ def main(
     logging.disable(logging.CRITICAL)
     signal.signal(signal.SIGALRM, stop)
     torch.set_num_threads(1)
-    options = Chosen(backend, dynamic, only)
+    importlib.import_module(
+        "torch._dynamo"
+    )  # torch imports it in some calls; that takes longer than a call may
+    until = time.monotonic() + minutes * 60
+    options = Chosen(backend, {"none": None, "true": True, "false": False}[dynamic], only, until)
     chosen = [one for one in programs(corpora) if name in one.name][part::parts]
     gc.collect()
     gc.freeze()
     started = told = time.monotonic()
     counts: Counter[str] = Counter()
     for program in chosen:
-        if time.monotonic() > started + minutes * 60:
+        if options.is_over():
             break
-        counts += in_a_process(
-            lambda program=program: pairs_of(
-                program, options, lambda: time.monotonic() > started + minutes * 60
-            ),
-            program.name,
-        )
+        counts += in_processes(program, options)
         counts["programs"] += 1
         if time.monotonic() > told + TOLD:
             told = time.monotonic()

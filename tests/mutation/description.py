@@ -5,7 +5,7 @@ import enum
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, singledispatch
 from math import copysign, isclose, isfinite
 from typing import Any, Final
 
@@ -15,8 +15,9 @@ ATOMS: Final = (
     type(None), bool, int, float, complex, str, bytes, range, slice, torch.dtype, torch.device, torch.layout,
     torch.memory_format, types.EllipsisType, types.NotImplementedType, torch.Generator,
 )  # fmt: skip
+EXACT: Final = frozenset(ATOMS)
+CONTAINERS: Final = (dict, collections.OrderedDict, set)
 MOST: Final = 4000
-ITERATORS: Final = (types.GeneratorType, map, filter, zip)
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Line:
 
 @dataclass
 class Description:
-    """Lines about values in the order in which they are reached; an object met again is named by its number."""
+    """Lines about values in the order in which they are reached; an object met again is a number."""
 
     lines: list[Line] = field(default_factory=list)
     known: dict[int, int] = field(default_factory=dict)
@@ -41,7 +42,7 @@ class Description:
         kind = type(value)
         if len(self.lines) > MOST:
             return
-        if isinstance(value, ATOMS):
+        if kind in EXACT or isinstance(value, ATOMS):
             plain = kind.__qualname__
             self.lines.append(
                 Line(path, plain, value) if isinstance(value, float) else Line(path, (plain, repr(value)))
@@ -61,36 +62,7 @@ class Description:
     def inside(self, value: Any, kind: type, path: str) -> None:
         """Describe an object met for the first time."""
         self.lines.append(Line(path, kind.__qualname__))
-        match value:
-            case torch.Tensor():
-                self.tensor(value, path)
-            case dict():
-                for index, (key, one) in enumerate(dict.items(value)):
-                    self.add(key, f"{path}.key {index}")
-                    self.add(one, f"{path}[{key if isinstance(key, str | int) else index!r}]")
-            case list() | tuple() | collections.deque():
-                for index, one in enumerate(kind_of(value).__iter__(value)):
-                    self.add(one, f"{path}[{index}]")
-            case set() | frozenset():
-                self.lines.append(Line(path, sorted(map(plain_text, value))))
-            case types.FunctionType():
-                for name in ("__defaults__", "__kwdefaults__", "__dict__"):
-                    self.add(getattr(value, name), f"{path}.{name}")
-                for index, cell in enumerate(value.__closure__ or ()):
-                    self.add(contents(cell), f"{path}.cell {index}")
-            case types.MethodType():
-                self.add(value.__self__, f"{path}.__self__")
-                self.add(value.__func__, f"{path}.__func__")
-            case types.CellType():
-                self.add(contents(value), f"{path}.cell")
-            case partial():
-                self.add((value.func, value.args, value.keywords), path)
-            case BaseException():
-                self.add(value.args, f"{path}.args")
-            case _ if isinstance(value, ITERATORS):
-                self.add(drained(value), path)
-            case _:
-                pass
+        parts(value, self, path)
         for name, one in attributes(value):
             self.add(one, f"{path}.{name}")
 
@@ -111,8 +83,76 @@ class Description:
                 self.add(value.grad, f"{path}.grad")
 
 
+@singledispatch
+def parts(value: Any, made: Description, path: str) -> None:
+    """Describe what an object of this type holds besides attributes."""
+
+
+@parts.register
+def _(value: torch.Tensor, made: Description, path: str) -> None:
+    made.tensor(value, path)
+
+
+@parts.register
+def _(value: dict, made: Description, path: str) -> None:
+    for index, (key, one) in enumerate(dict.items(value)):
+        made.add(key, f"{path}.key {index}")
+        made.add(one, f"{path}[{key if isinstance(key, str | int) else index!r}]")
+
+
+@parts.register(list)
+@parts.register(tuple)
+@parts.register(collections.deque)
+def _(value: Any, made: Description, path: str) -> None:
+    for index, one in enumerate(kind_of(value).__iter__(value)):
+        made.add(one, f"{path}[{index}]")
+
+
+@parts.register(set)
+@parts.register(frozenset)
+def _(value: Any, made: Description, path: str) -> None:
+    made.lines.append(Line(path, sorted(map(plain_text, value))))
+
+
+@parts.register
+def _(value: types.FunctionType, made: Description, path: str) -> None:
+    for name in ("__defaults__", "__kwdefaults__"):
+        made.add(getattr(value, name), f"{path}.{name}")
+    for index, cell in enumerate(value.__closure__ or ()):
+        made.add(contents(cell), f"{path}.cell {index}")
+
+
+@parts.register
+def _(value: types.MethodType, made: Description, path: str) -> None:
+    made.add(value.__self__, f"{path}.__self__")
+    made.add(value.__func__, f"{path}.__func__")
+
+
+@parts.register
+def _(value: types.CellType, made: Description, path: str) -> None:
+    made.add(contents(value), f"{path}.cell")
+
+
+@parts.register
+def _(value: partial, made: Description, path: str) -> None:
+    made.add((value.func, value.args, value.keywords), path)
+
+
+@parts.register
+def _(value: BaseException, made: Description, path: str) -> None:
+    made.add(value.args, f"{path}.args")
+
+
+@parts.register(types.GeneratorType)
+@parts.register(map)
+@parts.register(filter)
+@parts.register(zip)
+def _(value: Any, made: Description, path: str) -> None:
+    made.add(drained(value), path)
+
+
 def name_of(value: Any) -> str:
-    """Return the name of a class, module, function or enum member, without asking a metaclass of the program."""
+    """Return the name of a class, module, function or enum member; no metaclass is asked."""
     if isinstance(value, type):
         return type.__dict__["__name__"].__get__(value)
     return str(getattr(value, "__name__", value))
@@ -150,10 +190,13 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
     except AttributeError:
         own = {}
     for name, one in list(own.items()):
-        if name not in ("__wrapped__", "_backward_hooks"):
+        is_empty = name.startswith("_") and type(one) in CONTAINERS and not one
+        if name != "__wrapped__" and not is_empty:
             yield name, one
     for kind in type(value).__mro__:
-        slots = vars(kind).get("__slots__", ())
+        slots = vars(kind).get("__slots__")
+        if not slots:
+            continue
         for name in (slots,) if isinstance(slots, str) else slots:
             member = vars(kind).get(name)
             if isinstance(member, types.MemberDescriptorType):

@@ -396,10 +396,12 @@ def stepper(model, scale):
 step_with_a_closure = program(lambda: (numbers(2, 3),))(stepper(Block(3), 0.25))
 
 
-@program(lambda: (nn.LSTM(3, 2, batch_first=True), numbers(1, 4, 3)))
-def recurrent(model, x):
-    y, (h, c) = model(x)
-    return y, h + c
+@program(lambda: (nn.GRUCell(3, 2), numbers(1, 4, 3)))
+def recurrent(cell, x):
+    state = None
+    for step in x.unbind(1):
+        state = cell(step, state)
+    return state
 
 
 @program(lambda: (nn.MultiheadAttention(4, 2, batch_first=True), numbers(1, 3, 4)))

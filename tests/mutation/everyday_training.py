@@ -161,11 +161,6 @@ def inference(model, x):
     return predicted(model.eval(), x)
 
 
-@program(lambda: (nn.Linear(2, 2), numbers(3, 2)))
-def checkpointed(model, x):
-    return torch.utils.checkpoint.checkpoint(model, x, use_reentrant=False) * 2
-
-
 @program(lambda: (numbers(2, 3).requires_grad_(),))
 def hook_on_a_tensor(x):
     y = x * 2

@@ -1,4 +1,4 @@
-"""The registry of mutators: each finds where it applies in a world, and gives the blocks in which it holds."""
+"""The registry of mutators: each finds where it applies, and gives the block in which the change holds."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence

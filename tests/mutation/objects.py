@@ -1,4 +1,4 @@
-"""What can be done to an object and undone, whoever holds it: containers, instances, classes, functions, modules."""
+"""What can be done to an object and undone, whoever holds it: containers, classes, functions, modules."""
 
 import abc
 import contextlib
@@ -217,7 +217,8 @@ def replaced(owner: dict[str, Any], name: str, value: object) -> Iterator[None]:
 def _(value: type, world: World) -> Iterator[Effect]:
     if value.__module__ != world.names["__name__"]:
         return
-    for name, method in SPECIAL.items():
+    asked = ("__instancecheck__", "__subclasscheck__") if issubclass(value, type) else ()
+    for name, method in (*SPECIAL.items(), *((one, truth) for one in asked)):
         yield f"given {name}", lambda name=name, method=method: member(value, name, method)
     yield "given an attribute", lambda: member(value, "more", 1)
     yield "__name__", lambda: member(value, "__name__", value.__name__ + "x")

@@ -5,7 +5,7 @@ import types
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial, reduce, singledispatch
 from typing import Any, Final, Protocol
 
 import torch
@@ -270,39 +270,76 @@ def places(world: World) -> Iterator[tuple[Place, Any]]:
         waiting += [Place((*place.steps, step)) for step in steps(value, world)]
 
 
+@singledispatch
 def steps(value: Any, world: World) -> Iterator[Step]:
     """Yield the ways from an object to what it holds, where that is the program's."""
-    match value:
-        case torch.Tensor():
-            return
-        case types.FunctionType():
-            if value.__globals__ is world.names:
-                yield from of_function(value)
-        case type():
-            if is_own(value, world):
-                yield from of_class(value)
-        case list():
-            yield from map(Item, range(len(value)))
-        case tuple():
-            yield from map(Element, range(len(value)))
-        case dict():
-            for index, key in enumerate(dict.keys(value)):
-                yield Item(key) if isinstance(key, ATOMS) else Element(index)
-        case types.MethodType():
-            yield from (Inner("__self__"), Inner("__func__"))
-        case property():
-            yield Inner("fget")
-        case staticmethod() | classmethod():
-            yield Inner("__func__")
-        case partial():
-            yield from map(Inner, ("func", "args", "keywords"))
-        case _:
-            yield from of_object(value, world)
-    if not isinstance(value, type) and is_own(type(value), world):
+    yield from of_object(value, world)
+    yield from of_own(value, world)
+
+
+def of_own(value: Any, world: World) -> Iterator[Step]:
+    """Yield the class of an instance of the program's, and attributes of one that is a container."""
+    if is_own(type(value), world):
         yield Inner("__class__")
-        if not isinstance(value, dict | list | tuple):
-            return
-        yield from map(Attribute, getattr(value, "__dict__", ()))
+        if isinstance(value, dict | list | tuple):
+            yield from map(Attribute, getattr(value, "__dict__", ()))
+
+
+@steps.register
+def _(value: torch.Tensor, world: World) -> Iterator[Step]:
+    yield from ()
+
+
+@steps.register
+def _(value: types.FunctionType, world: World) -> Iterator[Step]:
+    if value.__globals__ is world.names:
+        yield from of_function(value)
+
+
+@steps.register
+def _(value: type, world: World) -> Iterator[Step]:
+    if is_own(value, world):
+        yield from of_class(value)
+
+
+@steps.register
+def _(value: list, world: World) -> Iterator[Step]:
+    yield from map(Item, range(list.__len__(value)))
+    yield from of_own(value, world)
+
+
+@steps.register
+def _(value: tuple, world: World) -> Iterator[Step]:
+    yield from map(Element, range(tuple.__len__(value)))
+    yield from of_own(value, world)
+
+
+@steps.register
+def _(value: dict, world: World) -> Iterator[Step]:
+    for index, key in enumerate(dict.keys(value)):
+        yield Item(key) if isinstance(key, ATOMS) else Element(index)
+    yield from of_own(value, world)
+
+
+@steps.register
+def _(value: types.MethodType, world: World) -> Iterator[Step]:
+    yield from (Inner("__self__"), Inner("__func__"))
+
+
+@steps.register
+def _(value: property, world: World) -> Iterator[Step]:
+    yield Inner("fget")
+
+
+@steps.register(staticmethod)
+@steps.register(classmethod)
+def _(value: Any, world: World) -> Iterator[Step]:
+    yield Inner("__func__")
+
+
+@steps.register
+def _(value: partial, world: World) -> Iterator[Step]:
+    yield from map(Inner, ("func", "args", "keywords"))
 
 
 def is_own(kind: type, world: World) -> bool:

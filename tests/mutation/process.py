@@ -29,6 +29,10 @@ class Doubling(TorchFunctionMode):
 class Passing(TorchDispatchMode):
     """A mode that changes nothing."""
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return func(*args, **(kwargs or {}))
 
@@ -108,7 +112,7 @@ PROCESS: Final[dict[str, Block]] = {
     "default dtype": lambda: state(torch.get_default_dtype, torch.set_default_dtype, torch.float64),
     "default device": lambda: torch.device("cpu"),
     "deterministic": lambda: state(
-        torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms, True
+        torch.get_deterministic_debug_mode, torch.set_deterministic_debug_mode, "error"
     ),
     "threads": lambda: state(torch.get_num_threads, torch.set_num_threads, 2),
     "matmul precision": lambda: state(

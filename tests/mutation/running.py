@@ -1,4 +1,4 @@
-"""Runs one pair of program and mutation: before, changed, changed back; eager in a world beside it each time."""
+"""Runs one pair of program and mutation: before, changed, changed back, eager beside it each time."""
 
 import contextlib
 import gc
@@ -94,8 +94,8 @@ class Session:
     """A program, compiled once, and its two sides.
 
     Attributes:
-        counts: pairs, and how their changed calls went: `raised` by eager, left to Python (`eager`), served by an
-            entry that was there (`hits`), or `recompiled`.
+        counts: pairs, and how their changed calls went: eager `raised`, they were left to Python (`eager`),
+            served by an entry that was there (`hits`), or `recompiled`.
         is_vacuous: whether the whole call without a mutation is left to Python.
     """
 
@@ -123,7 +123,8 @@ class Session:
     def worlds(self) -> tuple[World, World]:
         """Return both worlds with new arguments."""
         first, second = (one.world() for one in self.sides)
-        first.written = second.written = self.written
+        for world in (first, second):
+            world.written = tuple((str(one), one.steps[-1], one.owner(world)) for one in self.written)
         return first, second
 
     def mutations(self) -> list[Mutation]:
@@ -237,7 +238,7 @@ class Outcome:
 
 def outcome(world: World, run: Callable[..., Any]) -> Outcome:
     """Call one world; random numbers and numbers of hooks are the same for each call."""
-    torch.manual_seed(0)
+    torch.default_generator.manual_seed(0)
     RemovableHandle.next_id = FIRST_HANDLE
     grad = torch.is_grad_enabled()
     text = io.StringIO()
@@ -267,8 +268,8 @@ def differentiated(world: World, result: Any) -> Any:
         try:
             total = sum(one.double().sum() for one in outputs)
             return torch.autograd.grad(total, leaves, allow_unused=True)
-        except RuntimeError as error:
-            return nameless(str(error))
+        except Exception as error:  # what the program's own gradients raise is compared
+            return chain(error)
 
 
 def reached(tree: Any, depth: int = 4) -> list[torch.Tensor]:
@@ -305,9 +306,9 @@ def described(world: World, one: Outcome) -> Description:
     made.add(world.kwargs, "kwargs")
     made.add(one.gradients, "gradients")
     made.add(list(one.state), "state")
-    for place in world.written:
+    for name, step, owner in world.written:
         with contextlib.suppress(KeyError, ValueError):
-            made.add(place.value(world), f"global {place}")
+            made.add(step.get(owner), f"global {name}")
     return made
 
 
@@ -337,8 +338,18 @@ def kept_state(world: World) -> tuple[Place, ...]:
     )
 
 
-def findings(session: Session, chosen: Sequence[Mutation], until: Callable[[], bool]) -> Iterator[Finding]:
-    """Run the chosen mutations of a program in turn; yield what differs, with the history that it needs."""
+def findings(
+    session: Session,
+    chosen: Sequence[Mutation],
+    until: Callable[[], bool],
+    tell: Callable[[int], None] = lambda number: None,
+) -> Iterator[Finding]:
+    """Run the chosen mutations of a program in turn; yield what differs, with the history that it needs.
+
+    Args:
+        until: tells whether the time is up.
+        tell: is called with the number of each mutation before it runs.
+    """
     try:
         with undisturbed():
             base = session.differs(None)
@@ -350,6 +361,7 @@ def findings(session: Session, chosen: Sequence[Mutation], until: Callable[[], b
             for index, mutation in enumerate(chosen):
                 if until():
                     return
+                tell(index)
                 session.counts["pairs"] += 1
                 try:
                     found = session.differs(mutation)

@@ -23,7 +23,7 @@ class World:
 
     Attributes:
         names: the globals of the module that the function is from.
-        written: places of globals and cells, which calls may write.
+        written: names, steps and owners of globals and cells, which calls may write.
     """
 
     function: Callable[..., Any]
@@ -47,7 +47,7 @@ class Side:
 
     def world(self) -> World:
         """Return the function with arguments that nobody has seen."""
-        torch.manual_seed(0)
+        torch.default_generator.manual_seed(0)
         random.seed(0)
         args, kwargs = self.arguments()
         return World(self.function, list(args), dict(kwargs), self.names)
