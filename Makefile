@@ -55,7 +55,7 @@ docs: $(stamp) ## rewrite docs/errors from the catalogue and its examples
 fuzz: $(stamp) ## random programs, eager against compiled, for MINUTES=20; ARGS="--seed 7" for others
 	$(bin)/python -m tests.fuzz --minutes $(MINUTES) $(ARGS)
 
-mutate: $(stamp) ## programs whose environment changes between calls, for MINUTES=20; ARGS="--family operators"
+mutate: $(stamp) ## change one thing between two calls of each program, for MINUTES=20; ARGS="--part 0 --parts 2 everyday"
 	$(bin)/python -m tests.mutation --minutes $(MINUTES) $(ARGS)
 
 breaks: $(stamp) ## a break before every instruction of the corpus (90 minutes); ARGS="--part 0 --parts 2"

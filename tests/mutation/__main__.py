@@ -1,59 +1,142 @@
-"""Changes of the environment between calls: `python -m tests.mutation --help`.
+"""`python -m tests.mutation`: one thing changes between two calls of a program; differences are shown."""
 
-Each program is called, one thing that the call can reach is changed, it is called again, the thing is changed
-back, and it is called once more; compiled code must do in each call what eager does. Exits with 1 where it
-does not.
-"""
-
-import argparse
+import gc
+import importlib
+import json
 import logging
-import random
+import os
+import signal
 import sys
 import time
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+from typing import IO, Any, Final
 
+import click
 import torch
 
-from tests.mutation.programs import FAMILIES, programs
-from tests.mutation.running import Tally, tried
+from tests.mutation.running import Session, findings, stop
+from tests.mutation.worlds import CORPORA, Program, programs
+
+TOLD: Final = 120.0
+"""How often, in seconds, the progress is told."""
 
 
-def main() -> int:
-    """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--minutes", type=float, default=20.0, help="how long (20); 0 is until all are tried")
-    parser.add_argument("--seed", type=int, default=0, help="the order of programs and changes")
-    parser.add_argument("--most", type=int, default=40, help="changes of one program in a round (40)")
-    parser.add_argument("--program", help="only programs whose name has this part")
-    parser.add_argument("--family", choices=FAMILIES, help="only this family of programs")
-    parser.add_argument("--backend", default="native")
-    parser.add_argument("--part", type=int, default=0)
-    parser.add_argument("--parts", type=int, default=1, help="share the programs among this many runs")
-    parser.add_argument("--stop", action="store_true", help="stop at the first difference")
-    options = parser.parse_args()
-    logging.getLogger("supple").setLevel(logging.ERROR)
+@dataclass(frozen=True)
+class Chosen:
+    """What the command line asks for, and when it is over."""
+
+    backend: str
+    dynamic: bool | None
+    only: str
+    until: float
+
+    def is_over(self) -> bool:
+        """Tell whether the time is up."""
+        return time.monotonic() > self.until
+
+
+def pairs_of(program: Program, chosen: Chosen, first: int, file: IO[str]) -> None:
+    """Run the mutations of one program from one on; write which one runs, and at the end the counts."""
+    session = Session(program, chosen.backend, chosen.dynamic)
+    mutations = [one for one in session.mutations() if chosen.only in str(one)][first:]
+
+    def tell(number: int) -> None:
+        file.write(json.dumps([first + number, str(mutations[number])]) + "\n")
+        file.flush()
+
+    for found in findings(session, mutations, chosen.is_over, tell):
+        click.echo(f"{'=' * 80}\n{found}")
+        sys.stdout.flush()
+    file.write(json.dumps(session.counts) + "\n")
+
+
+def in_processes(program: Program, chosen: Chosen) -> Counter[str]:
+    """Run a program in a process of its own; after a mutation that ends the process, in another one."""
+    counts: Counter[str] = Counter()
+    first = 0
+    while True:
+        last, is_whole = in_a_process(program, chosen, first)
+        if is_whole:
+            return counts + Counter(last)
+        counts["crashes"] += 1
+        click.echo(f"{'=' * 80}\n{program.name}: the process ended, with {last}")
+        if not last or chosen.is_over():
+            return counts
+        first = last[0] + 1
+
+
+def in_a_process(program: Program, chosen: Chosen, first: int) -> tuple[Any, bool]:
+    """Run a program in a process of its own; return counts or the last mutation, and whether it is whole."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        status = 1
+        try:
+            with os.fdopen(write, "w") as file:
+                pairs_of(program, chosen, first, file)
+            status = 0
+        except Exception:  # the parent counts a process that ended early
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(write)
+    with os.fdopen(read) as file:
+        lines = file.read().splitlines()
+    is_whole = not os.waitpid(child, 0)[1]
+    return json.loads(lines[-1]) if lines else None, is_whole
+
+
+@click.command()
+@click.option("--minutes", default=20.0, help="how long")
+@click.option("--part", default=0, help="which part of the programs, from 0 on")
+@click.option("--parts", default=1, help="how many parts there are")
+@click.option("--program", "name", default="", help="only programs with this in their names")
+@click.option("--only", default="", help="only mutations with this in their text")
+@click.option("--backend", default="eager", help="what compiles the graphs")
+@click.option("--dynamic", default="none", type=click.Choice(["none", "true", "false"]))
+@click.argument("corpora", nargs=-1, type=click.Choice(list(CORPORA)))
+def main(
+    minutes: float,
+    part: int,
+    parts: int,
+    name: str,
+    only: str,
+    backend: str,
+    dynamic: str,
+    corpora: tuple[str, ...],
+) -> None:
+    """Mutate the programs of CORPORA, of all where none is named, and say how many calls differed."""
+    logging.captureWarnings(True)
+    logging.disable(logging.CRITICAL)
+    signal.signal(signal.SIGALRM, stop)
     torch.set_num_threads(1)
-    chance = random.Random(options.seed)
-    chosen = [case for name, case in programs(options.family) if (options.program or "") in name]
-    chosen = chosen[options.part :: options.parts]
-    chance.shuffle(chosen)
-    tally, end = Tally(), time.monotonic() + 60 * options.minutes
-    for case in chosen:
-        if options.minutes and time.monotonic() > end:
+    importlib.import_module(
+        "torch._dynamo"
+    )  # torch imports it in some calls; that takes longer than a call may
+    until = time.monotonic() + minutes * 60
+    options = Chosen(backend, {"none": None, "true": True, "false": False}[dynamic], only, until)
+    chosen = [one for one in programs(corpora) if name in one.name][part::parts]
+    gc.collect()
+    gc.freeze()
+    started = told = time.monotonic()
+    counts: Counter[str] = Counter()
+    for program in chosen:
+        if options.is_over():
             break
-        shown = len(tally.found)
-        tried(case, options.backend, tally, chance, options.most)
-        for one in tally.found[shown:]:
-            print(one, flush=True)
-        if options.stop and tally.found:
-            break
-    print(
-        f"{len(chosen)} programs, {tally.pairs:,} changes, {tally.compiled:,} of them compiled anew, "
-        f"{tally.eager:,} left to eager, {dict(tally.skipped)} skipped, {len(tally.found)} differences"
-    )
-    return 1 if tally.found else 0
+        counts += in_processes(program, options)
+        counts["programs"] += 1
+        if time.monotonic() > told + TOLD:
+            told = time.monotonic()
+            click.echo(f"# {(told - started) / 60:.1f} minutes: {shown(counts)}")
+    click.echo(f"{len(chosen)} programs chosen; {shown(counts)}")
+    raise SystemExit(bool(counts["findings"] or counts["crashes"]))
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def shown(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+
+
+main()

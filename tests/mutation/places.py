@@ -1,219 +1,419 @@
-"""Places that a call can reach, in its arguments, closures, globals and classes: to be read and written.
+"""Finds what a call can reach: each place is a path from the world's arguments and function to a value."""
 
-A place in the arguments is a path from their root, so that it means the same in two worlds: eager's objects
-and their copy, which compiled code gets. Places behind names (globals, classes, cells) are shared by both.
-"""
-
-import builtins
+import enum
 import types
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial, reduce, singledispatch
+from typing import Any, Final, Protocol
 
 import torch
+from torch import nn
 
-World = dict[str, Any]
-"""The arguments of one call: {"args": list, "kwargs": dict}."""
+from tests.mutation.worlds import World
 
-Path = tuple[tuple[str, Any], ...]
-"""Steps from the root of a world: ("item", key), ("attribute", name)."""
+DEPTH: Final = 8
+MOST: Final = 150
+"""Places of one program, at most; near ones come first."""
+ATOMS: Final = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, slice, range)
+HIDDEN: Final = ("__module__", "__qualname__", "__dict__", "__weakref__", "__doc__", "__annotations__")
+"""Attributes of classes that are mutated otherwise or not at all."""
+TORCH_STATE: Final = (
+    "_hooks",
+    "_hook",
+    "_set",
+    "_kwargs",
+    "_always_called",
+    "_parameters",
+    "_buffers",
+    "_modules",
+)
+"""Ends of names of what torch keeps in a module."""
+PATCHED: Final = ("math", "torch.nn.functional", "operator", "functools", "itertools", "random", "copy")
+"""Modules whose entries are replaced."""
 
-MISSING: Final = type("Missing", (), {"__repr__": lambda _: "nothing"})()
-DEPTH: Final = 6
-FEW: Final = 12
-"""How many items of one container are walked."""
-OF_MODULES: Final = (
-    "training", "_parameters", "_buffers", "_modules", "eps", "p", "inplace", "momentum", "affine", "stride",
-    "padding", "dilation", "groups", "num_heads", "normalized_shape", "negative_slope", "approximate",
-)  # fmt: skip
-"""Attributes of torch's own modules that are changed; of a program's modules all others are too."""
+
+class Step(Protocol):
+    """One hop from an owner to what it holds."""
+
+    def get(self, owner: Any) -> Any:
+        """Return what is held."""
+        ...
+
+    def put(self, owner: Any, value: Any) -> None:
+        """Let the owner hold something else.
+
+        Raises:
+            TypeError: this owner cannot.
+        """
+        ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
+class Item:
+    """An element of a list, by index, or of a dict, by key."""
+
+    key: Any
+
+    def get(self, owner: Any) -> Any:
+        return base_of(owner).__getitem__(owner, self.key)
+
+    def put(self, owner: Any, value: Any) -> None:
+        base_of(owner).__setitem__(owner, self.key, value)
+
+    def __str__(self) -> str:
+        return f"[{self.key!r}]"
+
+
+def base_of(owner: Any) -> Any:
+    return dict if isinstance(owner, dict) else list if isinstance(owner, list) else type(owner)
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element of what cannot be written: a tuple; or the nth value of a dict."""
+
+    index: int
+
+    def get(self, owner: Any) -> Any:
+        values = dict.values(owner) if isinstance(owner, dict) else tuple.__iter__(owner)
+        return list(values)[self.index]
+
+    def put(self, owner: Any, value: Any) -> None:
+        raise TypeError(f"a {type(owner).__name__} keeps its elements")
+
+    def __str__(self) -> str:
+        return f"[{self.index}]"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An entry of an object's own dictionary, or of a module's."""
+
+    name: str
+
+    def get(self, owner: Any) -> Any:
+        return vars(owner)[self.name]
+
+    def put(self, owner: Any, value: Any) -> None:
+        vars(owner)[self.name] = value
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A slot of an object, or an attribute that C keeps."""
+
+    name: str
+
+    def get(self, owner: Any) -> Any:
+        return object.__getattribute__(owner, self.name)
+
+    def put(self, owner: Any, value: Any) -> None:
+        object.__setattr__(owner, self.name, value)
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+@dataclass(frozen=True)
+class Inner:
+    """What an object is made of and keeps: the function of a method, the getter of a property, a class."""
+
+    name: str
+
+    def get(self, owner: Any) -> Any:
+        return getattr(owner, self.name)
+
+    def put(self, owner: Any, value: Any) -> None:
+        raise TypeError(f"a {type(owner).__name__} keeps its {self.name}")
+
+    def __str__(self) -> str:
+        return f".{self.name}"
+
+
+@dataclass(frozen=True)
+class Member:
+    """An entry of a class."""
+
+    name: str
+
+    def get(self, owner: Any) -> Any:
+        return vars(owner)[self.name]
+
+    def put(self, owner: Any, value: Any) -> None:
+        setattr(owner, self.name, value)
+
+    def __str__(self) -> str:
+        return f"::{self.name}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variable of an enclosing function."""
+
+    index: int
+
+    def get(self, owner: Any) -> Any:
+        return owner.__closure__[self.index].cell_contents
+
+    def put(self, owner: Any, value: Any) -> None:
+        owner.__closure__[self.index].cell_contents = value
+
+    def __str__(self) -> str:
+        return f"<cell {self.index}>"
+
+
+@dataclass(frozen=True)
+class Default:
+    """A default of a parameter."""
+
+    index: int
+
+    def get(self, owner: Any) -> Any:
+        return owner.__defaults__[self.index]
+
+    def put(self, owner: Any, value: Any) -> None:
+        defaults = list(owner.__defaults__)
+        defaults[self.index] = value
+        owner.__defaults__ = tuple(defaults)
+
+    def __str__(self) -> str:
+        return f"<default {self.index}>"
+
+
+@dataclass(frozen=True)
+class NamedDefault:
+    """A default of a parameter that is given by name."""
+
+    name: str
+
+    def get(self, owner: Any) -> Any:
+        return owner.__kwdefaults__[self.name]
+
+    def put(self, owner: Any, value: Any) -> None:
+        owner.__kwdefaults__[self.name] = value
+
+    def __str__(self) -> str:
+        return f"<default {self.name}>"
+
+
+@dataclass(frozen=True)
+class Global:
+    """A global of a function's module."""
+
+    name: str
+
+    def get(self, owner: Any) -> Any:
+        return owner.__globals__[self.name]
+
+    def put(self, owner: Any, value: Any) -> None:
+        owner.__globals__[self.name] = value
+
+    def __str__(self) -> str:
+        return f"<global {self.name}>"
+
+
+@dataclass(frozen=True)
 class Place:
-    """Where a value lies.
+    """A value that a call can reach.
 
     Attributes:
-        text: for people.
-        path: steps from the root of a world, or from `root`.
-        root: what a shared place begins at; None for arguments.
+        steps: from the world to the value; the first is an argument or the function.
     """
 
-    text: str
-    path: Path
-    root: Any = None
+    steps: tuple[Step, ...]
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether both worlds see a change."""
-        return self.root is not None
+    def owner(self, world: World) -> Any:
+        """Return what holds the value."""
+        return reduce(lambda owner, step: step.get(owner), self.steps[:-1], world)
 
-    def get(self, world: World) -> Any:
-        """Return the value, MISSING where there is none."""
-        *before, last = self.path
-        return step(self._holder(world, before), last)
+    def value(self, world: World) -> Any:
+        """Return the value."""
+        return self.steps[-1].get(self.owner(world))
 
     def put(self, world: World, value: Any) -> None:
-        """Write the value, or delete it where it is MISSING."""
-        *before, (kind, key) = self.path
-        holder = self._holder(world, before)
-        if kind == "item" and value is MISSING:
-            del holder[key]
-        elif kind == "item":
-            holder[key] = value
-        elif value is MISSING:
-            delattr(holder, key)
-        elif kind == "attribute" and key in getattr(holder, "__dict__", ()) and not isinstance(holder, type):
-            holder.__dict__[key] = value
-        else:
-            setattr(holder, key, value)
+        """Hold another value there."""
+        self.steps[-1].put(self.owner(world), value)
 
-    def _holder(self, world: World, path: list[tuple[str, Any]]) -> Any:
-        found = world if self.root is None else self.root
-        for one in path:
-            found = step(found, one)
-        return found
+    @property
+    def can_change(self) -> bool:
+        """Whether the owner can hold something else there."""
+        return not isinstance(self.steps[-1], Element | Inner)
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.steps)).lstrip(".")
 
 
-def step(holder: Any, way: tuple[str, Any]) -> Any:
-    """Return what lies one step away."""
-    kind, key = way
-    if kind == "item":
+def places(world: World) -> Iterator[tuple[Place, Any]]:
+    """Yield what a call of a world's function can reach: its function, its arguments, and on from there."""
+    roots: list[Place] = [Place((Field("function"),))]
+    roots += [Place((Field("args"), Item(index))) for index in range(len(world.args))]
+    roots += [Place((Field("kwargs"), Item(name))) for name in world.kwargs]
+    waiting = deque(roots)
+    seen: set[int] = set()
+    for _ in range(MOST):
+        if not waiting:
+            return
+        place = waiting.popleft()
         try:
-            return holder[key]
-        except (KeyError, IndexError):
-            return MISSING
-    if isinstance(holder, type):
-        return holder.__dict__.get(key, MISSING)
-    own = getattr(holder, "__dict__", {})
-    return own[key] if key in own else getattr(holder, key, MISSING)
-
-
-def is_users(cls: type) -> bool:
-    """Tell whether a class is the program's own."""
-    return cls.__module__.split(".")[0] in ("tests", "__main__")
-
-
-def of_arguments(world: World) -> Iterator[Place]:
-    """Yield the places in the arguments."""
-    for name in ("args", "kwargs"):
-        yield from _inside(world[name], name, (("item", name),), None, set())
-
-
-def _inside(obj: Any, text: str, path: Path, root: Any, seen: set[int]) -> Iterator[Place]:
-    """Yield the places inside an object, each object once."""
-    if id(obj) in seen or len(path) > DEPTH:
-        return
-    seen.add(id(obj))
-    for way, shown in _ways(obj):
-        place = Place(f"{text}{shown}", (*path, way), root)
-        yield place
-        yield from _inside(step(obj, way), place.text, place.path, root, seen)
-
-
-def _ways(obj: Any) -> Iterator[tuple[tuple[str, Any], str]]:
-    if isinstance(obj, list):
-        yield from ((("item", place), f"[{place}]") for place in range(min(len(obj), FEW)))
-    elif isinstance(obj, dict):
-        yield from ((("item", key), f"[{key!r}]") for key in list(obj)[:FEW])
-    elif isinstance(obj, torch.nn.Module):
-        names = [name for name in vars(obj) if is_users(type(obj)) or name in OF_MODULES]
-        hidden = [name for name in names if name.startswith("_") and name not in OF_MODULES]
-        yield from ((("attribute", name), f".{name}") for name in names if name not in hidden)
-    elif is_users(type(obj)) and not isinstance(obj, torch.Tensor | type):
-        slots = [name for cls in type(obj).__mro__ for name in cls.__dict__.get("__slots__", ())]
-        names = [*vars(obj)] if hasattr(obj, "__dict__") else []
-        yield from (
-            (("attribute", name), f".{name}") for name in [*names, *slots][:FEW] if name != "__dict__"
-        )
-
-
-def functions_of(function: types.FunctionType) -> list[types.FunctionType]:
-    """Return a function and those of the same module that it may call, by the names that it uses."""
-    found: dict[int, types.FunctionType] = {}
-    work: list[object] = [function]
-    while work:
-        one = work.pop()
-        if isinstance(one, types.MethodType | staticmethod | classmethod):
-            one = one.__func__
-        if isinstance(one, type) and is_users(one):
-            work += [part for part in vars(one).values() if callable(part)]
-        if not isinstance(one, types.FunctionType) or id(one) in found:
+            value = place.value(world)
+        except (ValueError, AttributeError):  # an empty cell, an empty slot
             continue
-        if one.__globals__ is function.__globals__:
-            found[id(one)] = one
-            work += [one.__globals__.get(name) for name in names_in(one.__code__)]
-            work += [contents(cell) for cell in one.__closure__ or ()]
-    return list(found.values())
+        yield place, value
+        if isinstance(value, ATOMS) or id(value) in seen or len(place.steps) > DEPTH:
+            continue
+        seen.add(id(value))
+        waiting += [Place((*place.steps, step)) for step in steps(value, world)]
 
 
-def names_in(code: types.CodeType) -> set[str]:
-    """Return the names that a code object and those inside it use."""
-    found = set(code.co_names)
+@singledispatch
+def steps(value: Any, world: World) -> Iterator[Step]:
+    """Yield the ways from an object to what it holds, where that is the program's."""
+    yield from of_object(value, world)
+    yield from of_own(value, world)
+
+
+def of_own(value: Any, world: World) -> Iterator[Step]:
+    """Yield the class of an instance of the program's, and attributes of one that is a container."""
+    if is_own(type(value), world):
+        yield Inner("__class__")
+        if isinstance(value, dict | list | tuple):
+            yield from map(Attribute, getattr(value, "__dict__", ()))
+
+
+@steps.register
+def _(value: torch.Tensor, world: World) -> Iterator[Step]:
+    yield from ()
+
+
+@steps.register
+def _(value: types.FunctionType, world: World) -> Iterator[Step]:
+    if value.__globals__ is world.names:
+        yield from of_function(value)
+
+
+@steps.register
+def _(value: type, world: World) -> Iterator[Step]:
+    if is_own(value, world):
+        yield from of_class(value)
+
+
+@steps.register
+def _(value: list, world: World) -> Iterator[Step]:
+    yield from map(Item, range(list.__len__(value)))
+    yield from of_own(value, world)
+
+
+@steps.register
+def _(value: tuple, world: World) -> Iterator[Step]:
+    yield from map(Element, range(tuple.__len__(value)))
+    yield from of_own(value, world)
+
+
+@steps.register
+def _(value: dict, world: World) -> Iterator[Step]:
+    for index, key in enumerate(dict.keys(value)):
+        yield Item(key) if isinstance(key, ATOMS) else Element(index)
+    yield from of_own(value, world)
+
+
+@steps.register
+def _(value: types.MethodType, world: World) -> Iterator[Step]:
+    yield from (Inner("__self__"), Inner("__func__"))
+
+
+@steps.register
+def _(value: property, world: World) -> Iterator[Step]:
+    yield Inner("fget")
+
+
+@steps.register(staticmethod)
+@steps.register(classmethod)
+def _(value: Any, world: World) -> Iterator[Step]:
+    yield Inner("__func__")
+
+
+@steps.register
+def _(value: partial, world: World) -> Iterator[Step]:
+    yield from map(Inner, ("func", "args", "keywords"))
+
+
+def is_own(kind: type, world: World) -> bool:
+    """Tell whether a class is the program's."""
+    return kind.__module__ == world.names["__name__"] and not issubclass(kind, enum.Enum)
+
+
+def of_function(function: types.FunctionType) -> Iterator[Step]:
+    yield from map(Default, range(len(function.__defaults__ or ())))
+    yield from map(NamedDefault, function.__kwdefaults__ or ())
+    yield from map(Cell, range(len(function.__closure__ or ())))
+    names = used_names(function.__code__)
+    for name in names:
+        if isinstance(module := function.__globals__.get(name), types.ModuleType):
+            continue
+        if name in function.__globals__:
+            yield Global(name)
+    for name in names:
+        if isinstance(module := function.__globals__.get(name), types.ModuleType):
+            yield from (
+                Entry(name, one) for one in names if module.__name__ in PATCHED and one in vars(module)
+            )
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A global of another module, which a function reaches by the module's name."""
+
+    module: str
+    name: str
+
+    def get(self, owner: Any) -> Any:
+        return vars(owner.__globals__[self.module])[self.name]
+
+    def put(self, owner: Any, value: Any) -> None:
+        vars(owner.__globals__[self.module])[self.name] = value
+
+    def __str__(self) -> str:
+        return f"<{self.module}.{self.name}>"
+
+
+def used_names(code: types.CodeType) -> list[str]:
+    """Return the names that a function, or one made in it, reads."""
+    found = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            found |= names_in(constant)
-    return found
-
-
-def contents(cell: types.CellType) -> object:
-    """Return what a cell holds."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return MISSING
-
-
-def of_names(function: types.FunctionType) -> Iterator[Place]:
-    """Yield the places behind a function's names: globals, cells, defaults, and names that hide builtins."""
-    names = function.__globals__
-    for one in functions_of(function):
-        for name in sorted(names_in(one.__code__)):
-            if name in names and not isinstance(names[name], types.ModuleType):
-                place = Place(f"global {name}", (("item", name),), names)
-                yield place
-                yield from _inside(names[name], place.text, place.path, names, set())
-            elif name in vars(builtins) and name not in names and name != "__import__":
-                yield Place(f"hidden builtin {name}", (("item", name),), names)
-        for name, cell in zip(one.__code__.co_freevars, one.__closure__ or (), strict=True):
-            place = Place(f"cell {name} of {one.__name__}", (("attribute", "cell_contents"),), cell)
-            if name != "__class__":
-                yield place
-                yield from _inside(contents(cell), place.text, place.path, cell, set())
-        for name in ("__defaults__", "__kwdefaults__", "__code__"):
-            if getattr(one, name):
-                yield Place(f"{one.__qualname__}.{name}", (("attribute", name),), one)
-
-
-def classes_of(function: types.FunctionType, world: World) -> list[type]:
-    """Return the program's classes that a call can reach."""
-    found: dict[type, None] = {}
-    objects = [place.get(world) for place in of_arguments(world)]
-    objects += [place.get(world) for place in of_names(function)]
-    for obj in objects:
-        for cls in (type(obj), *((obj,) if isinstance(obj, type) else ())):
-            found.update(dict.fromkeys(base for base in cls.__mro__ if is_users(base)))
-            found.update(dict.fromkeys(base for base in type(cls).__mro__ if is_users(base)))
+            found.update(dict.fromkeys(used_names(constant)))
     return list(found)
 
 
-PROTOCOLS: Final = (
-    "__bool__", "__len__", "__eq__", "__call__", "__getattr__", "__getitem__", "__iter__", "__contains__",
-    "__add__", "__enter__", "__instancecheck__", "__hash__",
-)  # fmt: skip
-"""Methods that change what an object does when its class gets them."""
+def of_class(kind: type) -> Iterator[Step]:
+    for name, value in vars(kind).items():
+        if name not in HIDDEN and not isinstance(
+            value, types.MemberDescriptorType | types.GetSetDescriptorType
+        ):
+            yield Member(name)
+    yield from (Inner("__base__"), Inner("__class__"))
 
 
-def of_classes(function: types.FunctionType, world: World) -> Iterator[Place]:
-    """Yield the attributes of the program's classes, and methods that they might get."""
-    for cls in classes_of(function, world):
-        own = [name for name in vars(cls) if name not in _OF_CLASSES]
-        for name in (*own, *(name for name in PROTOCOLS if name not in own)):
-            yield Place(f"class {cls.__qualname__}.{name}", (("attribute", name),), cls)
-
-
-_OF_CLASSES: Final = frozenset(
-    "__module__ __dict__ __weakref__ __doc__ __slots__ __orig_bases__ __parameters__ __annotations__ "
-    "__abstractmethods__ _abc_impl __init_subclass__ __new__ __match_args__ __dataclass_fields__ "
-    "__dataclass_params__ __classcell__ __del__ __qualname__ __firstlineno__ __static_attributes__".split()
-)
+def of_object(value: Any, world: World) -> Iterator[Step]:
+    """Yield the attributes of objects of the program's classes, of modules and optimisers."""
+    is_module = isinstance(value, nn.Module)
+    if not (
+        is_module
+        or is_own(type(value), world)
+        or isinstance(value, torch.optim.Optimizer | types.SimpleNamespace)
+    ):
+        return
+    for name in getattr(value, "__dict__", ()):
+        is_torchs = is_module and name.startswith("_") and name.endswith(TORCH_STATE)
+        if not is_torchs or vars(value)[name]:
+            yield Attribute(name)
+    for kind in type(value).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__"):
+                yield Field(name)

@@ -1,18 +1,16 @@
-"""Runs a program three times in two worlds, eager's and compiled code's: as it is, changed, changed back."""
+"""Runs one pair of program and mutation: before, changed, changed back, eager beside it each time."""
 
-import builtins
 import contextlib
-import copy
+import gc
 import io
-import itertools
-import random
+import signal
 import traceback
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import torch
 from torch.utils.hooks import RemovableHandle
@@ -20,319 +18,383 @@ from torch.utils.hooks import RemovableHandle
 import supple
 from supple.base import events
 from supple.base.config import config
-from tests.mutation import places
-from tests.mutation.mutators import changes
-from tests.mutation.places import Place, World
-from tests.semantics.harness import FIRST_HANDLE, Case, Comparison, contents
+from tests.fuzz.running import LATE, UNDEFINED, nameless
+from tests.mutation.description import Description, difference
+from tests.mutation.mutations import FIRST_HANDLE, CannotApply, Mutation, mutations
+from tests.mutation.places import Cell, Global, Place, places
+from tests.mutation.worlds import Program, World
 
-Undo = Callable[[], None]
-Outcome = tuple[Any, ...]
+UNLIMITED: Final = 2**31
+PLAIN: Final = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
+SECONDS: Final = 5.0
+"""A call that takes longer is taken for endless."""
+PHASES: Final = ("before", "changed", "changed back")
 
-COUNT: Final = 100_000
-"""Entries that a function may have: every change gets one, and none may serve another."""
+
+KINDS: Final = {
+    (False, False): "wrong answer",
+    (True, False): "error lost",
+    (False, True): "error made",
+    (True, True): "other error",
+}
+"""How a finding is called, by whether the eager and the compiled call raised."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mutation:
-    """One change.
+class Endless(BaseException):
+    """A call takes too long."""
+
+
+def stop(*_: object) -> NoReturn:
+    """Raise what no program catches."""
+    raise Endless
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Where the calls of a compiled program differ from eager's after a mutation.
 
     Attributes:
-        text: the place and the mutator.
-        is_shared: whether it is made once, for both worlds.
-        apply: makes it in a world and returns what takes it back.
+        kind: which of the two calls raised an exception.
     """
 
-    text: str
-    is_shared: bool
-    apply: Callable[[World], Undo]
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Where compiled code does something else than eager."""
-
     program: str
-    mutation: str
-    when: str
+    history: tuple[Mutation, ...]
+    phase: str
+    kind: str
     text: str
 
     def __str__(self) -> str:
-        shown = self.text if len(self.text) < 300 else f"{self.text[:60]} ... {self.text[-220:]}"
-        return f"{self.program}\n    changed: {self.mutation}\n    {self.when}: {shown}"
+        steps = "\n".join(f"    {one}" for one in self.history)
+        text = self.text.replace("\0", "\\0")
+        return f"{self.program}, {self.phase}, {self.kind}:\n{steps}\n    {text}"
 
 
 @dataclass
-class Tally:
-    """What was tried."""
+class Watch:
+    """Counts what the compiler did during a call."""
 
-    pairs: int = 0
-    compiled: int = 0
+    started: int = 0
+    graphs: int = 0
     eager: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    found: list[Difference] = field(default_factory=list)
+
+    def __call__(self, event: events.Event) -> None:
+        match event:
+            case events.CompileStarted():
+                self.started += 1
+            case events.GraphCaptured():
+                self.graphs += 1
+            case events.GraphBroken(is_eager=True) | events.FellBack():
+                self.eager += 1
+            case _:
+                pass
 
 
-def of_place(place: Place, name: str, number: int) -> Mutation:
-    """Return the change of one place to another value, the one with this number of those that there are."""
+@dataclass
+class Session:
+    """A program, compiled once, and its two sides.
 
-    def apply(world: World) -> Undo:
-        before = place.get(world)
-        # Each world gets objects of its own.
-        _, made = next(itertools.islice(others(place, world), number, None), ("", place))
-        if made is place:
-            raise ValueError("the first call has left another value there")
-        place.put(world, made)
-        return lambda: place.put(world, before)
+    Attributes:
+        counts: pairs, and how their changed calls went: eager `raised`, they were left to Python (`eager`),
+            served by an entry that was there (`hits`), or `recompiled`.
+        is_vacuous: whether the whole call without a mutation is left to Python.
+    """
 
-    return Mutation(f"{place.text}: {name}", place.is_shared, apply)
+    program: Program
+    backend: str = "eager"
+    dynamic: bool | None = None
+    counts: Counter[str] = field(default_factory=Counter[str])
+    is_vacuous: bool = False
 
+    def __post_init__(self) -> None:
+        self.sides = self.program.sides()
+        self.written = kept_state(self.sides[0].world())
+        self.run: Any = supple.compile(
+            self.sides[1].function,
+            backend=self.backend,
+            dynamic=self.dynamic,
+            options={"recompile_limit": UNLIMITED, "step_limit": 100_000},
+        )
 
-def others(place: Place, world: World) -> Iterator[tuple[str, Any]]:
-    """Yield the other values for a place; for a name that hides a builtin, those for the builtin."""
-    yield from changes(place.get(world))
-    if place.text.startswith("hidden builtin"):
-        yield from changes(vars(builtins)[place.path[-1][1]])
+    @property
+    def is_rounded(self) -> bool:
+        """Whether numbers may differ by rounding."""
+        return self.backend != "eager"
 
+    def worlds(self) -> tuple[World, World]:
+        """Return both worlds with new arguments."""
+        first, second = (one.world() for one in self.sides)
+        for world in (first, second):
+            world.written = tuple((str(one), one.steps[-1], one.owner(world)) for one in self.written)
+        return first, second
 
-def of_pair(one: Place, other: Place) -> Mutation:
-    """Return the change that puts one object in two places."""
+    def mutations(self) -> list[Mutation]:
+        """Return what can be changed, in a fixed order."""
+        return mutations(self.sides[0].world())
 
-    def apply(world: World) -> Undo:
-        before = other.get(world)
-        other.put(world, one.get(world))
-        return lambda: other.put(world, before)
+    def differs(
+        self, mutation: Mutation | None, *, is_checking_eager: bool = False
+    ) -> tuple[str, str] | None:
+        """Return the phase and the place in which eager and compiled calls differ.
 
-    return Mutation(f"{other.text} is {one.text}", one.is_shared, apply)
+        Args:
+            is_checking_eager: both worlds run eager: whether the program is the same from call to call.
+        """
+        worlds = self.worlds()
+        runs = [self.sides[0].function, self.sides[1].function if is_checking_eager else self.run]
+        for phase in PHASES:
+            change = mutation if phase == "changed" else None
+            watch = Watch()
+            try:
+                with listening(watch):
+                    seen = called(worlds, runs, change)
+            except CannotApply:
+                self.counts["not applicable"] += 1
+                return None
+            except Endless:
+                self.counts["endless"] += 1
+                return None
+            if seen is None:
+                self.counts["undefined"] += 1
+                return None
+            self.count(watch, phase, seen.raised[0])
+            found = difference(seen.want, seen.got, self.is_rounded)
+            if found is not None:
+                return phase, KINDS[seen.raised], found
+        return None
 
-
-def of_overlap(one: Place, other: Place) -> Mutation:
-    """Return the change that lets two tensors show one memory."""
-
-    def apply(world: World) -> Undo:
-        before = other.get(world)
-        other.put(world, one.get(world).detach()[...])
-        return lambda: other.put(world, before)
-
-    return Mutation(f"{other.text} shows {one.text}", one.is_shared, apply)
-
-
-class _Mode(torch.overrides.TorchFunctionMode):
-    """A mode that changes what `sin` gives."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        return result + 1 if func in (torch.sin, torch.Tensor.sin) else result
+    def count(self, watch: Watch, phase: str, has_raised: bool) -> None:
+        """Count how a call was served."""
+        was_left = bool(watch.eager) and not watch.graphs
+        if phase == "before" and watch.started:
+            self.is_vacuous = was_left
+        if phase == "changed":
+            is_eager = was_left if watch.started else self.is_vacuous
+            kind = "eager" if is_eager else "recompiled" if watch.started else "hits"
+            self.counts["compared"] += 1
+            self.counts["raised" if has_raised else kind] += 1
 
 
 @contextlib.contextmanager
-def _set(setter: Callable[[Any], object], value: Any, before: Any) -> Iterator[None]:
-    setter(value)
+def listening(watch: Watch) -> Iterator[None]:
+    end = events.listen(watch, reads_texts=False)
     try:
         yield
     finally:
-        setter(before)
+        end()
 
 
-def _hooked() -> contextlib.AbstractContextManager[object]:
-    handle = torch.nn.modules.module.register_module_forward_hook(
-        lambda _module, _args, result: result + 1 if isinstance(result, torch.Tensor) else None
-    )
-    stack = contextlib.ExitStack()
-    stack.callback(handle.remove)
-    return stack
-
-
-STATES: Final[dict[str, Callable[[], contextlib.AbstractContextManager[object]]]] = {
-    "no_grad": torch.no_grad,
-    "inference_mode": torch.inference_mode,
-    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
-    "autocast float16": lambda: torch.autocast("cpu", torch.float16),
-    "default dtype": lambda: _set(torch.set_default_dtype, torch.float64, torch.float32),
-    "deterministic": lambda: _set(torch.use_deterministic_algorithms, True, False),
-    "matmul precision": lambda: _set(torch.set_float32_matmul_precision, "medium", "highest"),
-    "function mode": _Mode,
-    "global hook": _hooked,
-}
-"""States of the process, as contexts around a call."""
-
-
-def of_state(name: str) -> Mutation:
-    """Return the change of a state of the process."""
-
-    def apply(_: World) -> Undo:
-        stack = contextlib.ExitStack()
-        stack.enter_context(STATES[name]())
-        return stack.close
-
-    return Mutation(f"state: {name}", True, apply)
-
-
-def mutations(case: Case, world: World) -> Iterator[Mutation]:
-    """Yield all changes of a program."""
-    function: types.FunctionType = case.function
-    own = [*places.of_arguments(world)]
-    named = [*places.of_names(function)]
-    for place in (*own, *named, *places.of_classes(function, world)):
-        for number, (name, _) in enumerate(others(place, world)):
-            yield of_place(place, name, number)
-    alike = [place for place in own if not isinstance(place.get(world), bool | int | float | str | None)]
-    for one, other in itertools.combinations(alike[:8], 2):
-        left, right = one.get(world), other.get(world)
-        if type(left) is type(right) and left is not right and one.path != other.path[: len(one.path)]:
-            yield of_pair(one, other)
-            if isinstance(left, torch.Tensor) and left.shape == right.shape:
-                yield of_overlap(one, other)
-    yield from map(of_state, STATES)
-
-
-def world_of(case: Case) -> World:
-    """Return a copy of the arguments of a program."""
-    args, kwargs = copy.deepcopy((case.args, dict(case.kwargs)))
-    return {"args": list(args), "kwargs": kwargs}
-
-
-def outcome(case: Case, run: Callable[..., Any], world: World) -> Outcome:
-    """Return all that a call gives and changes."""
-    text = io.StringIO()
-    torch.manual_seed(0)
-    RemovableHandle.next_id = FIRST_HANDLE
-    with contextlib.redirect_stdout(text), warnings.catch_warnings():
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Errors of the compiler are raised, nothing is printed, no limit is hit."""
+    settings = {"accumulated_recompile_limit": UNLIMITED, "recompile_limit": UNLIMITED}
+    with config.patch(suppress_errors=False, **settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            result: Outcome = ("returned", run(*world["args"], **world["kwargs"]))
-        except Exception as error:  # what the program raises is compared
-            result = ("raised", type(error), str(error).split("\n")[0][:60], traceback.format_exc())
-    return result, text.getvalue()
+        yield
 
 
-def difference(case: Case, want: tuple[Any, ...], got: tuple[Any, ...]) -> str | None:
-    """Return where two outcomes, with the worlds after them, first differ."""
-    (left, *_), (right, *_) = want, got
-    if left[0] == right[0] == "raised":
-        return (
-            None
-            if left[1:3] == right[1:3]
-            else f"{left[1].__name__}: {left[2]} and {right[1].__name__}: {right[2]}"
-        )
-    if left[0] != right[0]:
-        return f"{left[:3]} and {right[:3]}"
-    return Alike(is_rounded=True).difference(want, got, "")
+def called(
+    worlds: Sequence[World], runs: Sequence[Callable[..., Any]], mutation: Mutation | None
+) -> "Seen | None":
+    """Call both worlds, changed or not, and return what each call did.
 
-
-class Alike(Comparison):
-    """A comparison for which steps along dimensions of at most one element do not count."""
-
-    def steps(self, tensor: torch.Tensor) -> list[int]:
-        """Return the strides that count."""
-        sizes = zip(tensor.shape, tensor.stride(), strict=True)
-        return [step for size, step in sizes if size > 1] if tensor.numel() else []
-
-
-class Session:
-    """One program and its compiled form."""
-
-    def __init__(self, case: Case, backend: str, tally: Tally) -> None:
-        self.case = case
-        self.tally = tally
-        self.compiled = supple.compile(case.function, backend=backend, options={"recompile_limit": COUNT})
-        self._counts: Counter[str] = Counter()
-
-    def _count(self, event: object) -> None:
-        self._counts[type(event).__name__] += 1
-
-    def _call(self, left: World, right: World) -> tuple[Outcome, Outcome]:
-        want = (*outcome(self.case, self.case.function, left), left, self._kept())
-        self._restore()
-        got = (*outcome(self.case, self.compiled, right), right, self._kept())
-        self._restore()
-        return want, got
-
-    def _kept(self) -> dict[str, object]:
-        return self.case.kept_state()
-
-    def _remember(self) -> None:
-        names = self.case.function.__globals__
-        self._before = {
-            name: names.get(name, places.MISSING) for name in self.case.kept_state() if " " not in name
-        }
-        self._cells = [(cell, contents(cell)) for cell in self.case.function.__closure__ or ()]
-
-    def _restore(self) -> None:
-        names = self.case.function.__globals__
-        for name, value in self._before.items():
-            if value is places.MISSING:
-                names.pop(name, None)
-            else:
-                names[name] = value
-        for cell, value in self._cells:
-            cell.cell_contents = value
-
-    def is_fit(self) -> bool:
-        """Tell whether eager does the same twice, and compiled code what eager does."""
-        self._remember()
-        case = self.case
-        worlds = [world_of(case) for _ in range(3)]
-        first = (*outcome(case, case.function, worlds[0]), worlds[0])
-        self._restore()
-        second = (*outcome(case, case.function, worlds[1]), worlds[1])
-        self._restore()
-        if difference(case, first, second) is not None:
-            self.tally.skipped["eager differs from itself"] += 1
-            return False
-        got = (*outcome(case, self.compiled, worlds[2]), worlds[2])
-        self._restore()
-        found = difference(case, first, got)
-        if found is not None:
-            self.tally.found.append(Difference(str(case), "nothing", "as it is", found))
-        return found is None
-
-    def try_out(self, mutation: Mutation) -> Difference | None:
-        """Call as it is, changed, and changed back; return the first difference."""
-        left, right = world_of(self.case), world_of(self.case)
-        undo: list[Undo] = []
-        stop = events.listen(self._count)
-        self._counts.clear()
-        try:
-            if (found := difference(self.case, *self._call(left, right))) is not None:
-                return Difference(str(self.case), mutation.text, "before", found)
-            try:
-                for world in (left,) if mutation.is_shared else (left, right):
-                    undo.append(mutation.apply(world))
-            except (TypeError, AttributeError, RuntimeError, ValueError, KeyError, IndexError):
-                self.tally.skipped["not possible"] += 1
+    Returns:
+        None where what eager does is not defined.
+    """
+    results: list[Any] = []
+    with mutation.applied(worlds) if mutation else contextlib.nullcontext():
+        for world, run in zip(worlds, runs, strict=True):
+            results.append(outcome(world, run))
+            if is_undefined(results[0]):
                 return None
-            self._remember()
-            self.tally.pairs += 1
-            both = self._call(left, right)
-            for back in undo:
-                back()
-            undo.clear()
-            self._remember()
-            # Classes are what they were, so that looking at the outcomes has no effects.
-            found, when = difference(self.case, *both), "changed"
-            if found is None:
-                found, when = difference(self.case, *self._call(left, right)), "changed back"
-            return None if found is None else Difference(str(self.case), mutation.text, when, found)
-        finally:
-            for back in undo:
-                back()
-            stop()
-            self.tally.compiled += self._counts["CompileStarted"] > 0
-            self.tally.eager += self._counts["FellBack"] > 0
+        if mutation is None or mutation.places:
+            return both(worlds, results)
+    return both(worlds, results)
 
 
-def tried(case: Case, backend: str, tally: Tally, chance: random.Random, most: int) -> None:
-    """Try changes of one program, `most` of them, chosen by chance."""
-    with config.patch(accumulated_recompile_limit=COUNT, suppress_errors=True):
-        session = Session(case, backend, tally)
+@dataclass(frozen=True)
+class Seen:
+    """What the eager and the compiled call did, and which of them raised an exception."""
+
+    want: Description
+    got: Description
+    raised: tuple[bool, bool]
+
+
+def both(worlds: Sequence[World], results: Sequence["Outcome"]) -> Seen:
+    want, got = (described(world, one) for world, one in zip(worlds, results, strict=True))
+    return Seen(want, got, (results[0].error is not None, results[1].error is not None))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call returned or raised, printed and left in the process."""
+
+    result: Any
+    error: Exception | None
+    text: str
+    state: tuple[Any, ...]
+    gradients: Any = None
+
+
+def outcome(world: World, run: Callable[..., Any]) -> Outcome:
+    """Call one world; random numbers and numbers of hooks are the same for each call."""
+    torch.default_generator.manual_seed(0)
+    RemovableHandle.next_id = FIRST_HANDLE
+    grad = torch.is_grad_enabled()
+    text = io.StringIO()
+    result: Any = None
+    error: Exception | None = None
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        with contextlib.redirect_stdout(text):
+            result = world.call(run)
+    except Exception as raised:  # what a program raises is compared
+        error = raised
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        state = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_rng_state().sum().item()
+        torch.set_grad_enabled(grad)
+    gradients = differentiated(world, result) if error is None else None
+    return Outcome(result, error, nameless(text.getvalue()), state, gradients)
+
+
+def differentiated(world: World, result: Any) -> Any:
+    """Return the gradients of the arguments and of their attributes, where the result has some."""
+    with torch._C.DisableTorchFunctionSubclass():
+        outputs = [one for one in reached(result) if one.requires_grad and one.is_floating_point()]
+        leaves = [one for one in reached((world.args, world.kwargs)) if one.requires_grad]
+        if not outputs or not leaves or not torch.is_grad_enabled():
+            return None
         try:
-            if not session.is_fit():
+            total = sum(one.double().sum() for one in outputs)
+            return torch.autograd.grad(total, leaves, allow_unused=True)
+        except Exception as error:  # what the program's own gradients raise is compared
+            return chain(error)
+
+
+def reached(tree: Any, depth: int = 4) -> list[torch.Tensor]:
+    """Return the tensors in containers, modules and attributes, each once."""
+    found: dict[int, torch.Tensor] = {}
+    waiting: list[tuple[Any, int]] = [(tree, 0)]
+    for value, level in waiting:
+        match value:
+            case torch.Tensor():
+                found[id(value)] = value
+            case list() | tuple() if level < depth:
+                waiting += [(one, level + 1) for one in tuple(value)]
+            case dict() if level < depth + 2:
+                waiting += [(one, level + 1) for one in dict.values(value)]
+            case torch.nn.Module() if level < depth + 2:
+                kept = vars(value)
+                waiting += [(kept.get(name, {}), level) for name in ("_parameters", "_modules")]
+            case _:
+                pass
+    return list(found.values())
+
+
+def is_undefined(first: Outcome) -> bool:
+    """Tell whether eager raised what a compiled call may do otherwise, see `tests.fuzz.running`."""
+    return first.error is not None and any(one in str(first.error) for one in (*LATE, UNDEFINED))
+
+
+def described(world: World, one: Outcome) -> Description:
+    """Return all that can be seen of a call."""
+    made = Description()
+    made.add(one.result if one.error is None else chain(one.error), "result")
+    made.add(one.text, "printed")
+    made.add(world.args, "args")
+    made.add(world.kwargs, "kwargs")
+    made.add(one.gradients, "gradients")
+    made.add(list(one.state), "state")
+    for name, step, owner in world.written:
+        with contextlib.suppress(KeyError, ValueError):
+            made.add(step.get(owner), f"global {name}")
+    return made
+
+
+def chain(error: BaseException | None) -> list[Any]:
+    """Return what is seen of an exception, and of those that it was raised from or while they were handled.
+
+    Behind a break a variable in a cell is one of an enclosing function: the error that it is unbound says so.
+    """
+    found: list[Any] = []
+    while error is not None and len(found) < 10:
+        try:
+            text = nameless(str(error))
+        except Exception as other:  # the program's own class says what it is
+            text = f"no text: {type(other).__qualname__}"
+        is_name = isinstance(error, NameError) and "'" in text
+        found.append(("NameError", text.split("'")[1]) if is_name else (type(error).__qualname__, text))
+        error = error.__context__
+    return found
+
+
+def kept_state(world: World) -> tuple[Place, ...]:
+    """Return the globals and cells that the program's functions use."""
+    return tuple(
+        place
+        for place, value in places(world)
+        if isinstance(place.steps[-1], Global | Cell) and not isinstance(value, PLAIN)
+    )
+
+
+def findings(
+    session: Session,
+    chosen: Sequence[Mutation],
+    until: Callable[[], bool],
+    tell: Callable[[int], None] = lambda number: None,
+) -> Iterator[Finding]:
+    """Run the chosen mutations of a program in turn; yield what differs, with the history that it needs.
+
+    Args:
+        until: tells whether the time is up.
+        tell: is called with the number of each mutation before it runs.
+    """
+    try:
+        with undisturbed():
+            base = session.differs(None)
+            if base is not None:
+                session.counts["unsuitable programs"] += 1
+                if is_steady(session, None):
+                    yield Finding(session.program.name, (), *base)
                 return
-            chosen = list(mutations(case, world_of(case)))
-            chance.shuffle(chosen)
-            for mutation in chosen[:most]:
-                found = session.try_out(mutation)
-                if found is not None:
-                    tally.found.append(found)
-        finally:
-            supple.reset()
+            for index, mutation in enumerate(chosen):
+                if until():
+                    return
+                tell(index)
+                session.counts["pairs"] += 1
+                try:
+                    found = session.differs(mutation)
+                    if found is not None and is_steady(session, mutation):
+                        session.counts["findings"] += 1
+                        yield shortest(session, chosen[: index + 1], found)
+                except (
+                    Exception
+                ):  # a mutation that the comparison itself cannot stand is a fault of the generator
+                    session.counts["faults"] += 1
+                    yield Finding(
+                        session.program.name, (mutation,), "fault", "generator", traceback.format_exc()
+                    )
+    finally:
+        supple.reset()
+        gc.collect()
+
+
+def is_steady(session: Session, mutation: Mutation | None) -> bool:
+    """Tell whether eager does the same twice after this mutation."""
+    return session.differs(mutation, is_checking_eager=True) is None
+
+
+def shortest(session: Session, history: Sequence[Mutation], found: tuple[str, str, str]) -> Finding:
+    """Return a finding with the fewest mutations before it: none, one, or all."""
+    *earlier, last = history
+    for before in ((), *((one,) for one in reversed(earlier[-40:]))):
+        again = Session(session.program, session.backend, session.dynamic)
+        for one in before:
+            again.differs(one)
+        differs = again.differs(last)
+        if differs is not None:
+            return Finding(session.program.name, (*before, last), *differs)
+    return Finding(
+        session.program.name, (last,), found[0], f"{found[1]} (after {len(earlier)} other mutations)"
+    )
