@@ -21,7 +21,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "errors"
 CHANGING = (
     (re.compile(r"\b\d+/(\d+): "), r"0/\1: "),  # the number of a function in this process
     (re.compile(r"\S+/supple-failure-\w+\.txt"), "supple-failure.txt"),
-    (re.compile(r"\S+/supple-verify-\w+\.py"), "supple-verify.py"),
+    (re.compile(r"\S+/supple-verify-\w+/supple-verify\.py"), "supple-verify.py"),
 )
 """Parts of messages that differ from run to run."""
 

@@ -67,12 +67,6 @@ def loop_on_a_tensor(x):
     return x
 
 
-@case(X, breaks="B104", line="assert")
-def assert_on_a_tensor(x):
-    assert x.sum() > 0
-    return x
-
-
 @case(X, b"abc", breaks="B102", line="zlib.crc32")
 def c_extension_call(x, data):
     return x * (zlib.crc32(data) % 2)

@@ -387,6 +387,8 @@ class SetValue(Value):
 
     def rewrite(self, machine: Machine, items: dict[object, Value]) -> None:
         """Replace the members, with undo."""
+        for key in self.items.keys() - items.keys():
+            machine.let_go(self.items[key])
         machine.heap.set_field(self, "items", items)
         if self.source is not None:
             machine.heap.touch(self)
