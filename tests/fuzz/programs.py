@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.groups import grammars
+from tests.fuzz.templates import PLAIN
 
 HOLE: Final = re.compile(r"\$([!.=~@]?)(body|loop|def|gen|top|[A-Z][a-z]*\d?)")
 FUNCTIONS: Final = ("def", "gen", "top")
@@ -71,11 +72,13 @@ def expressions(grammar: Grammar, kind: str, depth: int) -> st.SearchStrategy[Pa
     if not depth or not templates:
         return leaves
     inner = nodes(grammar, templates, depth - 1, Place(0))
-    return leaves | inner if grammar.name == "plain" else leaves | inner | inner
+    return leaves | inner if grammar.name == PLAIN.name else leaves | inner | inner
 
 
 @cache
-def blocks(grammar: Grammar, place: Place, most: int = 3, least: int = 1) -> st.SearchStrategy[tuple[Node, ...]]:
+def blocks(
+    grammar: Grammar, place: Place, most: int = 3, least: int = 1
+) -> st.SearchStrategy[tuple[Node, ...]]:
     """Return a strategy of statements in a row."""
     templates = (
         grammar.statements + grammar.loop * (4 * place.in_loop) + grammar.yields * (8 * place.in_generator)
@@ -394,8 +397,9 @@ def some(
 
 
 @cache
-def trees(grammar: Grammar, size: int = 6, depth: int = 3) -> st.SearchStrategy[Tree]:
-    """Return a strategy of programs of at most `size` statements, nested at most `depth` deep."""
+def trees(grammar: Grammar) -> st.SearchStrategy[Tree]:
+    """Return a strategy of programs; those of groups are small, as many calls are made of them."""
+    least, most, depth = (1, 6, 3) if grammar.name == PLAIN.name else (2, 5, 2)
     places = st.sampled_from(range(len(grammar.parameters)))
     changes = st.lists(places.flatmap(lambda place: changed_argument(grammar, place)), max_size=4).map(tuple)
     ways = some(grammar, grammar.calls, 1, 1)
@@ -408,7 +412,7 @@ def trees(grammar: Grammar, size: int = 6, depth: int = 3) -> st.SearchStrategy[
         Tree,
         st.just(grammar),
         some(grammar, grammar.definitions, 2, 2),
-        blocks(grammar, Place(depth), size, 1 if grammar.name == "plain" else 3),
+        blocks(grammar, Place(depth), most, least),
         st.tuples(*(argument(grammar, kind) for kind in grammar.parameters)),
         st.tuples(st.builds(Call, way=ways), further).map(lambda both: (both[0], *both[1])),
     )

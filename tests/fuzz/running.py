@@ -196,7 +196,7 @@ def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -
 
 def is_kept(name: str, value: object) -> bool:
     """Tell whether a global is data of the program, which it may write."""
-    return not name.startswith("__") and not isinstance(value, type | types.FunctionType | types.ModuleType)
+    return not name.startswith("_") and not isinstance(value, type | types.FunctionType | types.ModuleType)
 
 
 def nameless(text: str) -> str:

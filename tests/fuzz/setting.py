@@ -11,6 +11,7 @@ import decimal
 import enum
 import fractions
 import functools
+import gc
 import inspect
 import itertools
 import logging
@@ -45,7 +46,7 @@ __all__ = [
     "Box", "Color", "F", "Holder", "Knob", "Layer", "Net", "Oops", "Pair", "Point", "Slotted", "Trace",
     "array", "bisect", "bits", "cached", "collections", "contextlib", "copy", "dataclasses", "decimal",
     "default_dtype", "deterministic", "extremes", "fact", "first", "floats", "fractions", "functools",
-    "gradients", "guarded", "in_threads", "inspect", "itertools", "last", "linear", "logging", "math", "nn",
+    "gc", "gradients", "guarded", "in_threads", "inspect", "itertools", "last", "linear", "logging", "math", "nn",
     "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "several", "spread", "supple",
     "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings", "weakref",
 ]  # fmt: skip

@@ -48,6 +48,8 @@ OF_STORAGE: Final = (
     "as_strided_scatter",
     "set_",
 )
+RAISED: Final = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError)
+"""What torch raises for arguments that do not fit, numbers that C cannot hold among them."""
 #: Functions whose other answers fakes give as tensors do: what more they tell of a fake may be wrong.
 ANSWERS: Final = QUERIES.union("type get_device result_type".split())
 
@@ -202,7 +204,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         result = op.call(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
-    except (NoShapeRule, RuntimeError, TypeError, ValueError, IndexError, NotImplementedError) as error:
+    except (NoShapeRule, *RAISED) as error:
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {error}")
     query = op.name.rsplit(".", 1)[-1]
     if query in LAYOUT_QUERIES:

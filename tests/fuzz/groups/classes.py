@@ -94,6 +94,12 @@ class Base:
     def __int__(self):
         return self.n
 
+    def __hash__(self):
+        return self.n
+
+    def __repr__(self):
+        return "Base"
+
     def __call__(self, x):
         return x + self.n
 

@@ -123,12 +123,12 @@ RAISING: Final = (
 ERRORS: Final = Grammar(
     "errors",
     parameters=("I", "F", "Ids", "T"),
-    leaves={"Ids": ("torch.tensor([0, 1, 2])",), "I": ("5", "-4")},
+    leaves={"Bad": ("torch.ones(3)[3]",), "Ids": ("torch.tensor([0, 1, 2])",), "I": ("5", "-4")},
     expressions={
-        "T": RAISING,
+        "Bad": RAISING,
         "Ids": ("($Ids + $I)", "$Ids[: $I]", "$Ids.clone()", "$Ids.clamp(0, 2)"),
         "I": ("int($T[0].sum())", "$Ids[0].item()", "$T.shape[$I]", "$Ids.max().item()", "int('a')", "1 // $I"),
-        "S": ("told_of(lambda: $T)", "told_of(lambda: $T)"),
+        "S": ("told_of(lambda: $Bad)", "told_of(lambda: $Bad)"),
     },
     statements=(
         "$@T[$I] = $F",
@@ -147,7 +147,11 @@ ERRORS: Final = Grammar(
         "torch.mm($T, $T, out=$@T)",
         "history.append($I)",
         "counts['a'] += 1",
-        "history.append(told_of(lambda: $T))",
+        "history.append(told_of(lambda: $Bad))",
+        "history.append(told_of(lambda: $Bad))",
+        "$=S = told_of(lambda: $Bad)",
+        "$=S = 'fine'\ntry:\n    $@T.add_(1)\n    $=T = $Bad\nexcept Exception as $~E:\n    $=S = told($~E)",
+        "$=T = $Bad",
         "$@T.requires_grad_()",
         "$@Ids.add_(1)",
         "$T.sum().backward()",

@@ -5,15 +5,16 @@ from typing import Final
 from tests.fuzz.grammar import Grammar
 
 CLASS: Final = """
+_deaths = []
+
 class Noted:
     def __init__(self, name, value=None):
         self.name = name
         self.value = value
 
-    def __del__(self):
+    def __del__(self, deaths=_deaths):
         deaths.append(self.name)
 
-deaths = []
 cache = weakref.WeakKeyDictionary()
 names = weakref.WeakValueDictionary()
 lasting = Noted("kept", torch.ones(3))
@@ -25,7 +26,7 @@ WEAK: Final = Grammar(
     leaves={"Obj": ("lasting",), "Ref": ("weakref.ref(lasting)",)},
     expressions={
         "T": ("($Ref() or lasting).value", "$Obj.value", "cache.get($Obj, $T)", "sum(cache.values(), $T)"),
-        "I": ("len(cache)", "len(names)", "weakref.getweakrefcount($Obj)", "len(deaths)"),
+        "I": ("len(cache)", "len(names)", "weakref.getweakrefcount($Obj)"),
         "B": ("$Ref() is $Obj", "$Ref() is None", "$Obj in cache", "$S in names", "$Ref == $Ref"),
         "Obj": ("names.get($S, $Obj)", "($Ref() or $Obj)", "($Obj if $B else $Obj)"),
         "Ref": ("weakref.ref($Obj)",),
@@ -46,7 +47,7 @@ WEAK: Final = Grammar(
     },
     aliases={"Ref": ("weakref.ref($@Obj)",)},
     calls=(
-        "made = program(*arguments_0())\nbefore = list(deaths)\nmade = None\nreturn before, list(deaths)",
+        "made = program(*arguments_0())\nmade = None\ngc.collect()\nreturn sorted(_deaths)",
         "made = program(*args)\nreturn made, len(cache), sorted(names)",
     ),
 )
@@ -56,7 +57,7 @@ FINALISERS: Final = Grammar(
     leaves={"Obj": ("Noted('new', torch.ones(3))",), "Ref": ("weakref.ref(lasting)",)},
     expressions={
         "T": ("$Obj.value",),
-        "I": ("len(deaths)",),
+        "I": ("len(_deaths)",),
         "B": ("$Ref() is None",),
         "Ref": ("weakref.ref($Obj)",),
     },
@@ -66,8 +67,8 @@ FINALISERS: Final = Grammar(
         "$.Obj = None or Noted('three', $T)",
         "Noted('four', $T)",
         "$=Ref = weakref.ref(Noted('five', $T))",
-        "$=I = len(deaths)",
-        "history.append(len(deaths))",
+        "$=I = len(_deaths)",
+        "history.append(len(_deaths))",
     ),
     preamble=CLASS + "history = []\n",
     is_known=True,

@@ -85,7 +85,6 @@ LAYOUT: Final = Grammar(
             "$T.numel()",
             "len($T)",
             "$T.element_size()",
-            "($T.data_ptr() - $T.data_ptr()) % 5",
         ),
         "B": (
             "$T.is_contiguous()",

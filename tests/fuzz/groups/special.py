@@ -69,7 +69,7 @@ def group(
     """Return the grammar of chains at some dtypes."""
     return Grammar(
         name,
-            parameters=("T", "T", "T", "Mask"),
+        parameters=("T", "T", "T", "Mask"),
         leaves={
             "T": ("torch.ones(11)", "torch.zeros(11)", "-torch.zeros(11)"),
             "Mask": ("(torch.arange(11) % 2 == 0)",),
