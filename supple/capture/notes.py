@@ -44,7 +44,7 @@ def write_note(call: Call, error: Exception) -> str:
     return str(path)
 
 
-_LIBRARIES: Final = tuple(os.path.dirname(module.__file__) + os.sep for module in (torch, os))
+_LIBRARIES: Final = tuple(f"{Path(str(module.__file__)).parent}{os.sep}" for module in (torch, os))
 """Folders of code that users do not change: torch's and Python's own."""
 
 

@@ -14,7 +14,10 @@ def memory_of(array: object) -> torch.Tensor | None:
     if type(array) is not np.ndarray or not array.flags.writeable:
         return None
     try:
-        return from_numpy(array)
+        if not torch.is_inference_mode_enabled():
+            return from_numpy(array)
+        with torch.inference_mode(False):  # an input of the graph, as tensors from outside are
+            return from_numpy(array)
     except (TypeError, ValueError):
         return None
 

@@ -1,7 +1,4 @@
-"""`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown.
-
-A program that ends the process is left in the file LAST.
-"""
+"""`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown."""
 
 import gc
 import logging
@@ -11,6 +8,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -19,9 +17,11 @@ import torch
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.programs import programs
+from supple.base.config import config
+from tests.fuzz.groups import GROUPS, grammars
+from tests.fuzz.programs import drawn
 from tests.fuzz.reducing import reduced
-from tests.fuzz.running import Difference, Endless, difference
+from tests.fuzz.running import Difference, Endless, Verdict, verdict
 
 ROUND: Final = 100
 """Programs that are drawn at once."""
@@ -34,26 +34,87 @@ REDUCING: Final = 60.0
 
 LAST: Final = Path(tempfile.gettempdir()) / f"supple-fuzz-{os.getpid()}.py"
 """Holds the program that runs."""
+NAMES: Final = ("plain", *(one.name for one in GROUPS))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What is drawn.
+
+    Attributes:
+        groups: the groups to draw from, all where there are none.
+        known: whether those known to fail are among them.
+        is_ended: whether the first program that fails ends it.
+    """
+
+    groups: tuple[str, ...]
+    known: bool
+    is_ended: bool = False
+
 
 Options = tuple[str, int, bool | None]
 options: Final[st.SearchStrategy[Options]] = st.tuples(
-    st.sampled_from(["eager"] * 9 + ["native"]),
+    st.sampled_from(["eager"] * 3 + ["native"]),
     st.just(0) | st.integers(1, 200),
     st.sampled_from([None, True]),
 )
 
 
+@dataclass
+class Counts:
+    """What was drawn so far.
+
+    Attributes:
+        drawn: programs by group.
+        compiled: of them, those of which a graph ran.
+        native: of those, the ones whose graphs ran as native code.
+        failed: failures by signature.
+        by_group: failures by group.
+    """
+
+    drawn: Counter[str] = field(default_factory=Counter[str])
+    compiled: Counter[str] = field(default_factory=Counter[str])
+    native: Counter[str] = field(default_factory=Counter[str])
+    failed: Counter[str] = field(default_factory=Counter[str])
+    by_group: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, group: str, backend: str, found: Verdict) -> None:
+        """Count a program."""
+        self.drawn[group] += 1
+        self.compiled[group] += found.graphs > 0
+        self.native[group] += backend == "native" and found.graphs > found.refused
+        if found.difference is not None:
+            self.failed[found.difference.signature] += 1
+            self.by_group[group] += 1
+
+    def show(self) -> None:
+        """Print a table of the groups, and how programs failed."""
+        click.echo(f"{'group':<20}{'programs':>10}{'compiled':>10}{'native':>8}{'failures':>10}")
+        for group, count in sorted(self.drawn.items()):
+            numbers = (self.compiled[group], self.native[group], self.by_group[group])
+            click.echo(f"{group:<20}{count:>10}{numbers[0]:>10}{numbers[1]:>8}{numbers[2]:>10}")
+        click.echo(f"{self.drawn.total()} programs, {self.failed.total()} failures")
+        for signature, times in self.failed.most_common():
+            click.echo(f"{times:6} {signature}")
+
+
 def failure(source: str, chosen: Options) -> Difference | None:
     """Return how a program differs from eager, or fails to run at all."""
+    return judged(source, chosen).difference
+
+
+def judged(source: str, chosen: Options) -> Verdict:
+    """Return what comes of a program; one that cannot be run at all is a failure too."""
     backend, break_at, dynamic = chosen
     LAST.write_text(f"# {backend}, break_at={break_at}, dynamic={dynamic}\n{source}")
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
-        return difference(source, backend, break_at=break_at, dynamic=dynamic)
+        return verdict(source, backend, break_at=break_at, dynamic=dynamic)
     except Exception as error:  # a program that cannot be run is a fault of the generator
-        return Difference(traceback.format_exc(), f"{type(error).__name__} outside of the program")
+        found = Difference(traceback.format_exc(), f"{type(error).__name__} outside of the program")
+        return Verdict(found, 0, 0)
     except Endless:
-        return Difference(traceback.format_exc(), "endless")
+        return Verdict(Difference(traceback.format_exc(), "endless"), 0, 0)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
@@ -100,9 +161,8 @@ def show(source: str, chosen: Options, found: Difference) -> None:
         os._exit(status)
 
 
-def one_round(number: int, failed: Counter[str], until: float, *, is_ended: bool) -> int:
-    """Run some programs; return how many. `is_ended`: the first that fails is shown as it is, and ends it."""
-    count = 0
+def one_round(number: int, chosen: Chosen, counts: Counts, until: float) -> None:
+    """Run some programs; where `chosen` says so, the first that fails is shown as it is, and ends it."""
 
     @seed(number)
     @settings(
@@ -112,30 +172,45 @@ def one_round(number: int, failed: Counter[str], until: float, *, is_ended: bool
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(programs(), options)
-    def run(source: str, chosen: Any) -> None:
-        nonlocal count
-        if time.monotonic() > until or (is_ended and failed):
+    @given(drawn(chosen.groups, known=chosen.known), options)
+    def run(program: Any, options: Any) -> None:
+        if time.monotonic() > until or (chosen.is_ended and counts.failed):
             return
-        count += 1
-        found = failure(source, chosen)
-        if found is not None:
-            failed[found.signature] += 1
-            if is_ended:
-                click.echo(f"# {chosen}\n{source}\n{found}")
-            elif failed[found.signature] <= SHOWN:
-                show(source, chosen, found)
+        group, source = program
+        found = judged(source, options)
+        counts.add(group, options[0], found)
+        wrong = found.difference
+        if wrong is not None and chosen.is_ended:
+            click.echo(f"# {options}\n{source}\n{wrong}")
+        elif wrong is not None and counts.failed[wrong.signature] <= SHOWN:
+            click.echo(f"{'=' * 80}\n# group {group}, round {number}")
+            show(source, options, wrong)
 
     run()
     gc.freeze()
-    return count
+
+
+def run_rounds(number: int, chosen: Chosen, counts: Counts, minutes: float) -> None:
+    """Run rounds of programs, the first with this number, until the time is over."""
+    started = time.monotonic()
+    until = started + minutes * 60
+    while time.monotonic() < until and not (chosen.is_ended and counts.failed):
+        one_round(number, chosen, counts, until)
+        number += 1
+        if number % 20 == 0:
+            spent = (time.monotonic() - started) / 60
+            click.echo(
+                f"{spent:.1f} minutes: {counts.drawn.total()} programs, {counts.failed.total()} failures"
+            )
 
 
 @click.command()
 @click.option("--minutes", default=20.0, help="how long")
 @click.option("--seed", "first", default=0, help="where to begin; another number gives other programs")
+@click.option("--group", "groups", multiple=True, help=f"draw from these groups only: {', '.join(NAMES)}")
+@click.option("--known", is_flag=True, help="draw also what is known to fail")
 @click.option("--first", "is_ended", is_flag=True, help="end at the first program that fails")
-def main(minutes: float, first: int, is_ended: bool) -> None:
+def main(minutes: float, first: int, groups: tuple[str, ...], known: bool, is_ended: bool) -> None:
     """Run random programs and say how many failed."""
     logging.disable(logging.CRITICAL)
     signal.signal(signal.SIGALRM, stop)
@@ -143,19 +218,15 @@ def main(minutes: float, first: int, is_ended: bool) -> None:
     gc.collect()
     gc.freeze()
     click.echo(f"The program that runs is in {LAST}.")
-    started, count, number = time.monotonic(), 0, first * 1_000_000
-    failed: Counter[str] = Counter()
-    while time.monotonic() < started + minutes * 60 and not (is_ended and failed):
-        count += one_round(number, failed, started + minutes * 60, is_ended=is_ended)
-        number += 1
-        if number % 20 == 0:
-            spent = (time.monotonic() - started) / 60
-            click.echo(f"{spent:.1f} minutes: {count} programs, {failed.total()} failures")
+    chosen = Chosen(tuple(groups), known, is_ended)
+    if not grammars(chosen.groups, known=known):
+        raise click.BadParameter(f"no group {groups}; known are {', '.join(NAMES)}")
+    counts = Counts()
+    with config.patch(profile="0"):  # what the user's programs were called with has no part in it
+        run_rounds(first * 1_000_000, chosen, counts, minutes)
+    counts.show()
     LAST.unlink(missing_ok=True)
-    click.echo(f"{count} programs, {failed.total()} failures")
-    for signature, times in failed.most_common():
-        click.echo(f"{times:6} {signature}")
-    raise SystemExit(bool(failed))
+    raise SystemExit(bool(counts.failed))
 
 
 main()

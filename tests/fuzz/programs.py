@@ -13,27 +13,16 @@ from typing import Final, NamedTuple
 
 from hypothesis import strategies as st
 
-from tests.fuzz.templates import (
-    ALIASES,
-    ARGUMENTS,
-    COMPOUND,
-    DEFINITIONS,
-    EXPRESSIONS,
-    KINDS,
-    LEAVES,
-    LOOP,
-    PARAMETERS,
-    STATEMENTS,
-    YIELDS,
-)
+from tests.fuzz.grammar import Grammar
+from tests.fuzz.groups import grammars
+from tests.fuzz.templates import PLAIN
 
-HOLE: Final = re.compile(r"\$([!.=~@]?)(body|loop|def|gen|top|[A-Z]\d?)")
+HOLE: Final = re.compile(r"\$([!.=~@]?)(body|loop|def|gen|top|[A-Z][a-z]*\d?)")
 FUNCTIONS: Final = ("def", "gen", "top")
 BLOCKS: Final = ("body", "loop", *FUNCTIONS)
-GLOBALS: Final = {"I": "total", "T": "state", "L": "history"}
 ITERATORS: Final = "GVW"
 """Kinds that programs do not return: the rest of an iterator comes out of compiled code as a generator."""
-PREAMBLE: Final = "total = 0\nstate = torch.zeros(3)\nhistory = []\n"
+DIGITS: Final = "0123456789"
 
 
 @dataclass(frozen=True)
@@ -76,24 +65,32 @@ def holes(template: str) -> tuple[tuple[str, str], ...]:
 
 
 @cache
-def expressions(kind: str, depth: int) -> st.SearchStrategy[Part]:
+def expressions(grammar: Grammar, kind: str, depth: int) -> st.SearchStrategy[Part]:
     """Return a strategy of expressions; a number is a variable or a literal."""
     leaves = st.integers(0, 11)
-    return leaves if not depth else leaves | nodes(EXPRESSIONS[kind], depth - 1, Place(0))
+    templates = grammar.expressions.get(kind, ())
+    if not depth or not templates:
+        return leaves
+    inner = nodes(grammar, templates, depth - 1, Place(0))
+    return leaves | inner if grammar.name == PLAIN.name else leaves | inner | inner
 
 
 @cache
-def blocks(place: Place, most: int = 3) -> st.SearchStrategy[tuple[Node, ...]]:
+def blocks(
+    grammar: Grammar, place: Place, most: int = 3, least: int = 1
+) -> st.SearchStrategy[tuple[Node, ...]]:
     """Return a strategy of statements in a row."""
-    templates = STATEMENTS + LOOP * (4 * place.in_loop) + YIELDS * (8 * place.in_generator)
-    one = nodes(templates, 2, place)
-    if place.depth:
-        one = one | nodes(COMPOUND, 2, place)
-    return st.lists(one, min_size=1, max_size=most).map(tuple)
+    templates = (
+        grammar.statements + grammar.loop * (4 * place.in_loop) + grammar.yields * (8 * place.in_generator)
+    )
+    one = nodes(grammar, templates, 2, place)
+    if place.depth and grammar.compound:
+        one = one | nodes(grammar, grammar.compound, 2, place)
+    return st.lists(one, min_size=least, max_size=most).map(tuple)
 
 
 @cache
-def nodes(templates: tuple[str, ...], depth: int, place: Place) -> st.SearchStrategy[Node]:
+def nodes(grammar: Grammar, templates: tuple[str, ...], depth: int, place: Place) -> st.SearchStrategy[Node]:
     """Return a strategy of nodes of one of these templates."""
 
     @st.composite
@@ -102,11 +99,11 @@ def nodes(templates: tuple[str, ...], depth: int, place: Place) -> st.SearchStra
         parts: list[Part] = []
         for mark, name in holes(template):
             if name in BLOCKS:
-                parts.append(draw(blocks(place.inside(name))))
+                parts.append(draw(blocks(grammar, place.inside(name))))
             elif mark in (".", "@"):
                 parts.append(draw(st.integers(0, 5)))
             else:
-                parts.append(draw(expressions(name[0], depth)))
+                parts.append(draw(expressions(grammar, name.rstrip(DIGITS), depth)))
         return Node(template, tuple(parts))
 
     return drawn()
@@ -121,11 +118,13 @@ class Scope:
     """The names known at one place, by kind.
 
     Attributes:
+        grammar: gives kinds their names and literals.
         readable: variables that have values.
         assignable: those that may be assigned here.
         used: how many names of each kind there are in the whole program.
     """
 
+    grammar: Grammar
     readable: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     assignable: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     used: dict[str, int] = field(default_factory=dict[str, int])
@@ -134,12 +133,12 @@ class Scope:
         """Return the scope of a block, or of a function, where nothing can be assigned yet."""
         copied = {kind: list(names) for kind, names in self.assignable.items()}
         readable = {kind: list(names) for kind, names in self.readable.items()}
-        return Scope(readable, {} if is_function else copied, self.used)
+        return Scope(self.grammar, readable, {} if is_function else copied, self.used)
 
     def fresh(self, kind: str) -> str:
         """Return a new name."""
         self.used[kind] = self.used.get(kind, 0) + 1
-        return f"{KINDS[kind]}{self.used[kind]}"
+        return f"{self.grammar.called(kind)}{self.used[kind]}"
 
     def add(self, kind: str, name: str, *, is_assignable: bool) -> None:
         """Make a name known."""
@@ -151,10 +150,22 @@ class Scope:
 def expression(part: Part, kind: str, scope: Scope) -> str:
     """Return the text of an expression."""
     if isinstance(part, int):
-        known = [*scope.readable.get(kind, ()), *LEAVES[kind]]
+        known = [*scope.readable.get(kind, ()), *scope.grammar.leaves.get(kind, ("None",))]
         return known[part % len(known)]
     assert isinstance(part, Node), part
-    return "\n".join(lines(part, scope.inner()))
+    text = "\n".join(lines(part, scope.inner()))
+    return f"({text})" if is_loose(part.template) else text
+
+
+@cache
+def is_loose(template: str) -> bool:
+    """Tell whether an expression needs brackets before it can be a part of another."""
+    depth = 0
+    for sign in template:
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == " " and not depth:
+            return True
+    return False
 
 
 def block(nodes_: Sequence[Node], scope: Scope) -> list[str]:
@@ -183,13 +194,13 @@ def lines(node: Node, scope: Scope) -> list[str]:
     for (mark, name), part in filled:
         if mark == ".":
             assert isinstance(part, int), part
-            own[mark, name] = picked(scope, name[0], part)
+            own[mark, name] = picked(scope, name.rstrip(DIGITS), part)
     local = scope.inner()
     for mark, name in HOLE.findall(node.template):
         if mark in ("=", "~") and (mark, name) not in own:
-            own[mark, name] = fresh = scope.fresh(name[0])
+            own[mark, name] = fresh = scope.fresh(name.rstrip(DIGITS))
             if mark == "~":
-                local.add(name[0], fresh, is_assignable=False)
+                local.add(name.rstrip(DIGITS), fresh, is_assignable=False)
     texts = iter(texts_of(node, filled, own, scope, local))
 
     def text(found: re.Match[str]) -> str:
@@ -204,10 +215,10 @@ def lines(node: Node, scope: Scope) -> list[str]:
         if line.lstrip().startswith("def "):
             function, inside = len(found), indent + "    "
     if any(name in FUNCTIONS for _, name in holes(node.template)):
-        found[function:function] = [inside + line for line in declared(found)]
+        found[function:function] = [inside + line for line in declared(scope.grammar, found)]
     for (mark, name), fresh in own.items():
         if mark == "=":
-            scope.add(name[0], fresh, is_assignable=True)
+            scope.add(name.rstrip(DIGITS), fresh, is_assignable=True)
     return found
 
 
@@ -229,19 +240,20 @@ def texts_of(
             yield filling(next(parts), mark, name, scope if mark == "!" else around)
         elif mark != "=" and hole not in seen:
             seen.add(hole)
-            function.add(name[0], own[hole], is_assignable=True)
+            function.add(name.rstrip(DIGITS), own[hole], is_assignable=True)
             if mark == "~":
-                known.add(name[0], own[hole], is_assignable=False)
+                known.add(name.rstrip(DIGITS), own[hole], is_assignable=False)
 
 
 def filling(part: Part, mark: str, name: str, scope: Scope) -> str:
     """Return the text of a hole: a block or an expression."""
     if mark == "@":
         assert isinstance(part, int), part
-        known = scope.readable.get(name[0]) or LEAVES[name[0]][:1]
+        kind = name.rstrip(DIGITS)
+        known = scope.readable.get(kind) or scope.grammar.leaves[kind][:1]
         return known[part % len(known)]
     if not isinstance(part, tuple):
-        return expression(part, name[0], scope)
+        return expression(part, name.rstrip(DIGITS), scope)
     return "\n".join(block(part, scope))
 
 
@@ -257,12 +269,29 @@ def picked(scope: Scope, kind: str, number: int) -> str:
     return known[number % len(known)]
 
 
-def declared(body: Sequence[str]) -> list[str]:
+def declared(grammar: Grammar, body: Sequence[str]) -> list[str]:
     """Return the statement that declares the globals that a function assigns."""
     found = [
-        name for name in GLOBALS.values() if any(re.match(rf"\s*{name} [-+*]?= ", line) for line in body)
+        name
+        for name in grammar.globals.values()
+        if any(re.match(rf"\s*{name} [-+*]?= ", line) for line in body)
     ]
     return [f"global {', '.join(found)}"] if found else []
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a program before it has names.
+
+    Attributes:
+        before: statements that run before the arguments are made.
+        changes: what differs from the first call: (number of the parameter, argument).
+        way: how the call is made, if not plainly.
+    """
+
+    before: tuple[Node, ...] = ()
+    changes: tuple[tuple[int, Node], ...] = ()
+    way: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -273,32 +302,46 @@ class Tree:
         definitions: at the top of the module.
         body: of the function `program`.
         arguments: of the first call, by parameter.
-        changes: for each further call, what differs from the first: (number of the parameter, argument).
     """
 
+    grammar: Grammar
     definitions: tuple[Node, ...]
     body: tuple[Node, ...]
     arguments: tuple[Node, ...]
-    changes: tuple[tuple[tuple[int, Node], ...], ...]
+    calls: tuple[Call, ...]
 
     def source(self) -> str:
-        """Return the text of a module with `program` and a function `arguments_N` for each call."""
-        scope = Scope()
-        for kind, name in GLOBALS.items():
+        """Return the text of a module with `program` and, for each call, a function `arguments_N`.
+
+        A function `call_N` says how a call is made, where it is not plain.
+        """
+        scope = Scope(self.grammar)
+        for kind, name in self.grammar.globals.items():
             scope.add(kind, name, is_assignable=False)
         above = [line for node in self.definitions for line in [*statement(node, scope), ""]]
         inside = scope.inner(is_function=True)
-        parameters = [(kind, inside.fresh(kind)) for kind in PARAMETERS]
+        parameters = [(kind, inside.fresh(kind)) for kind in self.grammar.parameters]
         for kind, name in parameters:
             inside.add(kind, name, is_assignable=True)
         body = [line for node in self.body for line in statement(node, inside)]
-        inner = textwrap.indent("\n".join([*declared(body), *body, returned(inside, body)]), "    ")
+        inner = textwrap.indent(
+            "\n".join([*declared(self.grammar, body), *body, returned(inside, body)]), "    "
+        )
         used = [name for _, name in parameters if re.search(rf"\b{name}\b", inner)]
-        text = [PREAMBLE, *above, f"def program({', '.join(used)}):", inner, ""]
-        for number, change in enumerate([(), *self.changes]):
-            chosen = dict(zip(range(len(parameters)), self.arguments, strict=True)) | dict(change)
-            text += arguments(number, parameters, [chosen[place] for place in range(len(parameters))], used)
+        text = [self.grammar.preamble, *above, f"def program({', '.join(used)}):", inner, ""]
+        for number, call in enumerate(self.calls):
+            chosen = dict(enumerate(self.arguments)) | dict(call.changes)
+            before = [line for node in call.before for line in statement(node, scope.inner())]
+            nodes_ = [chosen[place] for place in range(len(parameters))]
+            text += arguments(number, self.grammar, before, parameters, nodes_, used)
+            text += [line for node in call.way for line in way(number, node, scope)]
         return "\n".join(text)
+
+
+def way(number: int, node: Node, scope: Scope) -> list[str]:
+    """Return the lines of a function that makes a call."""
+    inner = scope.inner(is_function=True)
+    return [f"def call_{number}(program, *args):", *("    " + line for line in lines(node, inner)), ""]
 
 
 def returned(scope: Scope, body: Sequence[str]) -> str:
@@ -309,10 +352,15 @@ def returned(scope: Scope, body: Sequence[str]) -> str:
 
 
 def arguments(
-    number: int, parameters: Sequence[tuple[str, str]], nodes_: Sequence[Node], used: list[str]
+    number: int,
+    grammar: Grammar,
+    before: list[str],
+    parameters: Sequence[tuple[str, str]],
+    nodes_: Sequence[Node],
+    used: list[str],
 ) -> list[str]:
     """Return the lines of a function that makes the arguments of a call."""
-    scope = Scope()
+    scope = Scope(grammar)
     made: dict[str, str] = {}
     for (kind, name), node in zip(parameters, nodes_, strict=True):
         made[name] = "\n".join(lines(node, scope))
@@ -321,35 +369,61 @@ def arguments(
     for _, name in reversed(parameters):
         if name in needed:
             needed |= {other for _, other in parameters if re.search(rf"\b{other}\b", made[name])}
-    inner = [f"    {name} = {made[name]}" for _, name in parameters if name in needed]
+    inner = [f"    {line}" for line in [*declared(grammar, before), *before]]
+    inner += [f"    {name} = {made[name]}" for _, name in parameters if name in needed]
     result = "".join(f"{name}, " for name in used).rstrip()
     return [f"def arguments_{number}():", *inner, f"    return ({result})", ""]
 
 
-def argument(kind: str) -> st.SearchStrategy[Node]:
+def argument(grammar: Grammar, kind: str) -> st.SearchStrategy[Node]:
     """Return a strategy of arguments of a kind."""
-    plain = nodes(ARGUMENTS[kind], 0, Place(0))
-    return plain | nodes(ALIASES[kind], 0, Place(0)) if kind in ALIASES else plain
+    plain = nodes(grammar, grammar.arguments[kind], 0, Place(0))
+    aliases = grammar.aliases.get(kind)
+    return plain | nodes(grammar, aliases, 0, Place(0)) if aliases else plain
 
 
-def changed_argument(parameter: tuple[int, str]) -> st.SearchStrategy[tuple[int, Node]]:
+def changed_argument(grammar: Grammar, place: int) -> st.SearchStrategy[tuple[int, Node]]:
     """Return a strategy of other arguments for a parameter, with its number."""
-    return st.tuples(st.just(parameter[0]), argument(parameter[1]))
+    return st.tuples(st.just(place), argument(grammar, grammar.parameters[place]))
 
 
-def trees(size: int = 6, depth: int = 3) -> st.SearchStrategy[Tree]:
-    """Return a strategy of programs of at most `size` statements, nested at most `depth` deep."""
-    parameters: list[tuple[int, str]] = list(enumerate(PARAMETERS))
-    changes = st.lists(st.sampled_from(parameters).flatmap(changed_argument), max_size=4).map(tuple)
+def some(
+    grammar: Grammar, templates: tuple[str, ...], depth: int, most: int
+) -> st.SearchStrategy[tuple[Node, ...]]:
+    """Return a strategy of at most so many nodes; none where there are no templates."""
+    if not templates:
+        return st.just(())
+    return st.lists(nodes(grammar, templates, depth, Place(2)), max_size=most).map(tuple)
+
+
+@cache
+def trees(grammar: Grammar) -> st.SearchStrategy[Tree]:
+    """Return a strategy of programs; those of groups are small, as many calls are made of them."""
+    least, most, depth = (1, 6, 3) if grammar.name == PLAIN.name else (2, 5, 2)
+    places = st.sampled_from(range(len(grammar.parameters)))
+    changes = st.lists(places.flatmap(lambda place: changed_argument(grammar, place)), max_size=4).map(tuple)
+    ways = some(grammar, grammar.calls, 1, 1)
+    further = st.lists(
+        st.builds(Call, some(grammar, grammar.before, 1, 2), changes, ways),
+        min_size=1,
+        max_size=grammar.most_calls,
+    )
     return st.builds(
         Tree,
-        st.lists(nodes(DEFINITIONS, 2, Place(2)), max_size=2).map(tuple),
-        blocks(Place(depth), size),
-        st.tuples(*(argument(kind) for kind in PARAMETERS)),
-        st.lists(changes, min_size=1, max_size=3).map(tuple),
+        st.just(grammar),
+        some(grammar, grammar.definitions, 2, 2),
+        blocks(grammar, Place(depth), most, least),
+        st.tuples(*(argument(grammar, kind) for kind in grammar.parameters)),
+        st.tuples(st.builds(Call, way=ways), further).map(lambda both: (both[0], *both[1])),
     )
 
 
+def drawn(names: tuple[str, ...] = (), *, known: bool = False) -> st.SearchStrategy[tuple[str, str]]:
+    """Return a strategy of the name of a group and the text of one of its programs."""
+    chosen = st.sampled_from(grammars(names, known=known))
+    return chosen.flatmap(lambda one: trees(one).map(lambda tree: (one.name, tree.source())))
+
+
 def programs() -> st.SearchStrategy[str]:
-    """Return a strategy of the text of programs."""
-    return trees().map(Tree.source)
+    """Return a strategy of the text of programs of all groups."""
+    return drawn().map(lambda pair: pair[1])

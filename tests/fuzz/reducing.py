@@ -4,6 +4,7 @@ import ast
 import copy
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from tests.fuzz import setting
@@ -13,35 +14,41 @@ ITEMS: Final = ("elts", "args", "keywords", "values", "generators", "items", "if
 
 
 def reduced(source: str, fails: Callable[[str], bool], attempts: int = 3000) -> str:
-    """Return a smaller program for which `fails` is still true; it is asked at most `attempts` times."""
+    """Return a smaller program for which `fails` is still true; it is asked at most `attempts` times.
+
+    After a success it goes on where it is: what could not be left out before is asked again in the next pass.
+    """
     best, seen = ast.unparse(ast.parse(source)), set[str]()
     is_smaller = True
     while is_smaller:
-        is_smaller = False
-        for text in candidates(best):
+        is_smaller, place, ways = False, 0, list(candidates(best))
+        while place < len(ways):
+            text = ways[place]()
             if text in seen or len(text) >= len(best):
+                place += 1
                 continue
             seen.add(text)
             attempts -= 1
             if attempts < 0:
                 return best
             if fails(text):
-                best, is_smaller = text, True
-                break
+                best, is_smaller, ways = text, True, list(candidates(text))
+            else:
+                place += 1
     return best
 
 
-def candidates(source: str) -> Iterator[str]:
-    """Yield programs with something left out, the largest parts first."""
+def candidates(source: str) -> Iterator[Callable[[], str]]:
+    """Yield what makes programs with something left out, the largest parts first."""
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
     for place, node in enumerate(nodes):
         for change in [*dropped_blocks(node), *hoisted(node)]:
-            yield changed(tree, place, change)
+            yield partial(changed, tree, place, change)
     yield from without_parameters(tree)
     for place, node in enumerate(nodes):
         for change in [*dropped_items(node), *replaced(node)]:
-            yield changed(tree, place, change)
+            yield partial(changed, tree, place, change)
 
 
 Change = Callable[[Any], None]
@@ -111,21 +118,31 @@ def hoist(node: Any, name: str, index: int, part: str) -> None:
     block[index : index + 1] = getattr(block[index], part) or [ast.Pass()]
 
 
-def without_parameters(tree: ast.Module) -> Iterator[str]:
-    """Yield the program without one parameter of `program`."""
+def without_parameters(tree: ast.Module) -> Iterator[Callable[[], str]]:
+    """Yield what makes the program without one parameter of `program`."""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     count = next((len(node.args.args) for node in functions if node.name == "program"), 0)
     for index in range(count):
-        made = copy.deepcopy(tree)
-        for node in made.body:
-            match node:
-                case ast.FunctionDef(name="program"):
-                    del node.args.args[index : index + 1]
-                case ast.FunctionDef(body=[*_, ast.Return(value=ast.Tuple(elts=elts))]):
-                    del elts[index : index + 1]
-                case _:
-                    pass
-        yield ast.unparse(made)
+        yield partial(without_parameter, tree, index)
+
+
+def without_parameter(tree: ast.Module, index: int) -> str:
+    """Return the program without a parameter of `program`, and without what calls give for it."""
+    made = copy.deepcopy(tree)
+    for node in made.body:
+        match node:
+            case ast.FunctionDef(name="program"):
+                del node.args.args[index : index + 1]
+            case ast.FunctionDef(body=[*_, ast.Return(value=ast.Tuple(elts=elts))]) if is_maker(node):
+                del elts[index : index + 1]
+            case _:
+                pass
+    return ast.unparse(made)
+
+
+def is_maker(node: ast.FunctionDef) -> bool:
+    """Tell whether a function makes the arguments of a call."""
+    return node.name.startswith("arguments_")
 
 
 def dropped_items(node: ast.AST) -> Iterator[Change]:

@@ -3,10 +3,12 @@
 import contextlib
 import gc
 import io
+import itertools
 import linecache
 import random
 import re
 import traceback
+import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,10 +20,7 @@ from torch.utils.hooks import RemovableHandle
 import supple
 from supple.base.config import config
 from tests.fuzz import setting
-from tests.semantics.harness import Comparison
-
-KEPT: Final = ("total", "state", "history")
-"""Globals that programs write."""
+from tests.fuzz.comparing import MODULE, Twins
 
 LATE: Final = (
     "refer to a single memory location",
@@ -34,6 +33,9 @@ The last is raised for views too, as long as nobody, guards included, has asked 
 
 UNDEFINED: Final = "Trying to resize storage that is not resizable"
 """It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""
+
+
+_NUMBERS: Final = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,32 @@ class Outcome:
         return f"{type(self.error).__name__}{inside if '/supple/' in last.filename else ''}"
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a program.
+
+    Attributes:
+        difference: from eager, if there is one.
+        graphs: how many graphs with operations ran.
+        refused: how many of them native code did not take.
+    """
+
+    difference: Difference | None
+    graphs: int
+    refused: int
+
+
 class Endless(BaseException):
     """A program, or its compilation, takes too long."""
 
 
 def difference(source: str, backend: str = "eager", **options: Any) -> Difference | None:
-    """Return where the calls of a program first differ from eager's, None when they do not.
+    """Return where the calls of a program first differ from eager's, None when they do not; see `verdict`."""
+    return verdict(source, backend, **options).difference
+
+
+def verdict(source: str, backend: str = "eager", **options: Any) -> Verdict:
+    """Return where the calls of a program first differ from eager's, and how much of it was compiled.
 
     Kernels run between guard pages: one that leaves its memory ends the process.
 
@@ -93,48 +115,35 @@ def difference(source: str, backend: str = "eager", **options: Any) -> Differenc
         run = supple.compile(
             compiled["program"], backend=backend, dynamic=options.pop("dynamic", None), options=options
         )
-        for name in [name for name in eager if name.startswith("arguments_")]:
-            try:
-                want = outcome(eager["program"], eager, name)
-            except Endless:  # no program to compare with
-                return None
-            if any(map(want.has, (*LATE, UNDEFINED))):
-                break
-            got = outcome(run, compiled, name)
-            comparison = Twins()
-            for what, one, other in zip(PARTS, want.seen, got.seen, strict=True):
-                found = comparison.difference(one, other, what)
-                if found is not None:
-                    text = f"call {name}: {found}\neager {want.trace()}\ncompiled {got.trace()}"
-                    same = want.place() == got.place()
-                    kind = re.sub(r"\d+", "", found.partition(":")[0]) + " aliasing" * ("aliasing" in found)
-                    return Difference(text, kind if same else f"{want.place()} -> {got.place()}")
-    return None
+        found = first_difference(eager, compiled, run, backend)
+        stats = supple.stats()
+        graphs, refused = stats["graphs"] if stats["ops"] else 0, stats["refusals"]
+        assert isinstance(graphs, int), graphs
+        assert isinstance(refused, list), refused
+        return Verdict(found, graphs, len(refused))
 
 
-class Twins(Comparison):
-    """Compares what two modules of one program made: of each class of theirs there are two."""
-
-    def difference(self, want: Any, got: Any, path: str) -> str | None:
-        """Return where the two first differ, None when they are alike."""
-        kinds = [one if isinstance(one, type) else type(one) for one in (want, got)]
-        if kinds[0] is kinds[1] or any(kind.__module__ != "program" for kind in kinds):
-            return super().difference(want, got, path)
-        if kinds[0].__qualname__ != kinds[1].__qualname__ or isinstance(want, type) != isinstance(got, type):
-            return f"{path}: {want!r} and {got!r}"
-        paired = self.pair(want, got)
-        if paired is None:
-            return f"{path}: aliasing differs ({want!r} and {got!r})"
-        return None if paired or isinstance(want, type) else self.inside(want, got, path)
-
-    def tensors(self, want: torch.Tensor, got: torch.Tensor, path: str) -> str | None:
-        """Return how two tensors differ; a view that was written although it must not be says nothing."""
+def first_difference(
+    eager: dict[str, Any], compiled: dict[str, Any], run: Callable[..., Any], backend: str
+) -> Difference | None:
+    """Return where the calls of two modules of a program first differ."""
+    for name in [name for name in eager if name.startswith("arguments_")]:
         try:
-            return super().tensors(want, got, path)
-        except RuntimeError as error:
-            if "has been modified inplace" in str(error):
-                return None
-            raise
+            want = outcome(eager["program"], eager, name)
+        except Endless:  # no program to compare with
+            return None
+        if any(map(want.has, (*LATE, UNDEFINED))):
+            return None
+        got = outcome(run, compiled, name)
+        comparison = Twins(backend == "native" and not eager.get("is_exact"))
+        for what, one, other in zip(PARTS, want.seen, got.seen, strict=True):
+            found = comparison.difference(one, other, what)
+            if found is not None:
+                text = f"call {name}: {found}\neager {want.trace()}\ncompiled {got.trace()}"
+                same = want.place() == got.place()
+                kind = re.sub(r"\d+", "", found.partition(":")[0]) + " aliasing" * ("aliasing" in found)
+                return Difference(text, kind if same else f"{want.place()} -> {got.place()}")
+    return None
 
 
 PARTS: Final = ("result", "prints", "arguments", "globals", "grad mode", "seed", "random")
@@ -150,7 +159,8 @@ def loaded(source: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
             warnings.simplefilter("ignore")
             code = compile(source, name, "exec")
             gc.disable()  # what an exception holds in a circle says its last words in none of the calls,
-            yield namespace(code), namespace(code)
+            module = f"{MODULE}{next(_NUMBERS)}"
+            yield namespace(code, module), namespace(code, module)
     finally:
         supple.reset()
         gc.enable()
@@ -158,9 +168,9 @@ def loaded(source: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         linecache.cache.pop(name, None)
 
 
-def namespace(code: Any) -> dict[str, Any]:
-    """Return the globals of a program's module."""
-    names = {"__name__": "program", **{name: getattr(setting, name) for name in setting.__all__}}
+def namespace(code: Any, module: str) -> dict[str, Any]:
+    """Return the globals of a program's module; names of modules are new, as classes are known by them."""
+    names = {"__name__": module, **{name: getattr(setting, name) for name in setting.__all__}}
     exec(code, names)
     return names
 
@@ -176,14 +186,20 @@ def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -
     with contextlib.redirect_stdout(text):
         try:
             args = names[arguments]()
-            result = ("returned", run(*args))
+            way = names.get(arguments.replace("arguments", "call"))
+            result = ("returned", run(*args) if way is None else way(run, *args))
         except Exception as raised:  # what a program raises is compared
             result, error = ("raised", chain(raised)), raised
     grad = torch.is_grad_enabled()
     torch.set_grad_enabled(True)
-    kept = [names.get(name) for name in KEPT]
+    kept = {name: value for name, value in names.items() if is_kept(name, value)}
     state = torch.get_rng_state(), random.getstate()
     return Outcome((result, nameless(text.getvalue()), args, kept, grad, *state), error)
+
+
+def is_kept(name: str, value: object) -> bool:
+    """Tell whether a global is data of the program, which it may write."""
+    return not name.startswith("_") and not isinstance(value, type | types.FunctionType | types.ModuleType)
 
 
 def nameless(text: str) -> str:

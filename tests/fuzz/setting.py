@@ -1,13 +1,17 @@
 """What random programs find in their globals: classes, managers, modules, functions that break the graph."""
 
+import array
 import binascii
 import bisect
 import collections
 import contextlib
 import copy
 import dataclasses
+import decimal
 import enum
+import fractions
 import functools
+import gc
 import inspect
 import itertools
 import logging
@@ -16,26 +20,49 @@ import operator
 import random
 import re
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 import supple
+from tests.fuzz.calling import (
+    default_dtype,
+    deterministic,
+    floats,
+    gradients,
+    in_threads,
+    told,
+    told_of,
+    trained,
+)
+from tests.operators.special_values import special
 
 __all__ = [
-    "Box", "Color", "F", "Holder", "Layer", "Net", "Oops", "Pair", "Point", "Slotted", "Trace", "bisect",
-    "bits", "cached", "collections", "contextlib", "copy", "dataclasses", "fact", "functools", "guarded",
-    "inspect", "itertools", "logging", "math", "nn", "opaque", "operator", "random", "re", "rest", "say",
-    "spread", "supple", "tensor", "times", "torch", "warnings",
+    "Box", "Color", "F", "Holder", "Knob", "Layer", "Net", "Oops", "Pair", "Point", "Slotted", "Trace",
+    "array", "bisect", "bits", "cached", "collections", "contextlib", "copy", "dataclasses", "decimal",
+    "default_dtype", "deterministic", "extremes", "fact", "first", "floats", "fractions", "functools",
+    "gc", "gradients", "guarded", "in_threads", "inspect", "itertools", "last", "linear", "logging", "math",
+    "nn", "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "several", "spread", "supple",
+    "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings", "weakref",
 ]  # fmt: skip
 
 
 def tensor(rows: int, start: int = 0) -> Tensor:
     """Return a matrix of small whole numbers with three columns."""
     return (torch.arange(rows * 3.0).reshape(rows, 3) + start) % 7 - 2
+
+
+def extremes(dtype: torch.dtype, start: int = 0) -> Tensor:
+    """Return eleven of the numbers at which functions and arithmetic are special."""
+    if dtype is torch.complex64:
+        return torch.complex(extremes(torch.float32, start), extremes(torch.float32, start + 3))
+    known = special(dtype)
+    return known[(torch.arange(11) * 5 + start) % len(known)]
 
 
 @supple.disable
@@ -263,3 +290,70 @@ class Net(nn.Module):
         for layer in self.layers:
             x = layer(x).relu()
         return self.drop(x) * self.weight
+
+
+class Knob:
+    """Numbers, a name and a switch in all the places where an object may hold them."""
+
+    def __init__(
+        self, eps: float = 0.5, p: float = 0.5, count: int = 1, name: str = "none", on: bool = True
+    ) -> None:
+        self.eps = eps
+        self.p = p
+        self.count = count
+        self.name = name
+        self.on = on
+        self.scales = [eps, p]
+        self.table = {"p": p, name: eps}
+
+    @property
+    def alpha(self) -> float:
+        """Compute a number."""
+        return self.eps * 2
+
+    @alpha.setter
+    def alpha(self, value: float) -> None:
+        self.eps = value
+
+    def scaled(self, x: Tensor) -> Tensor:
+        """Scale by an attribute."""
+        return x * self.eps if self.on else x + self.p
+
+
+def scaled_by(scale: float) -> Callable[[Tensor], Tensor]:
+    """Return a function with a number in a closure cell."""
+
+    def scaled(x: Tensor) -> Tensor:
+        return x * scale
+
+    return scaled
+
+
+def first(made: Any) -> Tensor:
+    """Return the first of several results, or the only one."""
+    return made[0] if isinstance(made, tuple) else made
+
+
+def last(made: Any) -> Tensor:
+    """Return the last tensor of several results, or the only one."""
+    return [one for one in several(made) if isinstance(one, Tensor)][-1]
+
+
+def several(made: Any) -> tuple[Any, ...]:
+    """Return results as a tuple."""
+    return made if isinstance(made, tuple) else (made,)
+
+
+def linear(scale: float) -> nn.Linear:
+    """Return a linear layer whose weights are known."""
+    made = nn.Linear(3, 3, bias=False)
+    nn.init.constant_(made.weight, scale)
+    return made
+
+
+def tied(module: nn.Module, other: nn.Module) -> nn.Module:
+    """Return a module whose first parameter is that of another one."""
+    mine, theirs = (next(iter(one.named_parameters()), None) for one in (module, other))
+    if mine is not None and theirs is not None and "." not in mine[0]:
+        setattr(module, mine[0], theirs[1])
+    return module

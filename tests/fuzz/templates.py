@@ -1,18 +1,8 @@
-"""The grammar of random programs, as templates of source text.
-
-A letter is a kind of value (`KINDS`). In a template stand for the parts of a node:
-
-    $T     an expression of kind T
-    $!T    an expression that does not see the template's own names
-    $~I2   a digit tells several of one kind apart
-    $@T    a variable, where there is one: what is written to
-    $.T    a variable that exists and may be assigned
-    $=T    a new variable, known after the statement
-    $~T    a new variable, known inside the statement only, never assigned by others
-    $body  statements, indented; `$loop` may break and continue, `$def` is the body of a function
-"""
+"""The plain grammar: Python of all kinds around small tensors; see `grammar` for what templates mean."""
 
 from typing import Final
+
+from tests.fuzz.grammar import Grammar
 
 KINDS: Final = {
     "T": "t", "I": "n", "F": "f", "B": "flag", "S": "s", "L": "xs", "X": "ts", "D": "d", "K": "counts",
@@ -232,8 +222,7 @@ _SIMPLE: Final = (
     "$O.items, $O.count = $L, $I", "$D[$S], $=I = $T, $I", "$=T = torch.stack($X)", "del $.T\n$.T = $T",
     "print(sorted(locals()))",
     "$=T = $T.requires_grad_(False)", "$M.zero_grad()", "$M.weight.data.mul_(2)",
-    "t"
-    "orch.nn.init.ones_($M.weight)", "$O.total += 1", "$.T.add_($I).mul_(2)", "$=T = $T.add_($I)[0]",
+    "torch.nn.init.ones_($M.weight)", "$O.total += 1", "$.T.add_($I).mul_(2)", "$=T = $T.add_($I)[0]",
     "$T[$T > 1] = $F", "$T[[0]] = $T",
     "$.I += 1\n$.I -= 1", "torch._assert($B, 'asserted')",
 )  # fmt: skip
@@ -391,3 +380,21 @@ ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "A": ("$@O", "$@M", "$@O.step", "lambda x: x + $@T"),
 }
 """Arguments that share something with those before them."""
+
+PLAIN: Final = Grammar(
+    "plain",
+    KINDS,
+    tuple(PARAMETERS),
+    LEAVES,
+    EXPRESSIONS,
+    STATEMENTS,
+    COMPOUND,
+    LOOP,
+    YIELDS,
+    DEFINITIONS,
+    ARGUMENTS,
+    ALIASES,
+    preamble="total = 0\nstate = torch.zeros(3)\nhistory = []\n",
+    globals={"I": "total", "T": "state", "L": "history"},
+)
+"""All of this."""

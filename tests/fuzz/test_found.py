@@ -520,3 +520,70 @@ def arguments_1():
 def test_what_a_line_writes_does_not_change_its_error(dynamic: bool | None) -> None:
     # GB12
     assert running.difference(NOTHING_BEHIND_A_WRITE, dynamic=dynamic) is None
+
+
+SUPER_OF_ANOTHER_CLASS = """
+class Base:
+    def go(self, x):
+        return x
+
+class Shape(Base):
+    def go(self, x):
+        return super().go(x) * 2
+
+def program(x, one):
+    return [told_of(lambda: Shape.go(one, x)), told_of(lambda: super(3, one).go(x)), x + 1]
+
+def arguments_0():
+    return (torch.ones(2), Shape())
+
+def arguments_1():
+    return (torch.ones(2), Base())
+
+def arguments_2():
+    return (torch.ones(2), 3)
+"""
+
+
+def test_super_of_an_object_of_another_class() -> None:
+    # X-PY02
+    assert running.difference(SUPER_OF_ANOTHER_CLASS) is None
+
+
+NUMBERS_TOO_BIG_FOR_C = """
+def program(x, n):
+    chosen = told_of(lambda: torch.where(x > 0, n, 2))
+    return [told_of(lambda: x * n), chosen, told_of(lambda: x.fill_(n)), x + 1]
+
+def arguments_0():
+    return (torch.ones(2), 3)
+
+def arguments_1():
+    return (torch.ones(2), 2**70)
+
+def arguments_2():
+    return (torch.ones(2), -(2**63) - 1)
+"""
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_numbers_that_c_cannot_hold_are_errors_of_the_program(dynamic: bool | None) -> None:
+    # X-PY02
+    assert running.difference(NUMBERS_TOO_BIG_FOR_C, dynamic=dynamic) is None
+
+
+ARRAY_IN_INFERENCE_MODE = """
+def program(array):
+    with torch.inference_mode():
+        inside = torch.from_numpy(array)
+        return inside, inside.is_inference(), torch.from_numpy(array) + 1
+
+def arguments_0():
+    return (np.ones(3),)
+"""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_the_memory_of_an_array_is_an_input_in_inference_mode_too(backend: str) -> None:
+    # X-PY02
+    assert running.difference(ARRAY_IN_INFERENCE_MODE, backend) is None

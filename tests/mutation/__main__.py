@@ -111,7 +111,7 @@ def main(
     """Mutate the programs of CORPORA, of all where none is named, and say how many calls differed."""
     logging.captureWarnings(True)
     logging.disable(logging.CRITICAL)
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGVTALRM, stop)
     torch.set_num_threads(1)
     importlib.import_module(
         "torch._dynamo"

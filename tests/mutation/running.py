@@ -27,7 +27,7 @@ from tests.mutation.worlds import Program, World
 UNLIMITED: Final = 2**31
 PLAIN: Final = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 SECONDS: Final = 5.0
-"""A call that takes longer is taken for endless."""
+"""A call that computes for longer is taken for endless."""
 PHASES: Final = ("before", "changed", "changed back")
 
 
@@ -244,14 +244,14 @@ def outcome(world: World, run: Callable[..., Any]) -> Outcome:
     text = io.StringIO()
     result: Any = None
     error: Exception | None = None
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
         with contextlib.redirect_stdout(text):
             result = world.call(run)
     except Exception as raised:  # what a program raises is compared
         error = raised
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         state = torch.is_grad_enabled(), torch.get_default_dtype(), torch.get_rng_state().sum().item()
         torch.set_grad_enabled(grad)
     gradients = differentiated(world, result) if error is None else None

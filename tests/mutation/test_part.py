@@ -11,7 +11,7 @@ from tests.mutation.mutations import MUTATORS
 from tests.mutation.running import Finding, Session, findings, stop
 from tests.mutation.worlds import Program, Side, programs
 
-EVERY = 23
+EVERY = 47
 """Of the pairs of everyday programs, one in so many is run here."""
 PROGRAMS = list(programs(("everyday",)))
 X = torch.ones(2)
@@ -19,10 +19,10 @@ X = torch.ones(2)
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread_and_an_alarm() -> Iterator[None]:
-    before, threads = signal.signal(signal.SIGALRM, stop), torch.get_num_threads()
+    before, threads = signal.signal(signal.SIGVTALRM, stop), torch.get_num_threads()
     torch.set_num_threads(1)
     yield
-    signal.signal(signal.SIGALRM, before)
+    signal.signal(signal.SIGVTALRM, before)
     torch.set_num_threads(threads)
 
 

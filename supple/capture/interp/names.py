@@ -14,7 +14,7 @@ from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue
 from supple.capture.values.instance import InstanceValue
-from supple.capture.values.klass import SuperValue
+from supple.capture.values.klass import super_of
 
 
 @opcode.on("NOP", "COPY_FREE_VARS", "SETUP_ANNOTATIONS")
@@ -228,9 +228,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """`super().name`, on 3.12 one instruction: pops the global super, the class and self."""
     name, is_method, _ = cast("tuple[str, bool, bool]", instruction.arg)
     _, after, owner = frame.pop_many(3)
-    cls = after.as_python()
-    assert isinstance(cls, type), after.describe()
-    found = SuperValue(cls, owner).get_attr(frame.engine, name)
+    found = super_of(frame.engine, after, owner).get_attr(frame.engine, name)
     _push_method(frame, found) if is_method else frame.push(found)
 
 

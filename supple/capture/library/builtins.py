@@ -26,7 +26,7 @@ from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container, take_counted
-from supple.capture.values.klass import SuperValue
+from supple.capture.values.klass import super_of
 from supple.capture.values.mapping import Address, DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 from supple.capture.values.symbolic import SymbolicValue, numeric
@@ -321,9 +321,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     after, owner = (*args, ConstantValue(None))[:2] if args else machine.super_of_frame()
     if owner.identity() is None:
         machine.unsupported(breaks.CALL, name="super of a class alone")
-    cls = after.as_python()
-    assert isinstance(cls, type), cls
-    return SuperValue(cls, owner)
+    return super_of(machine, after, owner)
 
 
 @make.on(dict)

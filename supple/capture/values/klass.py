@@ -64,6 +64,18 @@ class SuperValue(Value):
         return bind(machine, self.owner, cls, name, found)
 
 
+def super_of(machine: Machine, after: Value, owner: Value) -> SuperValue:
+    """Return `super(after, owner)`; what Python refuses is left to Python, for its text."""
+    cls = after.as_python()
+    if not isinstance(cls, type):
+        machine.unsupported(breaks.LEAF_ERROR, name="super", error=f"{after.describe()} is no class")
+    found = SuperValue(cls, owner)
+    if not issubclass(found.start, cls):
+        error = f"{owner.describe()} is no instance of {cls.__name__}"
+        machine.unsupported(breaks.LEAF_ERROR, name="super", error=error)
+    return found
+
+
 class ClassValue(Unique):
     """A class; known by identity."""
 

@@ -48,6 +48,8 @@ OF_STORAGE: Final = (
     "as_strided_scatter",
     "set_",
 )
+RAISED: Final = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError)
+"""What torch raises for arguments that do not fit, numbers that C cannot hold among them."""
 #: Functions whose other answers fakes give as tensors do: what more they tell of a fake may be wrong.
 ANSWERS: Final = QUERIES.union("type get_device result_type".split())
 
@@ -189,10 +191,6 @@ class TensorValue(Value):
         machine.throw(TypeError, "'Tensor' object is not callable")
 
 
-MISFITS: Final = (NoShapeRule, RuntimeError, TypeError, ValueError, IndexError, OverflowError)
-"""What operations raise for arguments that do not fit; NotImplementedError is a RuntimeError."""
-
-
 def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
     """Record a node that calls `op`, run it on the fakes, and return the value of its result.
 
@@ -210,7 +208,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         result = op.call(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
-    except MISFITS as error:
+    except (NoShapeRule, *RAISED) as error:
         said = str(error).partition(_STACK)[0]
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
     query = op.name.rsplit(".", 1)[-1]

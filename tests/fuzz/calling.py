@@ -1,0 +1,110 @@
+"""How random programs are called: trained, differentiated twice, by several threads, under modes of torch."""
+
+import contextlib
+import re
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils import _pytree as pytree
+
+Program = Callable[..., Any]
+
+
+def floats(made: Any) -> list[Tensor]:
+    """Return the tensors of floats in a result, in order."""
+    leaves = pytree.tree_leaves(made)
+    return [one for one in leaves if isinstance(one, Tensor) and one.is_floating_point()]
+
+
+def trained(program: Program, args: tuple[Any, ...], twice: bool = False, which: int | None = None) -> Any:
+    """Return what a call returns, after the gradients of its results.
+
+    Args:
+        twice: gradients are asked for a second time.
+        which: the only result that has a gradient, if there is one.
+    """
+    made = program(*args)
+    roots = [one for one in floats(made) if one.requires_grad]
+    if which is not None and roots:
+        roots = [roots[which % len(roots)]]
+    if roots:
+        flowing = [torch.ones_like(one) * (place + 1) for place, one in enumerate(roots)]
+        torch.autograd.backward(roots, flowing, retain_graph=twice)
+        if twice:
+            torch.autograd.backward(roots, flowing)
+    return made
+
+
+def gradients(program: Program, args: tuple[Any, ...]) -> Any:
+    """Return what a call returns, its gradients, and theirs."""
+    made = program(*args)
+    roots = [one.double().pow(2).sum() for one in floats(made) if one.requires_grad]
+    leaves = [one for one in floats(args) if one.requires_grad]
+    if not roots or not leaves:
+        return made
+    once = torch.autograd.grad(sum(roots[1:], roots[0]), leaves, create_graph=True, allow_unused=True)
+    inner = [one.double().pow(2).sum() for one in once if one is not None and one.requires_grad]
+    if not inner:
+        return made, once
+    return made, once, torch.autograd.grad(sum(inner[1:], inner[0]), leaves, allow_unused=True)
+
+
+def in_threads(program: Program, *makers: Callable[[], tuple[Any, ...]]) -> list[Any]:
+    """Return what several threads get that call a program at once, each with arguments of its own."""
+    results: list[Any] = [None] * len(makers)
+    ready = threading.Barrier(len(makers))
+
+    def work(place: int) -> None:
+        args = makers[place]()
+        ready.wait()
+        try:
+            results[place] = (program(*args), args)
+        except Exception as error:  # what a program raises is compared
+            results[place] = (told(error), args)
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(len(makers))]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    return results
+
+
+@contextlib.contextmanager
+def deterministic() -> Iterator[None]:
+    """Ask torch for deterministic algorithms in a block."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+
+
+@contextlib.contextmanager
+def default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    """Make a dtype the default in a block."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def told(error: BaseException) -> str:
+    """Return what is comparable of an exception: its class and its text, without addresses."""
+    text = "" if isinstance(error, NameError) else re.sub("0x[0-9a-f]+", "0x", str(error))
+    return f"{type(error).__name__}: {text}".replace("UnboundLocalError", "NameError")
+
+
+def told_of(thunk: Callable[[], object]) -> str:
+    """Return what a function raises."""
+    try:
+        thunk()
+    except Exception as error:  # what a program raises is compared
+        return told(error)
+    return "fine"

@@ -1,0 +1,110 @@
+"""Compares what two modules of one program made, bit for bit where eager and compiled code round alike."""
+
+import array
+import decimal
+import fractions
+import weakref
+from typing import Any, Final
+
+import numpy as np
+import torch
+
+from tests.semantics.harness import Comparison
+
+BY_TEXT: Final = (
+    array.array,
+    decimal.Decimal,
+    fractions.Fraction,
+    np.generic,
+    np.random.Generator,
+    np.random.RandomState,
+)
+"""Classes of C whose objects tell all of what they hold in their text, but for addresses."""
+MODULE: Final = "program"
+"""How names of modules of random programs begin."""
+TOLERANCE: Final = {torch.bfloat16: 3e-2, torch.float16: 4e-3}
+
+
+class Twins(Comparison):
+    """Compares what two modules of one program made: of each class of theirs there are two."""
+
+    def difference(self, want: Any, got: Any, path: str) -> str | None:
+        """Return where the two first differ, None when they are alike."""
+        kinds = [one if isinstance(one, type) else type(one) for one in (want, got)]
+        if kinds[0] is kinds[1] or not all(map(is_programs, kinds)):
+            return super().difference(want, got, path)
+        if kinds[0].__qualname__ != kinds[1].__qualname__ or isinstance(want, type) != isinstance(got, type):
+            return f"{path}: {want!r} and {got!r}"
+        paired = self.pair(want, got)
+        if paired is None:
+            return f"{path}: aliasing differs ({want!r} and {got!r})"
+        return None if paired or isinstance(want, type) else self.inside(want, got, path)
+
+    def inside(self, want: Any, got: Any, path: str) -> str | None:
+        """Return where two objects of one class differ; those of C have no attributes to look at."""
+        if is_programs(type(want)) and not isinstance(want, torch.nn.Module | BaseException):
+            return self.difference_of_attributes(want, got, path)
+        if isinstance(want, np.ndarray):
+            return self.difference(parts(want), parts(got), f"{path}.array")
+        if isinstance(want, weakref.ref):
+            return self.difference(want(), got(), f"{path}.referent")
+        if isinstance(want, weakref.WeakKeyDictionary | weakref.WeakValueDictionary):
+            return self.difference(list(want.items()), list(got.items()), f"{path}.items")
+        if isinstance(want, BY_TEXT):
+            mine, theirs = text(want), text(got)
+            return None if mine == theirs else f"{path}: {mine} and {theirs}"
+        return super().inside(want, got, path)
+
+    def tensors(self, want: torch.Tensor, got: torch.Tensor, path: str) -> str | None:
+        """Return how two tensors differ; a view that was written although it must not be says nothing."""
+        for name in ("is_conj", "is_neg", "storage_offset"):
+            mine, theirs = (getattr(one, name)() for one in (want, got))
+            if mine != theirs:
+                return f"{path}.{name}: {mine} and {theirs}"
+        try:
+            return super().tensors(want, got, path)
+        except RuntimeError as error:
+            if "has been modified inplace" in str(error):
+                return None
+            raise
+
+    def values(self, want: torch.Tensor, got: torch.Tensor) -> bool:
+        """Tell whether two tensors of one shape hold the same numbers: the same bits, or about the same."""
+        with torch.no_grad():
+            mine, theirs = (one.detach().resolve_conj().resolve_neg() for one in (want, got))
+            if mine.is_complex():
+                mine, theirs = torch.view_as_real(mine), torch.view_as_real(theirs)
+            return bool((alike(mine, theirs) | self.is_near(mine, theirs)).all())
+
+    def is_near(self, want: torch.Tensor, got: torch.Tensor) -> torch.Tensor:
+        """Tell where two results differ by rounding."""
+        if not self.is_rounded or not want.is_floating_point():
+            return torch.zeros(want.shape, dtype=torch.bool)
+        limit = TOLERANCE.get(want.dtype, 1e-4)
+        return torch.isclose(got, want, rtol=limit, atol=limit)
+
+
+def is_programs(kind: type) -> bool:
+    """Tell whether a class is one of a random program's own."""
+    return str(type.__getattribute__(kind, "__module__")).startswith(MODULE)
+
+
+def alike(want: torch.Tensor, got: torch.Tensor) -> torch.Tensor:
+    """Tell where two tensors have the same bits; one NaN is another."""
+    if not want.is_floating_point():
+        return want == got
+    return (want == got) & (want.signbit() == got.signbit()) | want.isnan() & got.isnan()
+
+
+def parts(found: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    """Return what is seen of an array."""
+    return str(found.dtype), found.shape, found.strides, found.tobytes()
+
+
+def text(found: Any) -> str:
+    """Return the text of an object of C, with the state of what draws random numbers."""
+    if isinstance(found, np.random.Generator):
+        return repr(found.bit_generator.state)
+    if isinstance(found, np.random.RandomState):
+        return repr([str(one) for one in found.get_state()])
+    return repr(found)

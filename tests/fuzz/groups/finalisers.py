@@ -1,0 +1,75 @@
+"""When objects die: `__del__`, weak references; inside one call it is known to differ."""
+
+from typing import Final
+
+from tests.fuzz.grammar import Grammar
+
+CLASS: Final = """
+_deaths = []
+
+class Noted:
+    def __init__(self, name, value=None):
+        self.name = name
+        self.value = value
+
+    def __del__(self, deaths=_deaths):
+        deaths.append(self.name)
+
+cache = weakref.WeakKeyDictionary()
+names = weakref.WeakValueDictionary()
+lasting = Noted("kept", torch.ones(3))
+"""
+
+WEAK: Final = Grammar(
+    "weak",
+    parameters=("Obj", "Ref"),
+    leaves={"Obj": ("lasting",), "Ref": ("weakref.ref(lasting)",)},
+    expressions={
+        "T": ("($Ref() or lasting).value", "$Obj.value", "cache.get($Obj, $T)", "sum(cache.values(), $T)"),
+        "I": ("len(cache)", "len(names)", "weakref.getweakrefcount($Obj)"),
+        "B": ("$Ref() is $Obj", "$Ref() is None", "$Obj in cache", "$S in names", "$Ref == $Ref"),
+        "Obj": ("names.get($S, $Obj)", "($Ref() or $Obj)", "($Obj if $B else $Obj)"),
+        "Ref": ("weakref.ref($Obj)",),
+    },
+    statements=(
+        "cache[$Obj] = $T",
+        "names['a'] = $Obj",
+        "cache.pop($Obj, None)",
+        "$@Obj.value = $T",
+        "$=T = $Obj.value * 2",
+        "$=Ref = weakref.ref($Obj)",
+    ),
+    preamble=CLASS,
+    globals={"Obj": "lasting"},
+    arguments={
+        "Obj": ("Noted('a', tensor(2))", "Noted('b', tensor(1))", "lasting"),
+        "Ref": ("weakref.ref(lasting)", "weakref.ref(Noted('dead'))"),
+    },
+    aliases={"Ref": ("weakref.ref($@Obj)",)},
+    calls=(
+        "made = program(*arguments_0())\nmade = None\ngc.collect()\nreturn sorted(_deaths)",
+        "made = program(*args)\nreturn made, len(cache), sorted(names)",
+    ),
+)
+
+FINALISERS: Final = Grammar(
+    "finalisers",
+    leaves={"Obj": ("Noted('new', torch.ones(3))",), "Ref": ("weakref.ref(lasting)",)},
+    expressions={
+        "T": ("$Obj.value",),
+        "I": ("len(_deaths)",),
+        "B": ("$Ref() is None",),
+        "Ref": ("weakref.ref($Obj)",),
+    },
+    statements=(
+        "$=Obj = Noted('one', $T)",
+        "del $.Obj\n$.Obj = Noted('two', $T)",
+        "$.Obj = None or Noted('three', $T)",
+        "Noted('four', $T)",
+        "$=Ref = weakref.ref(Noted('five', $T))",
+        "$=I = len(_deaths)",
+        "history.append(len(_deaths))",
+    ),
+    preamble=CLASS + "history = []\n",
+    is_known=True,
+)
