@@ -47,8 +47,8 @@ __all__ = [
     "array", "bisect", "bits", "cached", "collections", "contextlib", "copy", "dataclasses", "decimal",
     "default_dtype", "deterministic", "extremes", "fact", "first", "floats", "fractions", "functools",
     "gc", "gradients", "guarded", "in_threads", "inspect", "itertools", "last", "linear", "logging", "math",
-    "nn", "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "several", "spread", "supple",
-    "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings", "weakref",
+    "nn", "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "several", "spread",
+    "supple", "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings", "weakref",
 ]  # fmt: skip
 
 

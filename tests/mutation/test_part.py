@@ -9,12 +9,11 @@ import torch
 
 from tests.mutation.mutations import MUTATORS
 from tests.mutation.running import Finding, Session, findings, stop
-from tests.mutation.worlds import Program, Side, programs
+from tests.mutation.worlds import Program, programs
 
 EVERY = 47
 """Of the pairs of everyday programs, one in so many is run here."""
 PROGRAMS = list(programs(("everyday",)))
-X = torch.ones(2)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -38,38 +37,10 @@ def test_a_change_between_two_calls_is_noticed(number: int) -> None:
     assert not found, "\n".join(map(str, found))
 
 
-def forgetful(x: torch.Tensor, n: float) -> torch.Tensor:
-    """Return what depends on what no guard can see."""
-    memory.setdefault("n", n)
-    return x * memory["n"]
-
-
-memory: dict[str, float] = {}
-
-
-def test_what_a_call_remembers_is_found() -> None:
-    def side() -> Side:
-        kept: list[object] = []
-
-        def program(x: torch.Tensor, names: list[object]) -> torch.Tensor:
-            return x * len(names)
-
-        def remembered(x: torch.Tensor, names: list[object]) -> torch.Tensor:
-            kept.append(len(names)) if not kept else None
-            return x * kept[0]
-
-        sides.append(remembered if sides else program)
-        return Side(sides[-1], lambda: ((X, [1, 2]), {}), globals())
-
-    sides: list[object] = []
-    found, counts = found_in(Program("remembered", side))
-    assert counts["findings"] > 0
-    assert any("args[1]" in str(one) and one.kind == "wrong answer" for one in found), found
-
-
 def test_each_mutator_finds_places() -> None:
-    chosen = next(one for one in PROGRAMS if "hierarchy" in one.name)
-    kinds = Counter(one.mutator for one in Session(chosen).mutations())
+    kinds: Counter[str] = Counter()
+    for one in PROGRAMS[::4]:
+        kinds.update(mutation.mutator for mutation in Session(one).mutations())
     assert kinds.keys() == MUTATORS.keys()
 
 
