@@ -491,5 +491,5 @@ def _is_opaque_callable(kind: type) -> bool:
     """Callables written in C, torch's overloads included: known by identity."""
     if issubclass(kind, functools.partial | torch.nn.Module):
         return False
-    call = lookup(kind, "__call__")
+    call = lookup(cast("type[object]", kind), "__call__")
     return not isinstance(call, types.FunctionType) or kind.__module__.startswith("torch._ops")
