@@ -47,8 +47,8 @@ def _let_go_of_object(machine: Machine, obj: object) -> None:
         if lookup(type(one), "__del__") is not MISSING:
             detail = "its class has a finalizer, which runs when the last reference goes"
             machine.unsupported(breaks.OBJECT, name=type(one).__name__, detail=detail)
-        if isinstance(one, torch.nn.Module):
-            continue  # torch's own compiler, once it is loaded, refers weakly to every module
+        if isinstance(one, torch.nn.Module | torch.nn.Parameter):
+            continue  # torch itself refers weakly to them: its compiler to every module
         if type(one).__weakrefoffset__ and not all(isinstance(r, Watch) for r in weakref.getweakrefs(one)):
             detail = "a weak reference to it tells when the last other reference goes"
             machine.unsupported(breaks.OBJECT, name=type(one).__name__, detail=detail)

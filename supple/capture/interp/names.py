@@ -70,7 +70,8 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("STORE_FAST")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Bind a local."""
-    _let_go(frame, frame.locals.get(_name(instruction)))
+    if not _name(instruction).startswith(OF_SUPPLE):
+        _let_go(frame, frame.locals.get(_name(instruction)))
     value = frame.pop()
     frame.locals.pop(_name(instruction), None)
     if value is not NULL:
@@ -80,8 +81,13 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("DELETE_FAST")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Unbind a local."""
-    _let_go(frame, _local(frame, _name(instruction)))
+    if not _name(instruction).startswith(OF_SUPPLE):
+        _let_go(frame, _local(frame, _name(instruction)))
     del frame.locals[_name(instruction)]
+
+
+OF_SUPPLE: Final = "_supple_"
+"""How names begin that the code of continuations uses for what was on the stack."""
 
 
 def _let_go(frame: Frame, value: Value | None) -> None:
