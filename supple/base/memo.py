@@ -7,7 +7,7 @@ which `supple.reset` calls, empties all tables. None grows with the number of fu
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Final, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., object])
 K = TypeVar("K")
@@ -37,29 +37,57 @@ def forget() -> None:
         clear()
 
 
+class ByObject(Generic[K, R]):
+    """A table of what belongs to objects, each known by identity, for as long as the object lives.
+
+    `weakref.WeakKeyDictionary` takes objects that compare equal for one: of two code objects with the same
+    instructions it would forget what belongs to the second when the first one ends.
+    """
+
+    def __init__(self) -> None:
+        self._held: dict[int, tuple[weakref.ref[K], R]] = {}
+        self.clear: Final = self._held.clear
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def get(self, obj: K) -> R | None:
+        """Return what belongs to an object, None if nothing does."""
+        held = self._held.get(id(obj))
+        return held[1] if held is not None and held[0]() is obj else None
+
+    def put(self, obj: K, result: R) -> None:
+        """Say what belongs to an object from now on."""
+        number = id(obj)
+        self._held[number] = (weakref.ref(obj, functools.partial(self._drop, number)), result)
+
+    def drop_oldest(self) -> None:
+        """Forget what was put first."""
+        self._held.pop(next(iter(tuple(self._held))), None)
+
+    def _drop(self, number: int, reference: weakref.ref[K]) -> None:
+        held = self._held.get(number)
+        if held is not None and held[0] is reference:
+            self._held.pop(number, None)
+
+
 def of_object(function: Callable[[K], R]) -> Callable[[K], R]:
     """Keep a function's result for each object, known by identity, for as long as the object lives.
 
-    Where a result refers to its object, both live until the table is emptied.
+    The function returns no None. Where a result refers to its object, both live until the table is emptied.
     """
-    table: dict[int, tuple[weakref.ref[K], R]] = {}
+    table = ByObject[K, R]()
     _MEMOS.append(table.clear)
-
-    def drop(number: int, reference: weakref.ref[K]) -> None:
-        held = table.get(number)
-        if held is not None and held[0] is reference:
-            table.pop(number, None)
 
     @functools.wraps(function)
     def found(obj: K) -> R:
-        number = id(obj)
-        held = table.get(number)
-        if held is not None and held[0]() is obj:
-            return held[1]
+        held = table.get(obj)
+        if held is not None:
+            return held
         result = function(obj)
         if len(table) >= OBJECTS:
-            table.pop(next(iter(tuple(table))), None)
-        table[number] = (weakref.ref(obj, functools.partial(drop, number)), result)
+            table.drop_oldest()
+        table.put(obj, result)
         return result
 
     return found

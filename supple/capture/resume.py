@@ -16,12 +16,11 @@ import enum
 import functools
 import inspect
 import types
-import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
-from supple.base.memo import memo, of_object
+from supple.base.memo import ByObject, memo, of_object
 from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
 from supple.capture.bytecode.analysis import Liveness, liveness, reachable
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
@@ -74,7 +73,7 @@ class Slot(enum.Enum):
 
 
 _OBJECT: Final = (Slot.OBJECT,)
-_ORIGINS: Final[weakref.WeakKeyDictionary[types.CodeType, "_Origin"]] = weakref.WeakKeyDictionary()
+_ORIGINS: Final = ByObject[types.CodeType, "_Origin"]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,7 +426,7 @@ def _note_origin(
     bodies = [item.op for item in items if not isinstance(item, Label)]
     indices: list[int | None] = [None] * (len(bodies) - len(reached))
     if bodies == [instruction.op for instruction in _decoded(made).instructions]:
-        _ORIGINS[made] = _Origin(code, (*indices, *reached))
+        _ORIGINS.put(made, _Origin(code, (*indices, *reached)))
 
 
 def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruction]:

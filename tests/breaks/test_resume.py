@@ -5,6 +5,7 @@
 
 import contextlib
 import functools
+import gc
 import io
 import sys
 import threading
@@ -15,7 +16,10 @@ import pytest
 import torch
 
 import supple
+from supple.base import memo
 from supple.base.config import config
+from supple.capture import resume
+from supple.capture.bytecode import decode
 
 Function = Callable[[torch.Tensor], object]
 
@@ -471,3 +475,25 @@ def test_what_a_function_calls_that_is_not_disabled_recursively_is_captured() ->
     explanation = supple.explain(program)(torch.ones(3), [])
     assert [len(ops) for ops in explanation.ops_per_graph] == [1, 2, 2, 1]
     assert {one.code for one in explanation.breaks} == {"B103"}
+
+
+def test_a_continuation_made_again_knows_whose_part_it_is() -> None:
+    """Two continuations of one point have equal code; what belongs to one does not end with the other."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        say("a break")
+        return y * x
+
+    code = program.__code__
+    point = resume.point_at(code, 4, ["x"], ())
+    first = resume.continued(point)
+    memo.forget()
+    second = resume.continued(point)
+    assert first is not second
+    assert first == second
+    del first
+    gc.collect()
+    names = second.co_varnames
+    last = len(decode(second).instructions) - 1
+    assert resume.point_at(second, last, names, (resume.Slot.OBJECT,)).code is code
