@@ -112,6 +112,23 @@ class Engine:
 OBJECTS_PER_ENGINE: Final = 32
 
 
+class _Code:
+    """Code in an engine; it goes before its engine does.
+
+    Nothing refers weakly to it: while a finalizer runs, weak references to its object still give it.
+    """
+
+    __slots__ = ("engine", "tracker")
+
+    def __init__(self, engine: Engine, data: bytes, name: str) -> None:
+        self.engine: Engine | None = engine
+        self.tracker: llvm.ResourceTracker | None = engine.link(data, name)
+
+    def __del__(self) -> None:
+        self.tracker = None
+        self.engine = None
+
+
 class Linked:
     """The code of one object in memory, for as long as this object lives.
 
@@ -119,17 +136,13 @@ class Linked:
         addresses: of its public functions.
     """
 
-    __slots__ = ("__weakref__", "_engine", "_tracker", "addresses")
+    __slots__ = ("__weakref__", "_code", "addresses")
 
     def __init__(self, engine: Engine, data: bytes, name: str) -> None:
-        self._engine: Engine | None = engine
-        self._tracker: llvm.ResourceTracker | None = engine.link(data, name)
-        self.addresses = {symbol: self._tracker[symbol] for symbol, is_defined in symbols(data) if is_defined}
-
-    def __del__(self) -> None:
-        # The code goes before its engine does. Without an engine, linking failed.
-        self._tracker = None
-        self._engine = None
+        self._code = _Code(engine, data, name)
+        tracker = self._code.tracker
+        assert tracker is not None, "the code was freed before anybody had it"
+        self.addresses = {symbol: tracker[symbol] for symbol, is_defined in symbols(data) if is_defined}
 
 
 class Linker:

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding as llvm
 import pytest
 import torch
 
@@ -112,6 +113,31 @@ def test_threads_call_functions_that_others_drop() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_code_that_is_being_freed_is_not_given_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another thread may ask for the same code meanwhile: what frees it lets other threads run."""
+    x = torch.ones(3)
+    again: list[Callable[..., torch.Tensor]] = []
+
+    def compiled() -> Callable[..., torch.Tensor]:
+        found = supple.compile(lambda x: (x * 3.375).cos() + 7)
+        found(x)
+        return found
+
+    def dispose(tracker: llvm.ResourceTracker) -> None:
+        if not again:
+            again.append(compiled())
+        free(tracker)
+
+    first = compiled()
+    free = llvm.ResourceTracker._dispose
+    monkeypatch.setattr(llvm.ResourceTracker, "_dispose", dispose)
+    del first
+    supple.reset()
+    gc.collect()
+    assert again, "the code was not freed"
+    torch.testing.assert_close(again[0](x), (x * 3.375).cos() + 7)
 
 
 def test_code_runs_while_the_interpreter_ends() -> None:
