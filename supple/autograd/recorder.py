@@ -68,8 +68,11 @@ class Given:
         return self.fake.grad_fn is not self.grad_fn
 
     def writes(self, storage: Storage) -> int:
-        """Return how often eager counts it as written; where fakes do not count, how often it was."""
-        is_counted = not self.fake.is_inference()
+        """Return how often eager counts it as written; where fakes do not count, how often it was.
+
+        In inference mode, the parts of a composite operator write to views that share no count.
+        """
+        is_counted = not (self.fake.is_inference() or torch.is_inference_mode_enabled())
         return self.fake._version - self.version if is_counted else storage.version - storage.unseen
 
 
@@ -92,8 +95,9 @@ class Recorder(Faking):
             return self.numbers.given(item.meta)
         if not isinstance(item.meta, TensorMeta):
             return item.meta
-        leaf = fake_from(item.meta, is_parameter=item.is_parameter)
-        fake = leaf if item.is_leaf else non_leaf(leaf)
+        with torch.inference_mode(item.is_inference):
+            leaf = fake_from(item.meta, is_parameter=item.is_parameter)
+            fake = leaf if item.is_leaf else non_leaf(leaf)
         self._adopt(fake, Var(item.name), item.meta).storage.input = place
         self.given[place] = Given(fake, leaf, fake.grad_fn, 0 if fake.is_inference() else fake._version)
         return fake

@@ -138,6 +138,8 @@ class _Ending:
             tuple(map(self._origin, self.sources)),
             True in self._inference,
         )
+        if False in self._inference and torch.is_inference_mode_enabled():
+            raise NotFunctional("results are made outside of inference mode, in a call within it")
         if len(self._inference) > 1 or (flowing and True in self._inference):
             raise NotFunctional("results are made in inference mode and outside of it")
         grads = self._gradients(flowing) if flowing else None
@@ -219,7 +221,8 @@ class _Ending:
             elif not generally_all_equal(value.meta.strides, meta.strides):
                 raise NotFunctional("a result has gaps in its memory")
             self._results[id(storage)] = self._add(var)
-            self._inference.add(storage.base.is_inference())
+            if storage.input is None:
+                self._inference.add(storage.base.is_inference())
         return self._results[id(storage)]
 
     def _origin(self, source: torch.Tensor) -> Origin:

@@ -39,12 +39,14 @@ class Recorder:
     def lift(self, real: torch.Tensor, source: Source, meta: TensorMeta) -> torch.Tensor:
         """Return the fake of a tensor that exists, made an input of the graph."""
         is_parameter = isinstance(real, torch.nn.Parameter)
-        is_leaf = _is_leaf(real)
-        with torch.inference_mode(real.is_inference()):
+        is_leaf, is_inference = _is_leaf(real), real.is_inference()
+        with torch.inference_mode(is_inference):
             fake = fake_from(meta, is_parameter=is_parameter)
             fake = fake if is_leaf else non_leaf(fake)
         name = self._fresh(_identifier(source.name))
-        self.inputs.append(Input(name, meta_of(fake), source.name, is_parameter, is_leaf, is_guarded=True))
+        self.inputs.append(
+            Input(name, meta_of(fake), source.name, is_parameter, is_leaf, is_inference, is_guarded=True)
+        )
         self.lifted.append(Lifted(source, name, real, fake))
         self._vars[id(fake)] = (Var(name), fake)
         return fake

@@ -216,7 +216,7 @@ def chain(error: BaseException | None) -> list[Any]:
     found: list[Any] = []
     while error is not None and len(found) < 20:
         is_cause = error.__cause__ is error.__context__
-        kind, text = type(error), nameless(str(error))
+        kind, text = type(error), re.sub(r"\b\d{13,}\b", "0x", nameless(str(error)))  # also of `id`
         if isinstance(error, NameError):
             kind, text = NameError, text.split("'")[1]
         found.append((kind, text, error.__suppress_context__, is_cause))

@@ -54,6 +54,7 @@ class Input:
         source: how the user's program names it: "L['x']", "L['self'].weight".
         is_parameter: an nn.Parameter (static by policy; may be packed).
         is_leaf: nothing was differentiated to get it.
+        is_inference: it was made in inference mode, whatever mode the graph runs in.
         is_guarded: the guards of each call have compared it with its metadata.
     """
 
@@ -62,6 +63,7 @@ class Input:
     source: str = ""
     is_parameter: bool = False
     is_leaf: bool = True
+    is_inference: bool = False
     is_guarded: bool = field(default=False, compare=False)
 
 

@@ -141,7 +141,7 @@ ERRORS: Final = Grammar(
         "$@T.copy_(torch.ones(4))",
         "$@T.add_(torch.ones(4))",
         "$@T[1:].copy_($T)",
-        "$@T.resize_(2, $I)",
+        "$@T.resize_(0, 2)",  # what a resize adds is unfilled
         "$@T.fill_($T)",
         "$@T.add_(1)\n$@T.mul_($T[$I])",
         "torch.mm($T, $T, out=$@T)",

@@ -1,0 +1,81 @@
+"""Inference mode of the caller, of a block in the function, and of the tensors: what is written and made in each."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import supple
+from supple.base.config import config
+
+Function = Callable[[torch.Tensor], list[torch.Tensor]]
+
+
+def writes(x: torch.Tensor) -> list[torch.Tensor]:
+    x.add_(x.sum())
+    return [x]
+
+
+def writes_a_view(x: torch.Tensor) -> list[torch.Tensor]:
+    x[0].mul_(3)
+    return [x, x * 2]
+
+
+def makes(x: torch.Tensor) -> list[torch.Tensor]:
+    y = x.sin() * 2
+    return [y, y[0], x[1]]
+
+
+def writes_what_it_makes(x: torch.Tensor) -> list[torch.Tensor]:
+    y = x * 2
+    y[0] = x[1]
+    return [y.add_(1)]
+
+
+FUNCTIONS = (writes, writes_a_view, makes, writes_what_it_makes)
+
+
+def within(function: Function, inner: bool | None) -> Function:
+    if inner is None:
+        return function
+
+    def run(x: torch.Tensor) -> list[torch.Tensor]:
+        with torch.inference_mode(inner):
+            return function(x)
+
+    return run
+
+
+def seen(run: Function, made: bool, outer: bool, requires_grad: bool) -> object:
+    """Return what a call gives, twice: values, bits, versions and gradients' names, or the error."""
+    with torch.inference_mode(made):
+        x = torch.arange(4.0).reshape(2, 2).requires_grad_(requires_grad and not made)
+        x = x * 1
+    results: list[object] = []
+    for _ in range(2):
+        try:
+            with torch.inference_mode(outer):
+                found = [x, *run(x)]
+        except RuntimeError as error:
+            results.append(str(error))
+            continue
+        for one in found:
+            version = None if one.is_inference() or one is not x else one._version
+            results.append((one.tolist(), one.is_inference(), version, one.requires_grad, one._base is x))
+    return results
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("inner", [None, False, True])
+def test_a_tensor_is_of_the_mode_that_it_was_made_in(
+    function: Function, inner: bool | None, backend: str
+) -> None:
+    for made, outer, requires_grad in itertools.product((False, True), repeat=3):
+        supple.reset()
+        with config.patch(suppress_errors=False):
+            run = within(function, inner)
+            compiled = supple.compile(run, backend=backend)
+            wanted = seen(run, made, outer, requires_grad)
+            assert seen(compiled, made, outer, requires_grad) == wanted, (made, outer, requires_grad)
