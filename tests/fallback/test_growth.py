@@ -125,14 +125,14 @@ def test_code_that_is_being_freed_is_not_given_out(monkeypatch: pytest.MonkeyPat
         found(x)
         return found
 
-    def dispose(tracker: llvm.ResourceTracker) -> None:
+    def free_later(tracker: llvm.ResourceTracker) -> None:
         if not again:
             again.append(compiled())
         free(tracker)
 
     first = compiled()
-    free = llvm.ResourceTracker._dispose
-    monkeypatch.setattr(llvm.ResourceTracker, "_dispose", dispose)
+    free = llvm.ResourceTracker.close
+    monkeypatch.setattr(llvm.ResourceTracker, "close", free_later)
     del first
     supple.reset()
     gc.collect()
