@@ -8,7 +8,7 @@ from typing import Final, cast
 
 import torch
 import torch.fx
-from torch.fx.node import Argument
+from torch.fx.node import Argument, map_aggregate
 
 from supple.base.errors import Where
 from supple.expr import Add, Expr, Symbol
@@ -17,7 +17,7 @@ from supple.expr.python import PYTHON
 from supple.expr.real import OF_MATH, Real
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Number, Var, definitions, map_arg
 from supple.ir.meta import TensorMeta
-from supple.ir.ops import OpKind
+from supple.ir.ops import Op, OpKind
 from supple.shapes.env import active
 from supple.shapes.fake import fake_from
 from supple.shapes.symnode import sym
@@ -77,22 +77,28 @@ def to_fx(graph: Graph) -> torch.fx.GraphModule:
             method = item.op.name.removeprefix("Tensor.")
             node = made.graph.create_node("call_method", method, args, kwargs, item.name)
         else:
-            node = made.graph.create_node("call_function", item.op.call, args, kwargs, item.name)
+            node = made.graph.create_node("call_function", _target(item.op), args, kwargs, item.name)
         if item.where:
             node.meta["stack_trace"] = stack_trace(item.where)
         made.define(item.name, item.meta, node)
     made.graph.output(cast("Argument", made.argument(tuple(graph.outputs))))
-    return torch.fx.GraphModule(torch.nn.Module(), made.graph)
+    return torch.fx.GraphModule(made.root, made.graph)
 
 
 class _Module:
-    """A torch.fx graph under construction: values by name, and numbers that were computed already."""
+    """A torch.fx graph under construction: values by name, and numbers that were computed already.
+
+    Attributes:
+        root: has what nodes take that no code can name.
+    """
 
     def __init__(self) -> None:
         self.graph = torch.fx.Graph()
+        self.root = torch.nn.Module()
         self._values: dict[str, torch.fx.Node] = {}
         self._numbers: dict[Number, object] = {}
         self._sources: dict[str, tuple[Var, int | None]] = {}
+        self._generators: dict[torch.Generator, str] = {}
 
     def define(self, name: str, meta: Meta, node: torch.fx.Node) -> None:
         """Give a value its name, its example, and its part in the definition of symbols."""
@@ -103,7 +109,20 @@ class _Module:
 
     def argument(self, arg: Arg) -> object:
         """Return an argument with nodes in place of Vars and Numbers."""
-        return map_arg(self._used, arg, self._number)
+        return map_aggregate(cast("Argument", map_arg(self._used, arg, self._number)), self._written)
+
+    def _written(self, leaf: Argument) -> Argument:
+        """Return a part of an argument in a form that has a text, or that is an attribute of the module."""
+        if isinstance(leaf, type):
+            return (
+                DTYPES.get(leaf) or f"{leaf.__module__}.{leaf.__qualname__}"
+            )  # as in x.type("torch.HalfTensor")
+        if not isinstance(leaf, torch.Generator):
+            return leaf
+        if leaf not in self._generators:
+            self._generators[leaf] = f"generator_{len(self._generators)}"
+            setattr(self.root, self._generators[leaf], leaf)
+        return self.graph.get_attr(self._generators[leaf])
 
     def _used(self, var: Var) -> torch.fx.Node:
         node = self._values[var.name]
@@ -146,6 +165,32 @@ class _Module:
         node = self.graph.call_function(function, cast("tuple[Argument, ...]", args))
         _describe(node, e)
         return node
+
+
+def _target(op: Op) -> Callable[..., object]:
+    """Return what a node calls: a method of a class, as `apply` of an autograd.Function, as a function.
+
+    The code of a GraphModule refers to a function by its module and name, where no bound method is found.
+    """
+    call = op.call
+    owner = getattr(call, "__self__", None)
+    if not isinstance(owner, type):
+        return call
+
+    def called(*args: object, **kwargs: object) -> object:
+        return call(*args, **kwargs)
+
+    called.__name__ = called.__qualname__ = f"{owner.__name__}_{call.__name__}"
+    return called
+
+
+DTYPES: Final[Mapping[object, torch.dtype]] = {
+    bool: torch.bool,
+    int: torch.int64,
+    float: torch.float64,
+    complex: torch.complex128,
+}
+"""What the classes of Python's numbers say as the type of a tensor's elements."""
 
 
 def placeholder_name(item: Input) -> str:

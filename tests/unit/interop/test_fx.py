@@ -1,13 +1,14 @@
 """Graphs as torch.fx modules: the same results, what a backend expects to find, and torch's own backends."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 import torch.fx
 import torch.nn.functional as F
 
+import supple
 from supple.base.errors import InternalError, Where
 from supple.expr import const, maximum, real
 from supple.expr.nodes import KINDS
@@ -267,3 +268,45 @@ def test_registered_backends_compile_a_block_with_and_without_gradients(name: st
 def test_unknown_names_are_no_backend() -> None:
     assert lookup_backend("no such backend") is None
     assert "inductor" in list_registered()
+
+
+class Square(torch.autograd.Function):
+    """Its `apply` is a method that no module has."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, times: int) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x * x * times
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> Any:
+        return 2 * ctx.saved_tensors[0] * grad, None
+
+
+GENERATOR = torch.Generator()
+BOOL, INT, FLOAT, COMPLEX = cast("list[Any]", [bool, int, float, complex])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: Square.apply(x, 3) + 1,
+        lambda x: x.to(BOOL),
+        lambda x: (x.to(INT), x.to(FLOAT), x.to(COMPLEX), x.to(dtype=FLOAT)),
+        lambda x: (x.type(torch.HalfTensor), x.type("torch.DoubleTensor"), x.type(torch.int8)),
+        lambda x: torch.full((2,), 1, dtype=FLOAT),
+        lambda x: x.sum(dtype=FLOAT),
+        lambda x: (torch.rand(2, generator=GENERATOR), torch.rand(2, generator=GENERATOR)),
+        lambda x: (x * (1 + 2j), x * float("inf"), x[..., None, 1:2]),
+    ],
+)
+def test_what_a_backend_gets_has_code_that_runs(function: Callable[..., Any]) -> None:
+    def backend(module: torch.fx.GraphModule, examples: Sequence[torch.Tensor]) -> Callable[..., Any]:
+        assert "apply(" not in module.code
+        return module.forward
+
+    compiled = supple.compile(function, backend=backend, fullgraph=True)
+    GENERATOR.manual_seed(0)
+    wanted = function(X)
+    GENERATOR.manual_seed(0)
+    torch.testing.assert_close(compiled(X), wanted, rtol=0, atol=0)
