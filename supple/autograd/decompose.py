@@ -110,10 +110,13 @@ _ANY_LAYOUT: Final = frozenset(
 """Library calls that take operands in any layout."""
 
 
+COMPLEX: Final = (DType.C64, DType.C128)
+
+
 def _is_complex(node: Node, before: Mapping[str, Meta]) -> bool:
     """Tell whether a node reads or makes complex numbers; such nodes stay library calls."""
     metas = [node.meta, *(meta_of(var, before) for var in uses_of(node))]
-    return any(isinstance(meta, TensorMeta) and meta.dtype in (DType.C64, DType.C128) for meta in metas)
+    return any(isinstance(meta, TensorMeta) and meta.dtype in COMPLEX for meta in metas)
 
 
 def _keeps_integers(node: Node, before: Mapping[str, Meta]) -> bool:
@@ -140,7 +143,9 @@ def without_copies(graph: Graph) -> Graph:
         made = with_mapped(node, follow)
         if node.op.name == "aten.clone.default":
             source = cast("Var", made.args[0])
-            if cast("TensorMeta", meta_of(source, metas)).strides == cast("TensorMeta", node.meta).strides:
+            meta = cast("TensorMeta", meta_of(source, metas))
+            # A copy of complex numbers may be one of their conjugates, which a view shows.
+            if meta.dtype not in COMPLEX and meta.strides == cast("TensorMeta", node.meta).strides:
                 renamed[node.name] = source
                 continue
         kept.append(made)

@@ -114,9 +114,8 @@ class _Module:
     def _written(self, leaf: Argument) -> Argument:
         """Return a part of an argument in a form that has a text, or that is an attribute of the module."""
         if isinstance(leaf, type):
-            return (
-                DTYPES.get(leaf) or f"{leaf.__module__}.{leaf.__qualname__}"
-            )  # as in x.type("torch.HalfTensor")
+            # `x.type` takes the names of classes of tensors too.
+            return DTYPES.get(leaf) or f"{leaf.__module__}.{leaf.__qualname__}"
         if not isinstance(leaf, torch.Generator):
             return leaf
         if leaf not in self._generators:

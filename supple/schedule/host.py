@@ -91,13 +91,13 @@ class Steps:
             self.steps.append(Extern((one,), LAID_OUT.name, (Value(given), _plain(meta.strides), *said)))
 
     def _as_tensors(self, call: Call, args: tuple[object, ...]) -> tuple[object, ...]:
-        """Return operands of a pointwise op with numbers made tensors of the dtype of the others."""
+        """Return operands of a pointwise op with real numbers made tensors of the dtype of the others."""
         dtype = next(
             meta.dtype for name in call.reads if isinstance(meta := self.lowered.values[name], TensorMeta)
         )
         made: list[object] = []
         for place, arg in enumerate(args):
-            if isinstance(arg, NUMBERS):
+            if isinstance(arg, NUMBERS) and not isinstance(arg, complex):
                 name = f"{call.origin}.{place}"
                 make = Extern((name,), "aten.scalar_tensor.default", (arg,), {"dtype": dtype.torch})
                 self.steps.append(make)

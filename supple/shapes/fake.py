@@ -27,6 +27,7 @@ from supple.shapes import meta_kernels
 from supple.shapes.decide import all_must_equal, decide
 from supple.shapes.env import active
 from supple.shapes.errors import DataDependent, Misfit, NoMeta, NoShapeRule, Undecided
+from supple.shapes.overlap import clash
 from supple.shapes.refusal import refusal, refused
 from supple.shapes.rules import ShapeRule, require
 from supple.shapes.symnode import expr_of, plain, sym, symint
@@ -233,6 +234,8 @@ def run_fake(
     error = refused(func, args, kwargs)
     if error is not None:
         raise error
+    if is_writer(func):
+        _require_apart(func, args, kwargs)
     try:
         with _mode_of_views(func, args):
             return _answered(func, args, kwargs)
@@ -240,6 +243,29 @@ def run_fake(
         raise refusal(func, args, kwargs, misfit) from None
     except Unrepresented as dtype:
         raise NoShapeRule(str(func), f"the compiler does not represent {dtype}") from None
+    except AssertionError as failure:  # of torch's own decompositions
+        raise refusal(func, args, kwargs, failure) from None
+
+
+def _require_apart(
+    func: torch_private.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
+) -> None:
+    """Raise what eager does where an operator in place writes an element twice, or one of another operand."""
+    write = write_of(func)
+    if write is None or not isinstance(write.written, int):
+        return
+    target = cast("torch.Tensor", args[write.written])
+    base = _base_of(target)
+    operands = (
+        one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor) and one is not target
+    )
+    message = clash(meta_of(target), (meta_of(one) for one in operands if _base_of(one) is base))
+    if message is not None:
+        raise RuntimeError(message)
+
+
+def _base_of(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor._base is None else tensor._base
 
 
 def _mode_of_views(func: torch_private.OpOverload, args: Sequence[object]) -> AbstractContextManager[object]:

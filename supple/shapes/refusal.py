@@ -1,16 +1,17 @@
 """What eager says of arguments that do not fit: the operator itself is asked, on zeros of the same sizes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import torch
 
+from supple.expr.real import inputs_of
 from supple.ir.arguments import map_leaves
 from supple.shapes.decide import hint
 from supple.shapes.errors import Misfit, Undecided
 from supple.shapes.symnode import Symbolic, expr_of, node_of
-from supple.torch_private import OpOverload, no_torch_dispatch
+from supple.torch_private import OpOverload, no_torch_dispatch, schema_of
 
 
 def refusal(
@@ -33,13 +34,22 @@ def refusal(
 def refused(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Exception | None:
     """Return what eager raises where a number does not go into the type of the tensors, if it does.
 
-    It is asked on few elements of each tensor first: many such numbers are fine.
+    It is asked on few elements of each tensor first: many such numbers are fine. A symbolic number that may
+    be another in the next call is guarded to be within the range, or is specialised.
     """
+    if torch.Tag.nondeterministic_seeded in func.tags:
+        return None
     given = (*args, *kwargs.values())
     numbers = [one for one in given if isinstance(one, int | float) and not isinstance(one, bool)]
-    typed = [x for x in given if isinstance(x, torch.dtype | torch.Tensor)] or [torch.get_default_dtype()]
-    is_random = torch.Tag.nondeterministic_seeded in func.tags
-    if is_random or not any(_is_outside(number, one) for number in numbers for one in typed):
+    typed = [x for x in given if isinstance(x, torch.dtype | torch.Tensor)]
+    types = [one if isinstance(one, torch.dtype) else one.dtype for one in typed] or [
+        torch.get_default_dtype()
+    ]
+    outside = [_is_outside(number, dtype) for number in numbers for dtype in types]
+    if any(isinstance(one, torch.SymFloat | torch.SymInt) for one in given):
+        goal = next((x for x in typed if isinstance(x, torch.dtype)), types[0])
+        outside += [_is_specialised(func, one, goal) for one in _scalars(func, args, kwargs)]
+    if not any(outside):
         return None
     with no_torch_dispatch():
         few = tuple(map_leaves(_few, arg) for arg in args)
@@ -52,9 +62,46 @@ def refused(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, obj
 _ACCEPTED: Final = Misfit("eager takes the arguments")
 
 
-def _is_outside(number: float, typed: torch.dtype | torch.Tensor) -> bool:
+Symbol = torch.SymFloat | torch.SymInt
+
+
+def _scalars(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[Symbol]:
+    """Yield the symbolic numbers that an operator converts to the type of the tensors; sizes are none.
+
+    Numbers that follow from sizes alone are taken to be within the range.
+    """
+    for place, parameter in enumerate(schema_of(func).arguments):
+        given = args[place] if place < len(args) else kwargs.get(parameter.name)
+        if not isinstance(given, Symbol) or not node_of(given).has_hint():
+            continue
+        is_of_sizes = isinstance(given, torch.SymFloat) and not inputs_of(node_of(given).expr)
+        if not is_of_sizes and "number" in str(parameter.type).lower():
+            yield given
+
+
+def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> bool:
+    """Specialise a number outside of a type's range, or a float beside integers; tell whether it is one."""
+    is_float = isinstance(number, torch.SymFloat)
+    if dtype is torch.float64 or dtype.is_complex or (not is_float and dtype in _OF_ALL_INTEGERS):
+        return False
+    if is_float and not dtype.is_floating_point:
+        is_promoted = func.name().removeprefix("aten::").partition(".")[0] in _PROMOTING
+        return not is_promoted and isinstance(float(number), float)
+    limits = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
+    is_outside = (number > limits.max and number != math.inf) or (number < limits.min and number != -math.inf)
+    if is_outside:
+        _ = float(number) if is_float else int(number)
+    return bool(is_outside)
+
+
+_PROMOTING: Final = frozenset("eq ne lt le gt ge pow rsub".split())
+"""Operators that compute with a float beside integers as with a tensor of floats."""
+_OF_ALL_INTEGERS: Final = (torch.bool, torch.int64, torch.float32, torch.bfloat16)
+"""Types that every int of a size can be converted to."""
+
+
+def _is_outside(number: float, dtype: torch.dtype) -> bool:
     """Tell whether a number is outside of the range of a type, or a float beside integers."""
-    dtype = typed if isinstance(typed, torch.dtype) else typed.dtype
     if dtype.is_floating_point:
         return math.isfinite(number) and abs(number) > torch.finfo(dtype).max
     if dtype is torch.bool or dtype.is_complex or isinstance(number, float):

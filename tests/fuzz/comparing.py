@@ -22,6 +22,8 @@ BY_TEXT: Final = (
 """Classes of C whose objects tell all of what they hold in their text, but for addresses."""
 MODULE: Final = "program"
 """How names of modules of random programs begin."""
+ADDRESSES: Final = range(2**46, 2**47)
+"""Where objects lie in memory: an `id` is another in each of two runs."""
 TOLERANCE: Final = {torch.bfloat16: 3e-2, torch.float16: 4e-3}
 
 
@@ -31,6 +33,8 @@ class Twins(Comparison):
     def difference(self, want: Any, got: Any, path: str) -> str | None:
         """Return where the two first differ, None when they are alike."""
         kinds = [one if isinstance(one, type) else type(one) for one in (want, got)]
+        if kinds == [int, int] and all(one in ADDRESSES and one % 16 == 0 for one in (want, got)):
+            return None
         if kinds[0] is kinds[1] or not all(map(is_programs, kinds)):
             return super().difference(want, got, path)
         if kinds[0].__qualname__ != kinds[1].__qualname__ or isinstance(want, type) != isinstance(got, type):

@@ -1,4 +1,4 @@
-"""Inference mode of the caller, of a block in the function, and of the tensors: what is written and made in each."""
+"""Inference mode of the caller, of a block in the function, and of the tensors: what is written and made."""
 
 import itertools
 from collections.abc import Callable
@@ -33,7 +33,11 @@ def writes_what_it_makes(x: torch.Tensor) -> list[torch.Tensor]:
     return [y.add_(1)]
 
 
-FUNCTIONS = (writes, writes_a_view, makes, writes_what_it_makes)
+def is_refused(x: torch.Tensor) -> list[torch.Tensor]:
+    return [x.sum() @ x]
+
+
+FUNCTIONS = (writes, writes_a_view, makes, writes_what_it_makes, is_refused)
 
 
 def within(function: Function, inner: bool | None) -> Function:

@@ -82,6 +82,8 @@ def spaced(start: float, end: float, steps: int, **options: Any) -> torch.Tensor
     """What `torch.linspace` gives: counted from the start in the first half, from the end in the second."""
     options = {"dtype": torch.get_default_dtype(), **options}
     places = torch.arange(steps, **options)
+    for bound in (start, end):
+        torch.full((), bound, **options)  # which refuses what is outside of the type, as eager does
     step = (end - start) / (torch.full_like(places, steps) - 1).clamp(min=1)
     is_late = (places >= steps // 2) & (places > 0)
     return torch.where(is_late, end - step * (steps - 1 - places), start + step * places)

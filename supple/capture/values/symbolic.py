@@ -1,8 +1,8 @@
 """Numbers and conditions that depend on sizes: ints, floats and bools without a known value."""
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
-from math import inf
 from typing import Any, Final
 
 import torch
@@ -113,5 +113,21 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
 def _is_smooth(function: object, left: Any, right: Any = None) -> bool:
     """Decide that an operator of floats gives a float, for these and what the guards let through."""
     if function is POW:
-        return bool(left >= 0 if type(right) not in TYPES and right > 0 else left > 0)
-    return function not in DIVISIONS or bool(right != 0 and abs(left) < inf and abs(right) < inf)
+        is_positive = bool(left >= 0 if type(right) not in TYPES and right > 0 else left > 0)
+        return is_positive and _is_finite_power(left, right)
+    return function not in DIVISIONS or bool(right != 0 and abs(left) < math.inf and abs(right) < math.inf)
+
+
+def _is_finite_power(base: Any, exponent: Any) -> bool:
+    """Decide that a power of a positive number is below the largest float: Python raises an error above."""
+    if type(exponent) not in TYPES:
+        bound = math.exp(_LARGEST / abs(exponent)) if abs(exponent) > 1 else math.inf
+        return bool(base < bound if exponent > 0 else base > 1 / bound)
+    if type(base) not in TYPES:
+        bound = _LARGEST / abs(math.log(base)) if base != 1 else math.inf
+        return bool(exponent < bound if base > 1 else exponent > -bound)
+    return bool(base > 1e-10 and base < 1e10 and abs(exponent) < 30)
+
+
+_LARGEST: Final = 709.0
+"""A little below the natural logarithm of the largest float."""

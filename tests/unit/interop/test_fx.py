@@ -279,8 +279,8 @@ class Square(torch.autograd.Function):
         return x * x * times
 
     @staticmethod
-    def backward(ctx: Any, grad: torch.Tensor) -> Any:
-        return 2 * ctx.saved_tensors[0] * grad, None
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return 2 * ctx.saved_tensors[0] * grads[0], None
 
 
 GENERATOR = torch.Generator()

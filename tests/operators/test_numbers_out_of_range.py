@@ -1,0 +1,119 @@
+"""Numbers that change from call to call and do not go into the type of the tensors: eager refuses them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import supple
+from supple.base.config import config
+
+Function = Callable[[torch.Tensor, float], torch.Tensor]
+
+AT_0 = torch.tensor([0])
+OF_FLOATS: dict[str, Function] = {
+    "fill_": lambda x, s: x.clone().fill_(s),
+    "full": lambda x, s: torch.full((2,), s),
+    "full, a type": lambda x, s: torch.full((2,), s, dtype=x.dtype),
+    "full_like": torch.full_like,
+    "new_full": lambda x, s: x.new_full((2,), s),
+    "constant_": lambda x, s: torch.nn.init.constant_(x.clone(), s),
+    "setitem": lambda x, s: _set(x.clone(), s),
+    "masked_fill": lambda x, s: x.masked_fill(x > 1, s),
+    "index_fill": lambda x, s: x.index_fill(0, AT_0, s),
+    "scatter": lambda x, s: x.scatter(0, AT_0, s),
+    "fill_diagonal_": lambda x, s: x[None].clone().fill_diagonal_(s),
+    "pad": lambda x, s: F.pad(x, (1, 1), value=s),
+    "add": lambda x, s: x + s,
+    "sub": lambda x, s: x - s,
+    "rsub": lambda x, s: s - x,
+    "mul": lambda x, s: x * s,
+    "div": lambda x, s: x / s,
+    "rdiv": lambda x, s: s / x,
+    "alpha": lambda x, s: torch.add(x, x, alpha=s),
+    "pow": lambda x, s: x**s,
+    "rpow": lambda x, s: s**x,
+    "gt": lambda x, s: x > s,
+    "eq": lambda x, s: x == s,
+    "fmod": lambda x, s: x.fmod(s),
+    "remainder": lambda x, s: x % s,
+    "clamp": lambda x, s: x.clamp(min=s),
+    "clamp_max": lambda x, s: x.clamp(max=s),
+    "where": lambda x, s: torch.where(x > 1, x, s),
+    "addcmul": lambda x, s: torch.addcmul(x, x, x, value=s),
+    "addcdiv": lambda x, s: torch.addcdiv(x, x, x, value=s),
+    "lerp": lambda x, s: torch.lerp(x, x, s),
+    "addmm": lambda x, s: torch.addmm(x[:1], x[:1, None], x[None, :1], alpha=s),
+    "leaky_relu": F.leaky_relu,
+    "threshold": lambda x, s: F.threshold(x, s, s),
+    "elu": F.elu,
+    "celu": F.celu,
+    "softplus": F.softplus,
+    "hardtanh": lambda x, s: F.hardtanh(x, s, 2e300),
+    "linspace": lambda x, s: torch.linspace(0, s, 3),
+    "tensor": lambda x, s: x * torch.tensor(s),
+}
+OF_INTEGERS = (
+    "fill_",
+    "full_like",
+    "setitem",
+    "masked_fill",
+    "add",
+    "mul",
+    "alpha",
+    "clamp",
+    "gt",
+    "pow",
+    "eq",
+)
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.uint8)
+
+
+def _set(x: torch.Tensor, s: float) -> torch.Tensor:
+    x[0] = s
+    return x
+
+
+def outcome(run: Function, x: torch.Tensor, number: float) -> tuple[Any, ...]:
+    try:
+        result = run(x, number)
+    except (RuntimeError, ValueError) as error:
+        return type(error), str(error)
+    return result.dtype, result.tolist()
+
+
+def check(function: Function, dtype: torch.dtype, numbers: tuple[float, ...], backend: str) -> None:
+    compiled = supple.compile(function, backend=backend)
+    x = torch.tensor([1, 2, 3]).to(dtype)
+    with config.patch(suppress_errors=False):
+        for number in numbers:
+            wanted, got = outcome(function, x, number), outcome(compiled, x, number)
+            if isinstance(wanted[0], type) or not wanted[0].is_floating_point:
+                assert got == wanted, number
+            else:
+                assert got[0] is wanted[0], number
+                found, eager = (torch.tensor(values, dtype=wanted[0]) for values in (got[1], wanted[1]))
+                torch.testing.assert_close(found, eager, equal_nan=True)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", OF_FLOATS)
+def test_floats(name: str, dtype: torch.dtype, backend: str) -> None:
+    check(OF_FLOATS[name], dtype, (1.5, 2.5, 3.5, 1e300, -1e5, float("inf"), 0.5), backend)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("dtype", [*DTYPES, torch.int8, torch.int32], ids=str)
+@pytest.mark.parametrize("name", OF_INTEGERS)
+def test_integers(name: str, dtype: torch.dtype, backend: str) -> None:
+    check(OF_FLOATS[name], dtype, (1, 2, 3, 300, 2**31, 2**20, 70000), backend)
+
+
+def test_a_float_within_the_range_is_one_graph() -> None:
+    compiled = supple.compile(lambda x, s: x.clamp(max=s) + torch.full((2,), s))
+    for number in (1.5, 2.5, 3.5, -7.25, 1e10, 0.0):
+        compiled(torch.ones(2), number)
+    assert supple.stats()["graphs"] in (1, 2)
