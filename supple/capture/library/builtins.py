@@ -6,7 +6,7 @@ import functools
 import threading
 import types
 from collections.abc import Callable
-from typing import cast
+from typing import Final, cast
 
 import torch
 from torch.optim import Optimizer
@@ -20,7 +20,7 @@ from supple.capture.library.table import Args, Kwargs, call, effect, make, polyf
 from supple.capture.machine import Machine
 from supple.capture.source import Called
 from supple.capture.values.array import ArrayValue
-from supple.capture.values.attributes import MISSING, class_source, lookup, special, type_attr
+from supple.capture.values.attributes import MISSING, class_source, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
@@ -299,10 +299,18 @@ call.on(min)(functools.partial(_extreme, polyfills.min_of))
 call.on(max)(functools.partial(_extreme, polyfills.max_of))
 
 
+_REVERSIBLE: Final = (("__reversed__",), ("__getitem__", "__len__"))
+"""Which methods an object needs that can be iterated backwards."""
+
+
 @make.on(reversed)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """reversed(x)."""
     value = args[0]
+    if isinstance(value, InstanceValue):
+        own = special(machine, value, "__reversed__")
+        if own is not None:
+            return machine.call(own)
     found = container(value)
     if isinstance(found, SequenceValue):
         return machine.call_python(polyfills.reversed_, found)
@@ -310,8 +318,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return machine.call_python(polyfills.reversed_, new_list(found.keys(machine)))
     if isinstance(value, TensorValue):
         return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
-    if isinstance(value, InstanceValue) and lookup(value.cls, "__reversed__") is not MISSING:
-        return machine.call(type_attr(machine, value, value.cls, "__reversed__"))
+    kind = value.python_type()
+    if not any(all(lookup(kind, name) is not MISSING for name in names) for names in _REVERSIBLE):
+        machine.throw(TypeError, f"{kind.__name__!r} object is not reversible")
+    if isinstance(value, InstanceValue) and value.payload is None:
+        return machine.call_python(polyfills.reversed_, value)
     return machine.call_python(polyfills.reversed_, new_list(take_all(machine, value)))
 
 
@@ -372,10 +383,14 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
         return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
     if args and isinstance(args[0], InstanceValue):
         names = (f"__{kind.__name__}__", "__index__", "__trunc__")
-        methods = (special(machine, args[0], name) for name in names)
+        is_number = issubclass(args[0].cls, int | float)  # whose class in C has the first of them
+        methods = [special(machine, args[0], name) for name in (names[:1] if is_number else names)]
         method = next((found for found in methods if found is not None), None)
         if method is not None:
-            return fold(machine, kind, machine.call(method).as_python())
+            found = machine.call(method)
+            if method is methods[0] and not issubclass(found.python_type(), kind):
+                machine.unsupported(breaks.OPERATOR, name=names[0], kinds=args[0].describe())
+            return fold(machine, kind, found.as_python())
         if args[0].payload is None and all(lookup(args[0].cls, name) is MISSING for name in names):
             what = "a string, a bytes-like object" if kind is int else "a string"
             what += f" or a real number, not {args[0].cls.__name__!r}"

@@ -288,6 +288,8 @@ def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(new, staticmethod | types.FunctionType):
         function: object = new.__func__ if isinstance(new, staticmethod) else new
         return machine.call(machine.wrap(function, None), [machine.wrap(kind, None), *args], kwargs)
+    if not isinstance(new, types.BuiltinFunctionType):
+        machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its __new__ is no function")
     return bare_instance(machine, kind, args)
 
 

@@ -66,7 +66,10 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if of_arrays is not None:
         return of_arrays
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
-        left, right = _number(left, f"__{name}__"), _number(right, f"__r{name}__")
+        left = _number(left, f"__{name}__")
+        # A tensor takes numbers of any class.
+        is_number = issubclass(right.python_type(), int | float | complex)
+        right = _plain(right) if is_number else _number(right, f"__r{name}__")
         if isinstance(left, InstanceValue | SetValue) or isinstance(right, InstanceValue | SetValue):
             return _by_methods(machine, symbol, left, right)
         return _on_tensors(machine, plain, left, right, is_in_place=is_in_place)
@@ -243,10 +246,12 @@ def _answer(machine: Machine, owner: Value, name: str, other: Value) -> Value | 
     if not isinstance(owner, InstanceValue):
         return None
     inverts = name == "__ne__" and lookup(owner.cls, name) is object.__ne__  # which asks __eq__
-    name = "__eq__" if inverts else name
-    if not _is_python_method(owner.cls, name):
+    method = special(machine, owner, "__eq__" if inverts else name)
+    if method is None:
         return None
-    found = machine.call(type_attr(machine, owner, owner.cls, name), [other])
+    found = machine.call(method, [other])
+    if found.identity() is NotImplemented and isinstance(owner.payload, ConstantValue):
+        machine.unsupported(breaks.OPERATOR, name=name, kinds=owner.describe())  # its base is not asked then
     if found.identity() is NotImplemented:
         return None
     return ConstantValue(not found.truth(machine)) if inverts else found

@@ -9,7 +9,7 @@ from supple.capture.library import polyfills
 from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
-from supple.capture.values.attributes import lookup, type_attr
+from supple.capture.values.attributes import lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.function import LeafValue
@@ -48,8 +48,16 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
     """Return format(value, spec)."""
     if isinstance(value, TensorValue):
         machine.unsupported(breaks.PRINT_TENSOR, name="format()")
-    if isinstance(value, InstanceValue) and not isinstance(value.payload, ConstantValue):
-        return machine.call(type_attr(machine, value, value.cls, "__format__"), [spec])
+    if isinstance(value, InstanceValue):
+        own = special(machine, value, "__format__")
+        if own is not None or not isinstance(value.payload, ConstantValue):
+            found = machine.call(type_attr(machine, value, value.cls, "__format__"), [spec])
+            if not issubclass(found.python_type(), str):
+                kind = found.python_type().__name__
+                machine.throw(TypeError, f"__format__ must return a str, not {kind}")
+            return found
+        if not spec.as_python():
+            return text_of(machine, "__str__", value)
     try:
         plain = value.as_python()
     except NotConstant:
@@ -67,9 +75,11 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
         found = machine.call(type_attr(machine, value, value.cls, method))
         return checked(machine, str if method == "__str__" else repr, method, found)
     if isinstance(value, InstanceValue):
-        found = lookup(value.cls, method)
-        if hasattr(found, "__code__"):
-            return machine.call(type_attr(machine, value, value.cls, method))
+        own = special(machine, value, method)
+        if own is not None:
+            return checked(machine, str if method == "__str__" else repr, method, machine.call(own))
+        if method == "__str__" and lookup(value.cls, method) is object.__str__:
+            return text_of(machine, "__repr__", value)
         assert value.payload is not None, value.describe()
         return text_of(machine, method, value.payload)
     found = container(value)

@@ -94,13 +94,28 @@ def _raw_source(machine: Machine, cls: type, name: str) -> Source | None:
 
 
 def special(machine: Machine, value: Value, name: str) -> Value | None:
-    """Return the Python-coded special method of a value's type, bound; None when it has none (guarded)."""
+    """Return the Python-coded special method of a value's type, bound; None when it has none (guarded).
+
+    What is neither a function nor a method in C, as None or a partial, leads to a graph break.
+    """
     cls = value.python_type()
     found = lookup(cls, name)
-    if not isinstance(found, types.FunctionType):
-        guard_lookup(machine, cls, name, found)
-        return None
-    return bind(machine, value, cls, name, found)
+    if isinstance(found, types.FunctionType):
+        return bind(machine, value, cls, name, found)
+    if found is not MISSING and not isinstance(found, IN_C):
+        machine.unsupported(breaks.OBJECT, name=cls.__name__, detail=f"its {name} is no function")
+    guard_lookup(machine, cls, name, found)
+    return None
+
+
+IN_C: Final = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.BuiltinFunctionType,
+    types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType,
+)
+"""What a class in C has for its methods."""
 
 
 def unbound(found: object) -> object:

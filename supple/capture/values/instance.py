@@ -164,9 +164,8 @@ class InstanceValue(Value):
         return machine.call(bind(machine, self, self.cls, name, found), args)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
-        found = lookup(self.cls, "__getattribute__")
-        if isinstance(found, types.FunctionType):
-            getter = bind(machine, self, self.cls, "__getattribute__", found)
+        getter = special(machine, self, "__getattribute__")
+        if getter is not None:
             try:
                 return machine.call(getter, [ConstantValue(name)])
             except Raised as raised:
@@ -272,9 +271,9 @@ class InstanceValue(Value):
         return True
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
-        setter = lookup(self.cls, "__setattr__")
-        if isinstance(setter, types.FunctionType):
-            machine.call(bind(machine, self, self.cls, "__setattr__", setter), [ConstantValue(name), new])
+        setter = special(machine, self, "__setattr__")
+        if setter is not None:
+            machine.call(setter, [ConstantValue(name), new])
         else:
             self.generic_set(machine, name, new)
 
@@ -413,11 +412,10 @@ class HashKey:
         return self.hash
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HashKey):
-            return False
-        if self.value is other.value:
+        value = other.value if isinstance(other, HashKey) else ConstantValue(other)
+        if self.value is value:
             return True
-        return self._machine.compare("==", self.value, other.value).truth(self._machine)
+        return self._machine.compare("==", self.value, value).truth(self._machine)
 
 
 def instance_dict(obj: object) -> dict[str, object]:

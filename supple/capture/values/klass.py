@@ -98,7 +98,15 @@ class ClassValue(Unique):
         return machine.construct(self.cls, self.source, args, kwargs)
 
     def get_item(self, machine: Machine, key: Value) -> Value:
-        return self._on_metaclass(machine, "__getitem__", key) or machine.wrap(
+        found = self._on_metaclass(machine, "__getitem__", key)
+        if found is not None:
+            return found
+        own = lookup(self.cls, "__class_getitem__")
+        function = getattr(own, "__func__", own)
+        guard_lookup(machine, self.cls, "__class_getitem__", own)
+        if own is not MISSING and not _is_of_library(function):
+            return machine.call(self.get_attr(machine, "__class_getitem__"), [key])
+        return machine.wrap(
             self.cls[key.as_python()],  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]  # list[int] and its kin
             None,
         )
@@ -160,3 +168,8 @@ class ClassValue(Unique):
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         machine.unsupported(breaks.SIDE_EFFECT, name=f"attribute {name} of {self.describe()}")
+
+
+def _is_of_library(function: object) -> bool:
+    """Tell whether a method is Python's own, so that it may be called while capturing: for `list[int]`."""
+    return not isinstance(function, types.FunctionType) or function.__module__ == "typing"

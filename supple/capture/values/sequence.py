@@ -208,7 +208,9 @@ def contains(items: Iterable[object], wanted: object) -> bool:
 
 
 def index_of(machine: Machine, key: Value) -> object:
-    """Return an index as a Python object; an object of a Python class gives it by `__index__`."""
+    """Return an index as a Python object; an object gives it by `__index__`, unless it is an int itself."""
+    if issubclass(key.python_type(), int):
+        return key.as_python()
     method = special(machine, key, "__index__")
     return key.as_python() if method is None else machine.call(method).as_python()
 
