@@ -33,7 +33,12 @@ class Twins(Comparison):
     def difference(self, want: Any, got: Any, path: str) -> str | None:
         """Return where the two first differ, None when they are alike."""
         kinds = [one if isinstance(one, type) else type(one) for one in (want, got)]
-        if kinds == [int, int] and all(one in ADDRESSES and one % 16 == 0 for one in (want, got)):
+        if (
+            type(want) is type(got) is int
+            and want in ADDRESSES
+            and got in ADDRESSES
+            and want % 16 == got % 16 == 0
+        ):
             return None
         if kinds[0] is kinds[1] or not all(map(is_programs, kinds)):
             return super().difference(want, got, path)
