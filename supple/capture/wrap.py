@@ -489,7 +489,9 @@ def _instance(engine: "Engine", obj: object, source: Source | None) -> Value:
 
 def _is_opaque_callable(kind: type) -> bool:
     """Callables written in C, torch's overloads included: known by identity."""
-    if issubclass(kind, functools.partial | torch.nn.Module):
+    if issubclass(
+        kind, functools.partial | torch.nn.Module | dict | list | tuple | set | frozenset | str | int | float
+    ):
         return False
     call = lookup(cast("type[object]", kind), "__call__")
     return not isinstance(call, types.FunctionType) or kind.__module__.startswith("torch._ops")

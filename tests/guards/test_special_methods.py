@@ -13,6 +13,9 @@ import torch
 import supple
 from supple.base.config import config
 
+# What torch says of numbers that are no tensors and override its functions.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 
 class Plain:
     def __init__(self, v: int) -> None:
@@ -164,6 +167,8 @@ NUMBERS: dict[str, Callable[[torch.Tensor, Any], Any]] = {
     "__format__": lambda x, m: f"{m}",
     "__format__ with a spec": lambda x, m: f"{m:3}",
     "__hash__": lambda x, m: {1: 2}.get(m),
+    "__torch_function__": lambda x, m: x * m,
+    "__torch_function__ of a dim": lambda x, m: x.sum(int(m) - 1),
 }
 
 
@@ -242,3 +247,181 @@ def test_an_object_that_equals_a_constant_is_the_same_key(given: Any) -> None:
     assert outcome(supple.compile(program, backend="eager"), given)[0] == "returned"
     first, second = (run(torch.ones(2), given)[1:-1] for run in (supple.compile(program), program))
     assert first == second
+
+
+CONTENTS: dict[type, Any] = {
+    list: [1, 2], tuple: (1, 2), dict: {1: 2}, set: {1}, frozenset: {1}, str: "ab", int: 3, float: 2.0
+}  # fmt: skip
+OF_CONTAINERS: dict[str, Callable[[torch.Tensor, Any], Any]] = {
+    "__len__": lambda x, a: len(a),
+    "__iter__": lambda x, a: list(a),
+    "__iter__ of a star": lambda x, a: [*a],
+    "__iter__ of zip": lambda x, a: list(zip(a, a, strict=True)),
+    "__iter__ of sum": lambda x, a: sum(a),
+    "__iter__ of max": lambda x, a: max(a),
+    "__iter__ of sorted": lambda x, a: sorted(a),
+    "__iter__ of a tensor": lambda x, a: torch.tensor(a),
+    "__contains__": lambda x, a: 1 in a,
+    "__getitem__": lambda x, a: a[1],
+    "__missing__": lambda x, a: a[55],
+    "__bool__": lambda x, a: 1 if a else 2,
+    "__eq__": lambda x, a: a == CONTENTS[type(a).__mro__[1]],
+    "__ne__": lambda x, a: a != CONTENTS[type(a).__mro__[1]],
+    "__lt__": lambda x, a: a < a,
+    "__add__": lambda x, a: a + a,
+    "__radd__": lambda x, a: CONTENTS[type(a).__mro__[1]] + a,
+    "__mul__": lambda x, a: a * 2,
+    "__rmul__": lambda x, a: 2 * a,
+    "__or__": lambda x, a: a | a,
+    "__ror__": lambda x, a: CONTENTS[type(a).__mro__[1]] | a,
+    "__and__": lambda x, a: a & a,
+    "__sub__": lambda x, a: a - a,
+    "__neg__": lambda x, a: -a,
+    "__repr__": lambda x, a: repr(a),
+    "__str__": lambda x, a: str(a),
+    "__format__": lambda x, a: f"{a}",
+    "__hash__": lambda x, a: {a: 1},
+    "__reversed__": lambda x, a: list(reversed(a)),
+    "__getattribute__": lambda x, a: a.missing,
+    "__getattr__": lambda x, a: a.missing,
+    "__call__": lambda x, a: a(),
+    "__index__": lambda x, a: [5, 6, 7, 8][a],
+    "__int__": lambda x, a: int(a),
+    "__float__": lambda x, a: float(a),
+    "__round__": lambda x, a: round(a),
+    "__copy__": lambda x, a: copy.copy(a),
+    "__deepcopy__": lambda x, a: copy.deepcopy(a),
+    "__init__": lambda x, a: list(type(a)(a)),
+    "keys": lambda x, a: {**a},
+    "items": lambda x, a: list(a.items()),
+    "get": lambda x, a: a.get(1),
+    "index": lambda x, a: a.index(1),
+    "upper": lambda x, a: a.upper(),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("base", CONTENTS)
+@pytest.mark.parametrize("use", OF_CONTAINERS)
+def test_of_subclasses_of_builtins(use: str, base: type, odd: str) -> None:
+    follows(OF_CONTAINERS[use], type("Sub", (base,), {})(CONTENTS[base]), use.split()[0], ODD[odd])
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("method", ["__instancecheck__", "__subclasscheck__"])
+def test_of_metaclasses(method: str, odd: str) -> None:
+    meta = type("Meta", (type,), {})
+    made: Any = meta("Made", (), {})
+
+    def program(x: torch.Tensor, given: object) -> Any:
+        return isinstance(3, made) if method == "__instancecheck__" else issubclass(int, made)
+
+    compiled = supple.compile(program, backend="eager")
+    with config.patch(suppress_errors=False):
+        assert outcome(compiled, None) == outcome(program, None)
+        setattr(meta, method, ODD[odd])
+        assert outcome(compiled, None) == outcome(program, None)
+        delattr(meta, method)
+        assert outcome(compiled, None) == outcome(program, None)
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("is_of_data", [False, True])
+@pytest.mark.parametrize("method", ["__get__", "__set__"])
+def test_of_descriptors(method: str, is_of_data: bool, odd: str) -> None:
+    def get(self: object, owner: object, kind: object = None) -> int:
+        return 5
+
+    names: dict[str, Any] = {"__get__": get}
+    if is_of_data:
+        names["__set__"] = lambda self, owner, value: None
+    descriptor = type("Descriptor", (), names)
+    holder = type("Holder", (), {"d": descriptor()})
+    given = holder()
+
+    def program(x: torch.Tensor, given: Any) -> Any:
+        given.d = 3
+        return given.d
+
+    def of_class(x: torch.Tensor, given: Any) -> Any:
+        return type(given).d
+
+    def check(function: Callable[..., Any], compiled: Callable[..., Any]) -> None:
+        vars(given).clear()
+        wanted = outcome(function, given)
+        vars(given).clear()
+        assert outcome(compiled, given) == wanted
+
+    for function in (program, of_class):
+        compiled = supple.compile(function, backend="eager")
+        with config.patch(suppress_errors=False):
+            check(function, compiled)
+            setattr(descriptor, method, ODD[odd])
+            check(function, compiled)
+            delattr(descriptor, method)
+            check(function, compiled)
+        if method in names:
+            setattr(descriptor, method, names[method])
+
+
+class Failure(Exception):
+    """An exception with a constructor of its own."""
+
+    def __init__(self, value: int, times: int = 1) -> None:
+        super().__init__(value, times)
+        self.times = times
+
+
+class ByNew:
+    """An object made by `__new__`."""
+
+    def __new__(cls, times: int = 1) -> Any:
+        made: Any = object.__new__(cls)
+        made.times = times
+        return made
+
+
+class ByInit:
+    """An object made by `__init__`."""
+
+    def __init__(self, times: int = 1) -> None:
+        self.times = times
+
+
+def _raising(x: torch.Tensor, given: Any) -> Any:
+    try:
+        raise Failure(1)  # noqa: TRY301
+    except Failure as error:
+        return x * error.times, error.args
+
+
+CONSTRUCTORS: tuple[tuple[Callable[..., Any], type, str], ...] = (
+    (_raising, Failure, "__init__"),
+    (lambda x, given: ByNew().times, ByNew, "__new__"),
+    (lambda x, given: ByInit().times, ByInit, "__init__"),
+)
+
+
+@pytest.mark.parametrize(("program", "cls", "method"), CONSTRUCTORS)
+def test_constructors(program: Callable[..., Any], cls: type, method: str) -> None:
+    function = getattr(cls, method)
+    kept, defaults = vars(cls)[method], function.__defaults__
+    compiled = supple.compile(program, backend="eager")
+    with config.patch(suppress_errors=False):
+        try:
+            for other in (defaults, (7,), None, (8,)):
+                function.__defaults__ = other
+                assert outcome(compiled, None) == outcome(program, None), other
+            function.__defaults__ = defaults
+            for odd in (
+                None,
+                functools.partial(lambda *args: None),
+                lambda *args: None,
+                lambda *args: 5,
+                kept,
+            ):
+                setattr(cls, method, odd)
+                assert outcome(compiled, None) == outcome(program, None), odd
+        finally:
+            function.__defaults__ = defaults
+            setattr(cls, method, kept)

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import functools
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -135,8 +136,9 @@ def entries(owner: dict[Any, Any], items: dict[Any, Any]) -> Iterator[None]:
 
 
 def refill(owner: dict[Any, Any], items: dict[Any, Any]) -> None:
-    dict.clear(owner)
-    dict.update(owner, items)
+    base = OrderedDict if isinstance(owner, OrderedDict) else dict  # which knows its order
+    base.clear(owner)
+    base.update(owner, items)
 
 
 @effects.register

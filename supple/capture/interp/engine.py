@@ -222,10 +222,13 @@ class Engine:
         self._made = made
         self._opaque -= 1
         try:
-            self.call(init, [made, *args], kwargs)
+            result = self.call(init, [made, *args], kwargs)
         finally:
             self._made = None
             self._opaque += 1
+        if result.python_type() is not types.NoneType:
+            kind = result.python_type().__name__
+            self.throw(TypeError, f"__init__() should return None, not {kind!r}")
 
     def note_break(self, error: SuppleError) -> None:
         """Remember, once, the instructions at which each frame could be left to Python: innermost first.

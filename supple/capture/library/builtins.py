@@ -20,7 +20,7 @@ from supple.capture.library.table import Args, Kwargs, call, effect, make, polyf
 from supple.capture.machine import Machine
 from supple.capture.source import Called
 from supple.capture.values.array import ArrayValue
-from supple.capture.values.attributes import MISSING, class_source, lookup, special
+from supple.capture.values.attributes import MISSING, class_source, is_odd, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
@@ -77,12 +77,19 @@ def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
     kind = value.python_type()
     if not isinstance(cls, type):
         note_bases(kind)
-        return bool(issubclass(kind, cls))  # pyright: ignore[reportArgumentType]  # a union
+        try:
+            return bool(issubclass(kind, cls))  # pyright: ignore[reportArgumentType]  # a union
+        except TypeError:
+            message = "isinstance() arg 2 must be a type, a tuple of types, or a union"
+            machine.throw(TypeError, message)
     if kind is cls:
         return True
     if isinstance(value, TensorValue) and _checks_tensors(cls):
         return isinstance(value.fake if value.obj is None else value.obj, cls)
     check = lookup(type(cls), "__instancecheck__")
+    if is_odd(check):
+        detail = "its __instancecheck__ is no function"
+        machine.unsupported(breaks.OBJECT, name=type(cls).__name__, detail=detail)
     if (
         isinstance(check, types.FunctionType)
         and check is not abc.ABCMeta.__instancecheck__
@@ -258,6 +265,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _without_order(machine: Machine, items: Value) -> Value:
     """Return a set's members as a list in any order; other iterables as they are."""
+    if isinstance(items, InstanceValue) and special(machine, items, "__iter__") is not None:
+        return items
     found = container(items)
     if isinstance(found, SetValue) and all(isinstance(one, ConstantValue) for one in found.items.values()):
         return new_list(list(found.items.values()))

@@ -21,7 +21,7 @@ from supple.capture.library.refusals import reason_for
 from supple.capture.library.table import Args, Call, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.source import pinned
-from supple.capture.values.attributes import MISSING, lookup
+from supple.capture.values.attributes import IN_C, MISSING, guard_lookup, lookup
 from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
 from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw
 from supple.capture.values.generator import GeneratorValue
@@ -159,6 +159,8 @@ def _by_torch_function(machine: Machine, function: object, args: Args, kwargs: K
     }
     if not owners or function not in torch.overrides.get_testing_overrides():
         return None
+    if any(issubclass(cls, int | float | complex | str) for cls in owners):
+        machine.unsupported(breaks.CALL, name=f"{name_of(function)} with a number that overrides it")
     handler = next(iter(owners.values())).get_attr(machine, "__torch_function__")
     types_ = new_tuple([machine.wrap(cls, None) for cls in owners])
     named = machine.call(machine.wrap(dict, None), [], kwargs)
@@ -249,8 +251,11 @@ def _by_new_and_init(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -
     made = _new(machine, kind, args, kwargs)
     init = lookup(kind, "__init__")
     if kind in made.python_type().__mro__:
+        source = guard_lookup(machine, kind, "__init__", init)
         if isinstance(init, types.FunctionType):
-            machine.initialize(made, machine.wrap(init, None), args, kwargs)
+            machine.initialize(made, machine.wrap(init, source), args, kwargs)
+        elif not isinstance(init, IN_C):
+            machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its __init__ is no function")
         elif issubclass(kind, BaseException) and kwargs:
             machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="it takes arguments by name")
         elif init is not object.__init__ and not issubclass(kind, BaseException):
@@ -275,7 +280,8 @@ def _construct_by_metaclass(
             return fold(machine, kind, *plain)
     except NotConstant:
         pass
-    return machine.call(machine.wrap(meta_call, None), [machine.wrap(kind, None), *args], kwargs)
+    source = guard_lookup(machine, type(kind), "__call__", meta_call)
+    return machine.call(machine.wrap(meta_call, source), [machine.wrap(kind, None), *args], kwargs)
 
 
 def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
@@ -287,7 +293,8 @@ def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
         return made
     if isinstance(new, staticmethod | types.FunctionType):
         function: object = new.__func__ if isinstance(new, staticmethod) else new
-        return machine.call(machine.wrap(function, None), [machine.wrap(kind, None), *args], kwargs)
+        source = guard_lookup(machine, kind, "__new__", new)
+        return machine.call(machine.wrap(function, source), [machine.wrap(kind, None), *args], kwargs)
     if not isinstance(new, types.BuiltinFunctionType):
         machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its __new__ is no function")
     return bare_instance(machine, kind, args)

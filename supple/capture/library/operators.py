@@ -17,7 +17,7 @@ from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.library.text import percent
 from supple.capture.machine import Machine
 from supple.capture.values.array import operate
-from supple.capture.values.attributes import MISSING, lookup, special, type_attr
+from supple.capture.values.attributes import IN_C, MISSING, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue
@@ -66,10 +66,10 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if of_arrays is not None:
         return of_arrays
     if isinstance(left, TensorValue) or isinstance(right, TensorValue):
-        left = _number(left, f"__{name}__")
-        # A tensor takes numbers of any class.
-        is_number = issubclass(right.python_type(), int | float | complex)
-        right = _plain(right) if is_number else _number(right, f"__r{name}__")
+        left, right = (
+            _beside_tensor(machine, left, f"__{name}__"),
+            _beside_tensor(machine, right, f"__r{name}__"),
+        )
         if isinstance(left, InstanceValue | SetValue) or isinstance(right, InstanceValue | SetValue):
             return _by_methods(machine, symbol, left, right)
         return _on_tensors(machine, plain, left, right, is_in_place=is_in_place)
@@ -80,6 +80,17 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         return symbolic
     if plain == "%" and isinstance(left, ConstantValue) and isinstance(left.value, str):
         return percent(machine, left.value, right)
+    if isinstance(right, InstanceValue) and _goes_first(left, right, f"__r{name}__"):
+        return _by_methods(machine, symbol, left, right)
+    found = _on_containers(machine, symbol, left, right)
+    return _by_methods(machine, symbol, left, right) if found is None else found
+
+
+def _on_containers(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
+    """Return what an operator gives of builtin containers, None where it is about something else."""
+    is_in_place = symbol.endswith("=")
+    plain = symbol.removesuffix("=")
+    name = BINARY[plain][1]
     whole = container(left)
     if isinstance(whole, SequenceValue) and not isinstance(left, InstanceValue):
         found = _on_sequences(machine, plain, whole, right, is_in_place=is_in_place)
@@ -87,23 +98,27 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
             return found
     if plain == "|" and isinstance(left, DictValue) and isinstance(container(right), DictValue):
         return _on_dicts(machine, left, right, is_in_place=is_in_place)
-    if name in sets.COMBINE and all(_is_set(value, name) for value in (left, right)):
+    if name in sets.COMBINE and _is_set(left, name) and sets.is_set_like(right):
         return _on_sets(machine, name, left, right, is_in_place=is_in_place)
     if isinstance(right, SequenceValue) and plain == "*":
         return binary(machine, "*", right, left)
-    return _by_methods(machine, symbol, left, right)
+    return None
 
 
 def _is_set(value: Value, name: str) -> bool:
     """Tell whether an operator means to a value what it means to sets."""
-    methods = (f"__{prefix}{name}__" for prefix in ("", "r", "i"))
-    return sets.is_set_like(value) and not any(_is_python_method(value.python_type(), one) for one in methods)
+    methods = [lookup(value.python_type(), f"__{prefix}{name}__") for prefix in ("", "i")]
+    return sets.is_set_like(value) and all(one is MISSING or isinstance(one, IN_C) for one in methods)
 
 
-def _number(value: Value, method: str) -> Value:
-    """Return the number that an instance of a subclass is to a tensor, unless its class has the method."""
-    own = isinstance(value, InstanceValue) and _is_python_method(value.cls, method)
-    return value if own else _plain(value)
+def _beside_tensor(machine: Machine, value: Value, method: str) -> Value:
+    """Return the number that an instance of a subclass is to a tensor; on the left its methods come first."""
+    if not isinstance(value, InstanceValue) or not isinstance(value.payload, ConstantValue):
+        return value
+    if lookup(value.cls, "__torch_function__") is not MISSING:
+        machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
+    is_taken = method.startswith("__r") and issubclass(value.cls, int | float | complex)
+    return value if not is_taken and _is_python_method(value.cls, method) else _plain(value)
 
 
 def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_in_place: bool) -> Value:

@@ -74,7 +74,8 @@ def guard_lookup(machine: Machine, cls: type, name: str, found: object) -> Sourc
     """Guard that `cls.name` stays what it is; return its source, None for classes that cannot change."""
     if not may_change(cls):
         return None
-    if isinstance(lookup(type(found), "__get__"), types.FunctionType):
+    getter = lookup(type(found), "__get__")
+    if isinstance(getter, types.FunctionType) or is_odd(getter):
         return _raw_source(machine, cls, name)
     source = attribute(class_source(cls), name)
     if found is MISSING:
@@ -102,7 +103,7 @@ def special(machine: Machine, value: Value, name: str) -> Value | None:
     found = lookup(cls, name)
     if isinstance(found, types.FunctionType):
         return bind(machine, value, cls, name, found)
-    if found is not MISSING and not isinstance(found, IN_C):
+    if is_odd(found):
         machine.unsupported(breaks.OBJECT, name=cls.__name__, detail=f"its {name} is no function")
     guard_lookup(machine, cls, name, found)
     return None
@@ -116,6 +117,11 @@ IN_C: Final = (
     types.GetSetDescriptorType,
 )
 """What a class in C has for its methods."""
+
+
+def is_odd(found: object) -> bool:
+    """Tell whether a special method is not missing, no function and no method in C: None, a partial."""
+    return found is not MISSING and not isinstance(found, (types.FunctionType, *IN_C))
 
 
 def unbound(found: object) -> object:
@@ -163,9 +169,7 @@ def _bind_other(machine: Machine, value: Value, cls: type, found: object, source
     if isinstance(found, functools._lru_cache_wrapper):  # pyright: ignore[reportPrivateUsage]  # it has no public name
         return BoundMethodValue(value, machine.wrap(cast("object", found), source))
     getter_of_class = lookup(type(found), "__get__")
-    if getter_of_class is not MISSING and not isinstance(
-        getter_of_class, types.FunctionType | types.NoneType
-    ):
+    if getter_of_class is not MISSING and not isinstance(getter_of_class, types.FunctionType):
         if not isinstance(found, types.MethodType):  # which is bound already
             machine.unsupported(breaks.ATTRIBUTE, name=type(found).__name__, owner=value.describe())
     descriptor = machine.wrap(found, source)

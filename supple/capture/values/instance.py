@@ -23,6 +23,7 @@ from supple.capture.values.attributes import (
     guard_no_setter,
     guard_not_first,
     is_data_descriptor,
+    is_odd,
     lookup,
     special,
     type_attr,
@@ -139,7 +140,11 @@ class InstanceValue(Value):
     def iterate(self, machine: Machine) -> Value:
         if lookup(self.cls, "__iter__") is MISSING and lookup(self.cls, "__getitem__") is not MISSING:
             return machine.call_python(_iterate_by_index, self).iterate(machine)
-        return self._special(machine, "__iter__")
+        found = self._special(machine, "__iter__")
+        kind = found.python_type()
+        if lookup(kind, "__next__") is MISSING:
+            machine.throw(TypeError, f"iter() returned non-iterator of type {kind.__name__!r}")
+        return found
 
     def advance(self, machine: Machine) -> Value | None:
         try:
@@ -190,6 +195,8 @@ class InstanceValue(Value):
         if name == "__dict__" and has_dict(self.cls):
             return InstanceDict(self)
         found = lookup(self.cls, name)
+        if is_odd(lookup(type(found), "__get__")):
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         if found is not MISSING and is_data_descriptor(found):
             if isinstance(found, SLOT_KINDS):
                 return self._slot(machine, name)
@@ -372,7 +379,11 @@ def take_counted(machine: Machine, value: Value) -> list[Value]:
 
 def checked(machine: Machine, builtin: Callable[..., object], name: str, found: Value) -> Value:
     """Return what a builtin function makes of the result of a special method; it may raise about it."""
-    if not isinstance(found, ConstantValue) or found.python_type() is builtin:
+    if found.python_type() is builtin:
+        return found
+    if not isinstance(found, ConstantValue):
+        if not issubclass(found.python_type(), str if builtin in (str, repr) else int):
+            machine.unsupported(breaks.OBJECT, name=found.describe(), detail=f"a {name} returned it")
         return found
     plain = found.value
 

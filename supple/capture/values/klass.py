@@ -15,6 +15,7 @@ from supple.capture.values.attributes import (
     class_source,
     guard_lookup,
     is_data_descriptor,
+    is_odd,
     lookup,
     may_change,
     special,
@@ -129,6 +130,8 @@ class ClassValue(Unique):
         meta = lookup(type(self.cls), name)
         if found is MISSING or (meta is not MISSING and is_data_descriptor(meta)):
             return self._meta_attr(machine, name, meta)
+        if is_odd(lookup(type(found), "__get__")):
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         source = guard_lookup(machine, self.cls, name, found)
         match found:
             case types.FunctionType():
