@@ -25,7 +25,7 @@ from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
-from supple.capture.values.instance import InstanceDict, InstanceValue, container, take_counted
+from supple.capture.values.instance import InstanceDict, InstanceValue, checked, container, take_counted
 from supple.capture.values.klass import super_of
 from supple.capture.values.mapping import Address, DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
@@ -456,7 +456,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, InstanceValue):
         found = special(machine, value, "__hash__")
         if found is not None:
-            return machine.call(found)
+            return checked(machine, hash, "__hash__", machine.call(found))
     try:
         plain = value.as_python()
     except NotConstant:

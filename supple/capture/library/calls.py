@@ -9,7 +9,7 @@ import itertools
 import types
 import typing
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, cast
 
 import torch
 
@@ -32,6 +32,8 @@ from supple.capture.values.tensor import TensorValue, emit
 from supple.torch_private import disabled_by_torch
 
 PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
+_MADE: Final = frozenset((object, property, *PAYLOADS))
+"""Classes in C, besides exceptions, of which capture knows what their `__new__` makes."""
 
 
 def call_rule(function: object) -> Call | None:
@@ -264,7 +266,12 @@ def _by_new_and_init(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -
 
 
 def _is_python_class(kind: type) -> bool:
-    return bool(kind.__flags__ & (1 << 9)) or issubclass(kind, BaseException) or kind is object
+    """Tell whether capture knows how a class's objects are made: also some in C are on the heap."""
+    if issubclass(kind, BaseException) or kind is object:
+        return True
+    new = lookup(kind, "__new__")
+    is_of_c = isinstance(new, types.BuiltinFunctionType) and new.__self__ is kind
+    return bool(kind.__flags__ & (1 << 9)) and not is_of_c
 
 
 def _construct_by_metaclass(
@@ -297,6 +304,9 @@ def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
         return machine.call(machine.wrap(function, source), [machine.wrap(kind, None), *args], kwargs)
     if not isinstance(new, types.BuiltinFunctionType):
         machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its __new__ is no function")
+    owner = cast("type", new.__self__)
+    if not issubclass(owner, BaseException) and owner not in _MADE:
+        machine.unsupported(reason_for(kind), name=name_of(kind))
     return bare_instance(machine, kind, args)
 
 
