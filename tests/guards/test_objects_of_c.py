@@ -13,7 +13,7 @@ import torch
 import supple
 
 
-class Array(array.array):  # pyright: ignore[reportMissingTypeArgument]  # Python 3.11 has none
+class Array(array.array):
     """An array with a method."""
 
     def twice(self) -> int:
