@@ -185,10 +185,14 @@ class Versions:
         if self._is_exhausted and not self._must_compile and not is_forbidden:
             self._note_miss()
             return function(*args, **kwargs)
+        named: Mapping[str, object] | None
         try:
-            call = Call(function, args, kwargs, arguments(function, args, kwargs))
+            named = arguments(function, args, kwargs)
         except TypeError:
+            named = None
+        if named is None:
             return function(*args, **kwargs)
+        call = Call(function, args, kwargs, named)
         if is_forbidden:
             error = self._forbidden(call, f"the stance {stance.name!r}")
             raise Refused(error) if self._continues else error

@@ -5,7 +5,7 @@ import importlib.util
 import sys
 import types
 from collections.abc import Sequence
-from typing import cast
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
@@ -13,8 +13,8 @@ from supple.capture.interp.build import pairs_of
 from supple.capture.interp.frame import NULL, Frame, opcode
 from supple.capture.library.table import transparent
 from supple.capture.source import global_variable, pinned
-from supple.capture.values.attributes import lookup
-from supple.capture.values.base import LazyValue, Value, take_all
+from supple.capture.values.attributes import MISSING, guard_lookup, lookup
+from supple.capture.values.base import LazyValue, Raised, Value, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
@@ -118,7 +118,10 @@ def _(frame: Frame, instruction: Instruction) -> None:
     package = frame.function.global_names.get("__package__") or ""
     name = str(instruction.arg)
     assert isinstance(level, int), "the import level is a number"
-    full = importlib.util.resolve_name("." * level + name, str(package)) if level else name
+    try:
+        full = importlib.util.resolve_name("." * level + name, str(package)) if level else name
+    except ImportError:
+        engine.unsupported(breaks.IMPORT, name=name)
     if full not in sys.modules:
         engine.unsupported(breaks.IMPORT, name=full)
     importlib.import_module(full)
@@ -161,18 +164,47 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """Push a tuple of the attributes that a class pattern names, or None."""
     engine = frame.engine
     subject, wanted, names = frame.pop_many(3)
-    cls = wanted.as_python()
-    keywords = names.as_python()
-    assert isinstance(cls, type), wanted.describe()
+    count, keywords = instruction.arg, names.as_python()
+    assert isinstance(count, int), "the operand counts positional patterns"
     assert isinstance(keywords, tuple), names.describe()
-    if not issubclass(subject.python_type(), cls):
+    if not isinstance(wanted.as_python(), type):
+        engine.throw(TypeError, "called match pattern must be a class")
+    if not engine.call(engine.wrap(isinstance, None), [subject, wanted]).truth(engine):
         frame.push(ConstantValue(None))
         return
-    positional: tuple[str, ...] = getattr(cls, "__match_args__", ())
-    count = instruction.arg
-    assert isinstance(count, int), "the operand counts positional patterns"
-    if count and cls in (int, float, str, bool, bytes, list, tuple, dict, set, frozenset, bytearray):
-        frame.push(new_tuple([subject]))
+    found: list[Value] = []
+    positional = _match_args(frame, wanted, count) if count else ()
+    if positional is None:
+        found.append(subject)
+    try:
+        found += [subject.get_attr(engine, str(name)) for name in (*(positional or ()), *keywords)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # constants
+    except Raised as raised:
+        if not issubclass(raised.value.python_type(), AttributeError):
+            raise
+        frame.push(ConstantValue(None))
         return
-    wanted_names = [*positional[:count], *keywords]  # pyright: ignore[reportUnknownVariableType]  # constants
-    frame.push(new_tuple([subject.get_attr(engine, str(name)) for name in wanted_names]))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # constants
+    frame.push(new_tuple(found))
+
+
+MATCHES_ITSELF: Final = 1 << 22
+"""The flag of int, str, list and their like, and of subclasses: one positional pattern is the object."""
+
+
+def _match_args(frame: Frame, wanted: Value, count: int) -> tuple[str, ...] | None:
+    """Return the attributes that positional patterns are about, None where one is about the object itself."""
+    engine, cls = frame.engine, cast("type", wanted.as_python())
+    found: object = ()
+    if lookup(cls, "__match_args__") is not MISSING:
+        found = wanted.get_attr(engine, "__match_args__").as_python()
+    else:
+        guard_lookup(engine, cls, "__match_args__", MISSING)
+        if cls.__flags__ & MATCHES_ITSELF and count == 1:
+            return None
+    names = cast("tuple[object, ...]", found) if isinstance(found, tuple) else (None,)
+    if not all(isinstance(one, str) for one in names[:count]):
+        engine.unsupported(breaks.OBJECT, name=cls.__name__, detail="its __match_args__ is no tuple of names")
+    if count > len(names):
+        plural = "" if len(names) == 1 else "s"
+        message = f"{cls.__name__}() accepts {len(names)} positional sub-pattern{plural} ({count} given)"
+        engine.throw(TypeError, message)
+    return cast("tuple[str, ...]", names[:count])

@@ -1,7 +1,6 @@
 """Builtin functions and classes."""
 
 import abc
-import contextlib
 import functools
 import threading
 import types
@@ -367,9 +366,13 @@ def _pairs(machine: Machine, given: Value) -> list[tuple[Value, Value]]:
         found = found.as_dict(machine)
     if isinstance(found, DictValue):
         return list(zip(found.keys(machine), found.values(machine), strict=True))
-    with contextlib.suppress(Raised):
-        keys = take_all(machine, machine.call(given.get_attr(machine, "keys")))
-        return [(key, given.get_item(machine, key)) for key in keys]
+    try:
+        method = given.get_attr(machine, "keys")
+    except Raised as raised:
+        if not issubclass(raised.value.python_type(), AttributeError):
+            raise
+    else:
+        return [(key, given.get_item(machine, key)) for key in take_all(machine, machine.call(method))]
     rows = [
         take_all(machine, pair) if hasattr(pair.python_type(), "__iter__") else pair
         for pair in take_all(machine, given)

@@ -17,11 +17,11 @@ from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.library.text import percent
 from supple.capture.machine import Machine
 from supple.capture.values.array import operate
-from supple.capture.values.attributes import IN_C, MISSING, lookup, special, type_attr
+from supple.capture.values.attributes import IN_C, MISSING, is_odd, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue
-from supple.capture.values.instance import InstanceDict, InstanceValue, container
+from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import applied
@@ -74,6 +74,8 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
             return _by_methods(machine, symbol, left, right)
         return _on_tensors(machine, plain, left, right, is_in_place=is_in_place)
     if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
+        _refuse_members(machine, f"__{name}__", left)
+        _refuse_members(machine, f"__r{name}__", right)
         return fold(machine, function, left.value, right.value)
     symbolic = applied(machine, function, [left, right])
     if symbolic is not None:
@@ -232,7 +234,8 @@ def _is_decided(value: Value) -> bool:
 def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     """Return `left symbol right` for == != < <= > >=."""
     function, method, reflected = COMPARISONS[symbol]
-    if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
+    if all(isinstance(one, ConstantValue) and not _is_compared_by_class(one) for one in (left, right)):
+        left, right = cast("ConstantValue", left), cast("ConstantValue", right)
         return fold(machine, function, left.value, right.value)
     of_arrays = operate(machine, symbol, left, right)
     if of_arrays is not None:
@@ -256,16 +259,33 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     return _compare_structures(machine, symbol, function, left, right)
 
 
+def _refuse_members(machine: Machine, method: str, value: Value) -> None:
+    """Break where the class of a member of an enumeration has an operator of its own."""
+    found = lookup(value.python_type(), method) if isinstance(value, EnumValue) else MISSING
+    if is_odd(found) or (isinstance(found, types.FunctionType) and found.__module__ != "enum"):
+        machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
+
+
+def _is_compared_by_class(value: Value) -> bool:
+    """Tell whether the class of a member of an enumeration has a method of its own for a comparison."""
+    if not isinstance(value, EnumValue):
+        return False
+    methods = [lookup(value.python_type(), name) for _, name, _ in COMPARISONS.values()]
+    return any(is_odd(one) or isinstance(one, types.FunctionType) for one in methods)
+
+
 def _answer(machine: Machine, owner: Value, name: str, other: Value) -> Value | None:
     """Return what a method in Python says to a comparison, None where there is none or it does not know."""
-    if not isinstance(owner, InstanceValue):
+    if not isinstance(owner, InstanceValue | EnumValue):
         return None
-    inverts = name == "__ne__" and lookup(owner.cls, name) is object.__ne__  # which asks __eq__
+    kind = owner.python_type()
+    inverts = name == "__ne__" and lookup(kind, name) is object.__ne__  # which asks __eq__
     method = special(machine, owner, "__eq__" if inverts else name)
     if method is None:
         return None
     found = machine.call(method, [other])
-    if found.identity() is NotImplemented and isinstance(owner.payload, ConstantValue):
+    has_base = isinstance(owner, InstanceValue) and isinstance(owner.payload, ConstantValue)
+    if found.identity() is NotImplemented and has_base:
         machine.unsupported(breaks.OPERATOR, name=name, kinds=owner.describe())  # its base is not asked then
     if found.identity() is NotImplemented:
         return None
@@ -354,6 +374,7 @@ def unary(machine: Machine, name: str, operand: Value) -> Value:
         return symbolic
     if isinstance(operand, InstanceValue) and lookup(operand.cls, f"__{name}__") is not MISSING:
         return machine.call(type_attr(machine, operand, operand.cls, f"__{name}__"))
+    _refuse_members(machine, f"__{name}__", operand)
     try:
         return fold(machine, function, operand.as_python())
     except NotConstant:

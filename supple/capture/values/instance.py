@@ -228,8 +228,12 @@ class InstanceValue(Value):
                 self.attrs[name] = machine.wrap(found, attribute(self.source, name) if self.source else None)
             else:
                 machine.guard(self.source, Kind.LACKS_SLOT, name)
-        value = self.attrs.get(name, DELETED)
-        if value is DELETED:
+        value = self.attrs.get(name)
+        if value is None and isinstance(lookup(self.cls, name), types.GetSetDescriptorType):
+            if not isinstance(self.payload, ConstantValue):
+                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+            return self.payload.get_attr(machine, name)  # `real` of a new int
+        if value is None or value is DELETED:
             machine.throw(AttributeError, name)
         return value
 
@@ -318,9 +322,9 @@ class InstanceValue(Value):
         return True
 
     def delete_attr(self, machine: Machine, name: str) -> None:
-        deleter = lookup(self.cls, "__delattr__")
-        if isinstance(deleter, types.FunctionType):
-            machine.call(bind(machine, self, self.cls, "__delattr__", deleter), [ConstantValue(name)])
+        deleter = special(machine, self, "__delattr__")
+        if deleter is not None:
+            machine.call(deleter, [ConstantValue(name)])
         else:
             self.generic_delete(machine, name)
 

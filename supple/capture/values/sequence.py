@@ -16,7 +16,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Called, Source, attribute, item
-from supple.capture.values.attributes import special, type_attr
+from supple.capture.values.attributes import MISSING, lookup, special, type_attr
 from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
@@ -29,14 +29,14 @@ class Record(NamedTuple):
 
 
 _GENERATED: Final = frozenset(vars(Record)) | {"__orig_bases__", "__annotations__"}
+_OF_TUPLES: Final = frozenset(vars(tuple)) - _GENERATED | {"__bool__", "__getattr__", "__setattr__"}
 
 
 def is_plain_record(kind: type) -> bool:
     """Tell whether instances of a class are tuples with names, of which no method of tuple is another."""
-    if not hasattr(kind, "_fields") or not issubclass(kind, tuple):
+    if not hasattr(kind, "_fields") or tuple not in kind.__mro__:
         return False
-    own = {name for cls in kind.__mro__ if cls not in (tuple, object) for name in vars(cls)}
-    return own.isdisjoint({*vars(tuple), "__bool__", "__getattr__", "__setattr__"} - _GENERATED)
+    return all(lookup(kind, name) is getattr(tuple, name, MISSING) for name in _OF_TUPLES)
 
 
 class SequenceValue(Value):
@@ -314,8 +314,7 @@ ITERATORS: Final = frozenset(
 
 def make_tuple(kind: type, items: list[object]) -> object:
     """Return a tuple-like Python object of `kind`."""
-    make = getattr(kind, "_make", None)
-    return make(items) if make is not None else kind(items)
+    return cast("object", tuple.__new__(kind, items) if hasattr(kind, "_make") else kind(items))  # pyright: ignore[reportUnknownMemberType]  # its items are open
 
 
 _BASES: Final[tuple[type, ...]] = (tuple, list, collections.deque)
