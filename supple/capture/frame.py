@@ -362,6 +362,8 @@ def _finish(
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
         is_counted = writes and not any("data" in node.args for node in graph.nodes)  # unlike `x.data`
+        if not hasattr(compiled, ATOMIC):
+            is_counted &= not any(node.op.name in _IN_PARTS for node in graph.nodes)
         is_caught = any(at.is_caught for node in graph.nodes for at in node.where)
         is_told = is_caught or any(_effects(engine))
         held = _held(engine, graph, is_counted=is_counted) if is_told else []
@@ -386,6 +388,14 @@ def _finish(
     run.__kwdefaults__ = function.__kwdefaults__
     goes_on = bool(plan.frames) and resume.CONTINUES not in function.__dict__
     return graph, driven(run) if goes_on else run
+
+
+_IN_PARTS: Final = frozenset(
+    f"Tensor.{name}_"
+    for name in "index_add index_copy index_fill index_put index_reduce put scatter scatter_add "
+    "scatter_reduce masked_scatter".split()
+)
+"""Operators that may raise when they have written a part, which torch does not count then."""
 
 
 def _held(engine: Engine, graph: Graph, *, is_counted: bool) -> list[int]:

@@ -23,7 +23,7 @@ def clash(target: TensorMeta, operands: Iterable[TensorMeta]) -> str | None:
     only: those show all of their memory from the first element on.
     """
     for size, stride in zip(target.sizes, target.strides, strict=True):
-        if is_known(equal(stride, ZERO)) and decide(less(ONE, size)):
+        if is_known(equal(stride, ZERO)) and decide(less(ONE, size)) and not _is_empty(target):
             return TWICE
     for operand in operands:
         pairs = ((target, operand), (operand, target))

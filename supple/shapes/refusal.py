@@ -6,6 +6,7 @@ from typing import Final
 
 import torch
 
+from supple.base.memo import of_object
 from supple.expr.real import inputs_of
 from supple.ir.arguments import map_leaves
 from supple.shapes.decide import hint
@@ -50,13 +51,54 @@ def refused(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, obj
         goal = next((x for x in typed if isinstance(x, torch.dtype)), types[0])
         outside += [_is_specialised(func, one, goal) for one in _scalars(func, args, kwargs)]
     if not any(outside):
-        return None
-    with no_torch_dispatch():
-        few = tuple(map_leaves(_few, arg) for arg in args)
-        named = {name: map_leaves(_few, arg) for name, arg in kwargs.items()}
+        return _unimplemented(func, args, kwargs)
+    few, named = _on_few(args, kwargs)
     is_fine = refusal(func, few, named, _ACCEPTED) is _ACCEPTED
     found = _ACCEPTED if is_fine else refusal(func, args, kwargs, _ACCEPTED)
     return None if found is _ACCEPTED else found
+
+
+def _on_few(
+    args: Sequence[object], kwargs: Mapping[str, object]
+) -> tuple[tuple[object, ...], dict[str, object]]:
+    """Return the arguments with a few elements in place of each tensor."""
+    with no_torch_dispatch():
+        few = tuple(map_leaves(_few, arg) for arg in args)
+        return few, {name: map_leaves(_few, arg) for name, arg in kwargs.items()}
+
+
+def _unimplemented(
+    func: OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
+) -> Exception | None:
+    """Return what eager raises where it has an operator for other types of tensors only.
+
+    Shape rules and meta kernels do not know that. It is asked once for each overload and types.
+    """
+    found: list[object] = []
+    map_leaves(found.append, (*args, *kwargs.values()))
+    types = tuple(
+        x.dtype if isinstance(x, torch.Tensor) else x
+        for x in found
+        if isinstance(x, torch.Tensor | torch.dtype)
+    )
+    is_usual = all(dtype in _USUAL for dtype in types)
+    if is_usual or func.namespace != "aten" or any(type(x) is int and abs(x) > _FEW for x in found):
+        return None
+    known = _known(func)
+    if types not in known:
+        error = refusal(func, *_on_few(args, kwargs), _ACCEPTED)
+        known[types] = error if "not implemented for" in str(error) else None
+    return known[types]
+
+
+_USUAL: Final = (torch.float32, torch.float64)
+_FEW: Final = 64
+"""Integers up to here are no sizes that need much memory."""
+
+
+@of_object
+def _known(_func: OpOverload) -> dict[tuple[torch.dtype, ...], Exception | None]:
+    return {}
 
 
 _ACCEPTED: Final = Misfit("eager takes the arguments")

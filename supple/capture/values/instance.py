@@ -218,6 +218,7 @@ class InstanceValue(Value):
         return bind(machine, self, self.cls, name, found)
 
     def _slot(self, machine: Machine, name: str) -> Value:
+        in_class = lookup(self.cls, name)
         if issubclass(self.cls, BaseException):
             found = self._exception_field(machine, name)
             if found is not None:
@@ -229,7 +230,7 @@ class InstanceValue(Value):
             else:
                 machine.guard(self.source, Kind.LACKS_SLOT, name)
         value = self.attrs.get(name)
-        if value is None and isinstance(lookup(self.cls, name), types.GetSetDescriptorType):
+        if value is None and isinstance(in_class, types.GetSetDescriptorType):
             if not isinstance(self.payload, ConstantValue):
                 machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
             return self.payload.get_attr(machine, name)  # `real` of a new int

@@ -1,0 +1,69 @@
+"""What eager refuses for the type of the tensors, and what a write that fails in the middle leaves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import supple
+from supple.base.config import config
+
+UNARY: tuple[Callable[..., Any], ...] = (
+    torch.special.log_ndtr, torch.special.erfcx, torch.special.i0e, torch.special.bessel_j0, torch.digamma,
+    torch.erfinv, torch.logit, torch.round, torch.frac, torch.sign, torch.sgn, torch.neg, torch.bitwise_not,
+    torch.sigmoid, torch.relu, F.gelu, F.softplus, F.hardsigmoid, F.softsign, torch.cumsum, torch.cumprod,
+    torch.median, torch.mode, torch.var, torch.logsumexp, torch.isnan, torch.frexp, torch.histc, torch.trace,
+    torch.gcd, torch.nextafter, torch.bitwise_and, torch.bitwise_left_shift, torch.mm, torch.cdist,
+)  # fmt: skip
+DTYPES = (torch.bfloat16, torch.float16, torch.int64, torch.uint8, torch.bool, torch.complex64)
+
+
+def outcome(run: Callable[..., Any], *args: Any) -> tuple[Any, str]:
+    try:
+        with config.patch(suppress_errors=False):
+            return "returned", str(run(*args))
+    except Exception as error:
+        return type(error), str(error)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("function", UNARY, ids=lambda one: one.__name__)
+def test_a_type_that_eager_does_not_take(
+    function: Callable[..., Any], dtype: torch.dtype, backend: str
+) -> None:
+    x = torch.ones(3, 3).to(dtype)
+    for args in ((x,), (x, x), (x, 1)):
+        compiled = supple.compile(lambda *given: function(*given), backend=backend)
+        wanted, got = outcome(function, *args), outcome(compiled, *args)
+        assert got[0] == wanted[0], (wanted, got)
+
+
+ONES = torch.ones(3)
+WRITES: tuple[Callable[[torch.Tensor, torch.Tensor], Any], ...] = (
+    lambda t, i: t.index_add_(0, i, ONES),
+    lambda t, i: t.index_copy_(0, i, ONES * 5),
+    lambda t, i: t.index_fill_(0, i, 5.0),
+    lambda t, i: t.scatter_(0, i, 5.0),
+    lambda t, i: t.scatter_add_(0, i, ONES),
+    lambda t, i: t.scatter_reduce_(0, i, ONES * 3, "prod"),
+    lambda t, i: t.index_put_((i,), ONES * 4),
+    lambda t, i: t.put_(i, ONES * 5),
+    lambda t, i: t.masked_scatter_(i > 0, ONES[:1]),
+)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_that_fails_is_done_once(write: Callable[..., Any], backend: str) -> None:
+    compiled = supple.compile(write, backend=backend)
+    for run in (compiled, compiled):
+        mine, theirs = torch.ones(3), torch.ones(3)
+        index = torch.tensor([0, 1, 5])
+        wanted, got = outcome(write, mine, index), outcome(run, theirs, index)
+        assert got[0] == wanted[0]
+        if backend == "eager":
+            assert torch.equal(mine, theirs)
