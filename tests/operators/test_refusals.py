@@ -67,3 +67,55 @@ def test_a_write_that_fails_is_done_once(write: Callable[..., Any], backend: str
         assert got[0] == wanted[0]
         if backend == "eager":
             assert torch.equal(mine, theirs)
+
+
+def _arange_between(x: Any) -> Any:
+    return torch.arange(x[0].long(), 5), torch.arange(-1, x[0].long() + 3, 2), torch.arange(x[1].long() + 2)
+
+
+NUMBERS: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
+    (_arange_between, (ONES,)),
+    (lambda n: torch.arange(n, 5), (torch.tensor(1),)),
+    (lambda n: torch.arange(-1, 5, n), (torch.tensor(2.0),)),
+    (torch.linspace, (0.0, 1.0, 5.0)),
+    (torch.linspace, (0.0, 1.0, True)),
+    (torch.linspace, (-0.0, 1.0, 1)),
+    (torch.linspace, (float("inf"), 1.0, 1)),
+    (torch.broadcast_shapes, ((2, -1), (2, 1))),
+    (torch.broadcast_shapes, ((2.0,), (1,))),
+    (torch.broadcast_shapes, ((None,), (1,))),
+    (torch.broadcast_shapes, ((2, 1), (1, 3))),
+    (torch.broadcast_shapes, ((2,), (3,))),
+    (torch.broadcast_shapes, (5, (1,))),
+)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize(("function", "args"), NUMBERS)
+def test_numbers_and_sizes(
+    function: Callable[..., Any], args: tuple[Any, ...], backend: str, dynamic: bool | None
+) -> None:
+    compiled = supple.compile(lambda *given: function(*given), backend=backend, dynamic=dynamic)
+    wanted = outcome(function, *args)
+    for _ in range(2):
+        got = outcome(compiled, *args)
+        assert got == wanted if wanted[0] == "returned" else got[0] is wanted[0]
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_what_gives_several_tensors_gives_a_tuple_of_them(dynamic: bool | None) -> None:
+    functions: tuple[Callable[..., Any], ...] = (
+        lambda x: x.chunk(2),
+        lambda x: torch.chunk(x, 3, 1),
+        lambda x: x.split(2),
+        lambda x: torch.split(x, [2, 3]),
+        lambda x: x.unbind(),
+        lambda x: torch.tensor_split(x, 2),
+        lambda x: torch.broadcast_tensors(x, x),
+        lambda x: torch.where(x > 0),
+    )
+    x = torch.ones(5, 5)
+    for function in functions:
+        compiled = supple.compile(function, backend="eager", dynamic=dynamic)
+        assert type(compiled(x)) is type(function(x))

@@ -169,8 +169,16 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @call.on(torch.broadcast_shapes)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The sizes to which shapes broadcast; a shape may be one number."""
+    whole = None if kwargs else folded(machine, torch.broadcast_shapes, args, kwargs)
+    if whole is not None:
+        return whole
     shapes = [take_all(machine, one) if hasattr(one.python_type(), "__iter__") else [one] for one in args]
     numbers = [[numeric(size) for size in shape] for shape in shapes]
+    if kwargs or any(size.python_type() is not int for shape in shapes for size in shape):
+        machine.unsupported(breaks.CALL, name="torch.broadcast_shapes")
+    sizes_given = cast("list[int | torch.SymInt]", [number for row in numbers for number in row])
+    if any(bool(number < 0) for number in sizes_given):
+        machine.unsupported(breaks.CALL, name="torch.broadcast_shapes of negative sizes")
     try:
         sizes = broadcast([[expr_of(number) for number in row] for row in numbers])
     except (Misfit, LookupError):

@@ -10,6 +10,8 @@ from typing import Any, Final
 import torch
 from torch.nn import functional
 
+from supple.capture import breaks
+from supple.capture.library.contents import item_of
 from supple.capture.library.operations import torch_op
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
@@ -84,9 +86,11 @@ def spaced(start: float, end: float, steps: int, **options: Any) -> torch.Tensor
     places = torch.arange(steps, **options)
     for bound in (start, end):
         torch.full((), bound, **options)  # which refuses what is outside of the type, as eager does
-    step = (end - start) / (torch.full_like(places, steps) - 1).clamp(min=1)
+    counts = torch.full_like(places, steps)
+    step = (end - start) / (counts - 1).clamp(min=1)
     is_late = (places >= steps // 2) & (places > 0)
-    return torch.where(is_late, end - step * (steps - 1 - places), start + step * places)
+    spread = torch.where(is_late, end - step * (steps - 1 - places), start + step * places)
+    return torch.where(counts == 1, start, spread)
 
 
 def divided(x: torch.Tensor, sections: int, dim: int = 0) -> tuple[torch.Tensor, ...]:
@@ -118,7 +122,7 @@ def differences(
 
 def pieces(x: torch.Tensor, chunks: int, dim: int = 0) -> tuple[torch.Tensor, ...]:
     """What `chunk` gives: of nothing, as many pieces as were asked for."""
-    return aten.chunk.default(x if x.size(dim) else x.narrow(dim, 0, 0), chunks, dim)
+    return tuple(aten.chunk.default(x if x.size(dim) else x.narrow(dim, 0, 0), chunks, dim))
 
 
 _ONLY_PLAIN: Final = frozenset(("out", "antialias", "return_indices"))
@@ -143,10 +147,26 @@ for _function in (functional.max_pool1d, torch.max_pool1d):
     call.on(_function)(partial(_for_plain_sizes, _function, pooled, 6))
 
 
+@call.on(torch.arange)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Tensors of one element stand for numbers."""
+    op = torch_op(torch.arange)
+    assert op is not None, "torch.arange is an operator"
+    numbers = [item_of(machine, one) if isinstance(one, TensorValue) else one for one in args]
+    named = {
+        name: item_of(machine, one) if isinstance(one, TensorValue) and name != "out" else one
+        for name, one in kwargs.items()
+    }
+    return emit(machine, op, numbers, named)
+
+
 @call.on(torch.linspace)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Integers and complex numbers are rounded in ways of their own: eager makes them, for plain sizes."""
     dtype = kwargs["dtype"].as_python() if "dtype" in kwargs else torch.get_default_dtype()
+    steps = args[2] if len(args) > 2 else kwargs.get("steps")
+    if steps is not None and steps.python_type() is not int:
+        machine.unsupported(breaks.CALL, name="torch.linspace with steps that are no int")
     if dtype in (None, torch.float32, torch.float64):
         return _for_plain_sizes(torch.linspace, spaced, 3, machine, args, kwargs)
     op = torch_op(torch.linspace)
