@@ -285,8 +285,10 @@ def of_own(value: Any, world: World) -> Iterator[Step]:
             yield from map(Attribute, getattr(value, "__dict__", ()))
 
 
-@steps.register
-def _(value: torch.Tensor, world: World) -> Iterator[Step]:
+@steps.register(torch.Tensor)
+@steps.register(torch._ops.OpOverload)  # pyright: ignore[reportPrivateUsage]  # torch's own machinery
+@steps.register(torch._ops.OpOverloadPacket)  # pyright: ignore[reportPrivateUsage]
+def _(value: Any, world: World) -> Iterator[Step]:
     yield from ()
 
 

@@ -211,6 +211,8 @@ def copied(arguments: Arguments) -> Arguments:
 def operators() -> Iterator[Program]:
     """Yield torch's operators with the samples that hold most numbers and strings."""
     for name in importlib.import_module("tests.operators.test_samples").OPERATORS:
+        if name == "lu_unpack":  # eager itself reads past the end of empty pivots
+            continue
         if "empty" in name:
             continue
         for is_held in (False, True):
