@@ -13,6 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from time import perf_counter
 from typing import Final, cast
 
 from supple.base import events
@@ -43,7 +44,7 @@ from supple.capture.guards.emit import checker
 from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.library import marks as marks_rules
-from supple.capture.notes import tell, write_note
+from supple.capture.notes import tell, tell_long, write_note
 from supple.capture.resume import CONTINUES, Continuations, can_generate
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
@@ -286,6 +287,7 @@ class Versions:
         self._compilations += 1
         all_failed = functools.partial(self._all_failed, call)
         where = place_of(self.function)
+        started = perf_counter()
         events.emit(events.CompileStarted(compile_id, self.name, where, failed, all_failed, self._continues))
         try:
             entries = self.entries.all
@@ -299,6 +301,7 @@ class Versions:
                 raise
             made = self._after_failure(call, compile_id, error)
         else:
+            tell_long(self.name, where, perf_counter() - started, self._told)
             if made.broken is not None:
                 self._tell(made.broken, "has a graph break")
             if made.reason is not None:

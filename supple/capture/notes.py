@@ -11,7 +11,7 @@ import torch
 
 from supple.base import files
 from supple.base.config import Settings, config
-from supple.base.errors import Explained, one_line
+from supple.base.errors import Explained, Where, one_line
 from supple.base.stable import digest
 from supple.capture.compilation import Call
 
@@ -62,6 +62,22 @@ def tell(name: str, reason: Explained, what: str, told: set[str], settings: Sett
         whole = "".join(traceback.format_exception(reason)) if settings.verbose else ""
         if settings.log_level <= logging.WARNING:
             _log.warning("%s", whole or one_line(name, reason, what))
+
+
+LONG: Final = 20.0
+"""After how many seconds a compilation is worth a word."""
+
+
+def tell_long(name: str, where: Where, seconds: float, told: set[str]) -> None:
+    """Say, once for each compiled object, that a compilation took long, and what to do about it."""
+    if seconds < LONG or "long" in told:
+        return
+    told.add("long")
+    _log.warning(
+        "%s took %.0f seconds to compile, at %s:%d. Its loops are unrolled: each turn is captured anew. "
+        "Do: compile the function that is called in the loop in place of the whole.",
+        *(name, seconds, where.filename, where.line),
+    )
 
 
 def _forget_the_oldest(folder: Path) -> None:

@@ -166,3 +166,22 @@ def test_an_exception_that_only_capture_saw_is_an_error_under_fullgraph() -> Non
         must_raise(lambda x: x, reason)(1)
     with pytest.raises(ZeroDivisionError):
         must_raise(lambda x: x / 0, reason)(1)
+
+
+def test_a_long_compilation_says_so_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("supple.capture.notes.LONG", 0.0)
+
+    def unrolled(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(20):
+            x = x.sin()
+        return x
+
+    compiled = supple.compile(unrolled, backend="eager")
+    compiled(torch.ones(2))
+    compiled(torch.ones(2, 2))
+    said = [record.getMessage() for record in caplog.records if "to compile" in record.getMessage()]
+    assert len(said) == 1
+    assert "unrolled took 0 seconds" in said[0]
+    assert __file__ in said[0]
