@@ -72,7 +72,8 @@ def _unimplemented(
 ) -> Exception | None:
     """Return what eager raises where it has an operator for other types of tensors only.
 
-    Shape rules and meta kernels do not know that. It is asked once for each overload and types.
+    Shape rules and meta kernels do not know that. It is asked once for each overload and types; of pointwise
+    operators only, since others may read what tensors hold as places in memory.
     """
     found: list[object] = []
     map_leaves(found.append, (*args, *kwargs.values()))
@@ -81,8 +82,7 @@ def _unimplemented(
         for x in found
         if isinstance(x, torch.Tensor | torch.dtype)
     )
-    is_usual = all(dtype in _USUAL for dtype in types)
-    if is_usual or func.namespace != "aten" or any(type(x) is int and abs(x) > _FEW for x in found):
+    if torch.Tag.pointwise not in func.tags or all(dtype in _USUAL for dtype in types):
         return None
     known = _known(func)
     if types not in known:
@@ -92,8 +92,6 @@ def _unimplemented(
 
 
 _USUAL: Final = (torch.float32, torch.float64)
-_FEW: Final = 64
-"""Integers up to here are no sizes that need much memory."""
 
 
 @of_object

@@ -120,7 +120,7 @@ PROGRAMS = {
         Program(converts_to_a_list, "tolist", "y.tolist()"),
         Program(sorts_with_numpy, "sort", "np.sort(y.numpy())", graphs=2),
         Program(formats_a_tensor, "tensor", "y.sum():.2f"),
-        Program(writes_json, "Encoder", "_iterencode(o, 0)"),
+        Program(writes_json, "Encoder", "c_make_encoder("),
         Program(calls_a_disabled_function, "disabled", "left_alone(x)"),
         Program(asks_for_a_break, "graph_break", "supple.graph_break()", graphs=2),
         Program(yields, "", "bool(x.any())", graphs=2),
