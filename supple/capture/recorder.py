@@ -43,6 +43,7 @@ class Recorder:
         with torch.inference_mode(is_inference):
             fake = fake_from(meta, is_parameter=is_parameter)
             fake = fake if is_leaf else non_leaf(fake)
+        fake.memory = _memory(real)
         name = self._fresh(_identifier(source.name))
         self.inputs.append(
             Input(name, meta_of(fake), source.name, is_parameter, is_leaf, is_inference, is_guarded=True)
@@ -92,6 +93,12 @@ class Recorder:
         count = self._taken.get(stem, 0)
         self._taken[stem] = count + 1
         return f"{stem}_{count}" if count else stem
+
+
+def _memory(real: torch.Tensor) -> int:
+    """Return the address of a tensor's storage, 0 where it has none."""
+    has_storage = real.layout is torch.strided and type(real) in (torch.Tensor, torch.nn.Parameter)
+    return real.untyped_storage().data_ptr() if has_storage and real.device.type == "cpu" else 0
 
 
 def _is_leaf(tensor: torch.Tensor) -> bool:

@@ -43,9 +43,11 @@ class FakeTensor(torch.Tensor):
     """A tensor without data. Made by `fake_from` and `fake_like` only.
 
     `known_meta` is its metadata, as of when `requires_grad` was what it says; None when it must be read anew.
+    `memory` is the address of the storage that it stands for, where that is known; else 0.
     """
 
     known_meta: TensorMeta | None = None
+    memory: int = 0
     __torch_function__ = torch_private.no_torch_function
 
     @classmethod
@@ -255,17 +257,19 @@ def _require_apart(
     if write is None or not isinstance(write.written, int):
         return
     target = cast("torch.Tensor", args[write.written])
-    base = _base_of(target)
+    memory = _memory_of(target)
     operands = (
         one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor) and one is not target
     )
-    message = clash(meta_of(target), (meta_of(one) for one in operands if _base_of(one) is base))
+    message = clash(meta_of(target), (meta_of(one) for one in operands if _memory_of(one) == memory))
     if message is not None:
         raise RuntimeError(message)
 
 
-def _base_of(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor if tensor._base is None else tensor._base
+def _memory_of(tensor: torch.Tensor) -> int:
+    """Return a number that is the same for tensors which are known to show the same memory."""
+    base = tensor if tensor._base is None else tensor._base
+    return (base.memory if isinstance(base, FakeTensor) else 0) or id(base)
 
 
 def _mode_of_views(func: torch_private.OpOverload, args: Sequence[object]) -> AbstractContextManager[object]:

@@ -127,3 +127,22 @@ def test_what_eager_refuses_is_refused_in_its_place(
     compiled = supple.compile(program, backend=backend, dynamic=dynamic)
     with config.patch(suppress_errors=False):
         assert [outcome(compiled), outcome(compiled)] == [outcome(program)] * 2
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_arguments_may_show_the_same_memory(backend: str) -> None:
+    def program(x: torch.Tensor, other: torch.Tensor) -> Any:
+        other.add_(1)
+        try:
+            x.mul_(other)
+        except RuntimeError as error:
+            return str(error), x * 2
+        return x, other
+
+    def called(run: Callable[..., Any]) -> str:
+        x = torch.arange(6.0).reshape(2, 3)
+        return repr((run(x, x[0]), x))
+
+    compiled = supple.compile(program, backend=backend)
+    with config.patch(suppress_errors=False):
+        assert [called(compiled), called(compiled)] == [called(program)] * 2
