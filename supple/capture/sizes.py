@@ -15,6 +15,7 @@ from supple.capture.source import Source, size_at, stride_at
 from supple.expr import Expr, Symbol, const, either, equal, free_symbols, interval, less_equal
 from supple.expr.real import Comparison, Real, names_of
 from supple.ir.meta import TensorMeta, contiguous_strides
+from supple.shapes.decide import ONE
 from supple.shapes.env import ShapeEnv
 from supple.shapes.fake import meta_of
 from supple.shapes.marks import Violation, violations
@@ -75,9 +76,10 @@ class Sizes:
         exprs = tuple(self._size(source, dim, size, plan[dim]) for dim, size in enumerate(sizes))
         is_row_major = tensor.is_contiguous()
         if is_row_major:
+            usual = contiguous_strides(exprs)
             made = tuple(
-                const(step) if size.is_const and size.value == 1 else usual
-                for size, step, usual in zip(exprs, strides, contiguous_strides(exprs), strict=True)
+                const(step) if size is ONE and not self._is_now(made, step) else made
+                for size, step, made in zip(exprs, strides, usual, strict=True)
             )
             self._open_strides.append((source, strides, made))
         else:
@@ -86,6 +88,10 @@ class Sizes:
         compared = (None,) * len(sizes) if is_row_major else _known(made)
         expected = expectation(tensor, _known(exprs), compared, is_row_major=is_row_major)
         return symbolic, expected
+
+    def _is_now(self, size: Expr, value: int) -> bool:
+        """Tell whether a size is a number in this call."""
+        return self.env.is_backed(size) and self.env.hint(size) == value
 
     def _size(self, source: Source, dim: int, size: int, decision: Decision) -> Expr:
         if decision.mode is Mode.STATIC:

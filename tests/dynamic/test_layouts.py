@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional
 
 import supple
+from supple.testing import assert_compiles
 
 torch.manual_seed(0)
 FILTERS = {rank: torch.randn(4, 1, *[1] * (rank - 2)) for rank in (3, 4, 5)}
@@ -39,3 +40,16 @@ def test_one_channel_with_the_strides_of_channels_last(name: str, dynamic: bool)
         for batch in (sizes[0], sizes[0] + 1):
             x = torch.randn(batch, *sizes[2:], 1).movedim(-1, 1)
             torch.testing.assert_close(compiled(x), call(x).transpose(1, -1) * 2 + 1)
+
+
+def test_a_mask_that_grows_is_one_graph_for_all_lengths() -> None:
+    def program(mask: torch.Tensor, zero: torch.Tensor, least: torch.Tensor) -> torch.Tensor:
+        return torch.where(mask, zero, least)
+
+    compiled = supple.compile(program, fullgraph=True)
+    numbers = torch.tensor(0.0), torch.tensor(-9.0)
+    with assert_compiles(2):
+        for length in (5, 6, 7, 9, 3):
+            given = torch.ones(2, 1, 1, length).bool().logical_not(), *numbers
+            assert compiled(*given).stride() == program(*given).stride()
+            assert torch.equal(compiled(*given), program(*given))

@@ -34,7 +34,6 @@ OPERATORS: Final = {
     if torch.float32 in one.supported_dtypes("cpu") and not one.name.startswith("jiterator")  # CUDA's
 }
 META_KERNELS: Final = {
-    "aten._embedding_bag.default": "what it keeps for its gradient has other sizes",
     "aten._fft_c2r.default": "the order of its dimensions",
     "aten._fft_r2c.default": "the order of its dimensions",
     "aten.linalg_eig.default": "vectors lie by columns",
