@@ -74,8 +74,8 @@ def tell_long(name: str, where: Where, seconds: float, told: set[str]) -> None:
         return
     told.add("long")
     _log.warning(
-        "%s took %.0f seconds to compile, at %s:%d. Its loops are unrolled: each turn is captured anew. "
-        "Do: compile the function that is called in the loop in place of the whole.",
+        "%s took %.0f seconds to compile, at %s:%d. Loops are unrolled: each turn is captured anew. "
+        "Do: where a loop has many turns, compile the function that it calls in place of the whole.",
         *(name, seconds, where.filename, where.line),
     )
 
