@@ -20,7 +20,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.source import Called, Local, Source, attribute, instance_attribute, item, key_at, type_of
 from supple.capture.values.array import ArrayValue, torch_type
-from supple.capture.values.attributes import C_CALLABLES, lookup
+from supple.capture.values.attributes import C_CALLABLES, is_odd, is_of_program, lookup, may_change
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import MemoizedValue
 from supple.capture.values.constant import LITERALS, NUMPY_NUMBERS, ConstantValue
@@ -75,6 +75,8 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
     When an object is reached by a second path, a guard ties the two paths together.
     """
     kind = type(obj)
+    if type(kind) is not type or issubclass(kind, type):
+        _refuse_own_hash(engine, kind)
     if kind in LITERALS and not (isinstance(source, Local) and kind in NUMPY_NUMBERS):
         return _literal(engine, obj, source)
     if kind in TYPES:
@@ -96,6 +98,14 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
     if not (source is None and kind in (list, dict, tuple, set)):
         engine.objects[id(obj)] = (obj, value)
     return value
+
+
+def _refuse_own_hash(engine: "Engine", kind: type) -> None:
+    """Leave a class whose metaclass says what it is equal to, and its instances, to Python."""
+    metaclass = type(cast("object", kind))
+    for cls in (metaclass, kind) if issubclass(kind, type) else (metaclass,):
+        if any([is_of_program(lookup(cls, name)) for name in ("__hash__", "__eq__")]):
+            engine.unsupported(breaks.OBJECT, name=cls.__name__, detail="it says which classes are equal")
 
 
 def _literal(engine: "Engine", obj: object, source: Source | None) -> Value:
@@ -469,16 +479,28 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """An instance of a subclass of str, int or float."""
     value = _instance(engine, obj, source)
     assert isinstance(value, InstanceValue), obj
-    base = next(kind for kind in (str, int, float) if isinstance(obj, kind))
-    engine.guard(source, Kind.EQUALS, obj)
-    value.payload = ConstantValue(base(obj))  # pyright: ignore[reportArgumentType]  # an instance of base
+    read = next(read for kind, read in _CONTENTS.items() if isinstance(obj, kind))
+    plain = read(obj)
+    called = f"{read.__qualname__}({source})"
+    engine.guard(Called(called, source, read) if source else None, Kind.EQUALS, plain)
+    value.payload = ConstantValue(plain)
     return value
+
+
+_CONTENTS: Final[Mapping[type, Callable[[Any], object]]] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+}
+"""What gives the plain object that one of a subclass holds, whatever the subclass says."""
 
 
 @wrap_rules.on(object)
 def _instance(engine: "Engine", obj: object, source: Source | None) -> Value:
     """Any other object: its type is guarded; attributes when they are read."""
     kind = type(obj)
+    if may_change(kind) and is_odd(lookup(kind, "__call__")):
+        engine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its `__call__` is no function")
     if callable(obj) and _is_opaque_callable(kind):
         engine.guard(source, Kind.ID, Identity(id(obj), repr(obj)))
         return LeafValue(obj, source)

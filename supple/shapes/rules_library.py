@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from supple.expr import Expr, as_expr, less, minimum
+from supple.expr import Expr, as_expr, less, less_equal, minimum
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import rules
@@ -65,6 +65,8 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
     per_dim = (_per_dim(item, spatial) for item in (stride, padding, dilation, output_padding))
     steps, pads, spreads, extras = per_dim
     assert isinstance(groups, int | Expr), f"groups {groups!r}"
+    require(*(less(ZERO, number) for number in (*steps, *spreads, as_expr(groups))))
+    require(*(less_equal(ZERO, number) for number in (*pads, *extras)))
     _check_convolution(input, weight, groups, is_transposed=bool(is_transposed))
     batch = input.sizes[:1] if input.rank == weight.rank else ()
     places: list[Expr] = []
@@ -135,7 +137,8 @@ def _places(
     image: TensorMeta, kernel: Numbers, stride: Numbers, padding: Numbers, dilation: Numbers, ceil_mode: bool
 ) -> list[Expr]:
     """Return the numbers of places of a window in the last two dimensions; it moves by itself unless told."""
-    parts = map(_pair, (kernel, stride or kernel, padding, dilation))
+    parts = [_pair(numbers) for numbers in (kernel, stride or kernel, padding, dilation)]
+    require(*(number > 0 for part in (*parts[:2], parts[3]) for number in part))
     along = zip(image.sizes[-2:], *parts, strict=True)
     return [pooled(size, *numbers, ceil_mode=ceil_mode) for size, *numbers in along]
 

@@ -12,6 +12,7 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass
 from typing import IO, Any, Final
+from zlib import crc32
 
 import click
 import torch
@@ -30,6 +31,7 @@ class Chosen:
     backend: str
     dynamic: bool | None
     only: str
+    every: int
     until: float
 
     def is_over(self) -> bool:
@@ -40,7 +42,8 @@ class Chosen:
 def pairs_of(program: Program, chosen: Chosen, first: int, file: IO[str]) -> None:
     """Run the mutations of one program from one on; write which one runs, and at the end the counts."""
     session = Session(program, chosen.backend, chosen.dynamic)
-    mutations = [one for one in session.mutations() if chosen.only in str(one)][first:]
+    drawn = session.mutations()[crc32(program.name.encode()) % chosen.every :: chosen.every]
+    mutations = [one for one in drawn if chosen.only in str(one)][first:]
 
     def tell(number: int) -> None:
         file.write(json.dumps([first + number, str(mutations[number])]) + "\n")
@@ -95,6 +98,7 @@ def in_a_process(program: Program, chosen: Chosen, first: int) -> tuple[Any, boo
 @click.option("--parts", default=1, help="how many parts there are")
 @click.option("--program", "name", default="", help="only programs with this in their names")
 @click.option("--only", default="", help="only mutations with this in their text")
+@click.option("--every", default=1, help="of the mutations of a program, one in so many")
 @click.option("--backend", default="eager", help="what compiles the graphs")
 @click.option("--dynamic", default="none", type=click.Choice(["none", "true", "false"]))
 @click.argument("corpora", nargs=-1, type=click.Choice(list(CORPORA)))
@@ -104,6 +108,7 @@ def main(
     parts: int,
     name: str,
     only: str,
+    every: int,
     backend: str,
     dynamic: str,
     corpora: tuple[str, ...],
@@ -117,7 +122,7 @@ def main(
         "torch._dynamo"
     )  # torch imports it in some calls; that takes longer than a call may
     until = time.monotonic() + minutes * 60
-    options = Chosen(backend, {"none": None, "true": True, "false": False}[dynamic], only, until)
+    options = Chosen(backend, {"none": None, "true": True, "false": False}[dynamic], only, every, until)
     chosen = [one for one in programs(corpora) if name in one.name][part::parts]
     gc.collect()
     gc.freeze()

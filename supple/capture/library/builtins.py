@@ -319,19 +319,27 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         own = special(machine, value, "__reversed__")
         if own is not None:
             return machine.call(own)
-    found = container(value)
-    if isinstance(found, SequenceValue):
-        return machine.call_python(polyfills.reversed_, found)
-    if isinstance(found, DictValue):
-        return machine.call_python(polyfills.reversed_, new_list(found.keys(machine)))
-    if isinstance(value, TensorValue):
-        return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
     kind = value.python_type()
     if not any(all(lookup(kind, name) is not MISSING for name in names) for names in _REVERSIBLE):
         machine.throw(TypeError, f"{kind.__name__!r} object is not reversible")
-    if isinstance(value, InstanceValue) and value.payload is None:
-        return machine.call_python(polyfills.reversed_, value)
-    return machine.call_python(polyfills.reversed_, new_list(take_all(machine, value)))
+    own = isinstance(value, InstanceValue) and [special(machine, value, name) for name in _REVERSIBLE[1]]
+    if isinstance(value, InstanceValue) and (value.payload is None or (own and own != [None, None])):
+        return _backwards(machine, value)
+    found = container(value)
+    if isinstance(found, SequenceValue):
+        return _backwards(machine, found)
+    if isinstance(found, DictValue):
+        return _backwards(machine, new_list(found.keys(machine)))
+    if isinstance(value, TensorValue):
+        return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
+    return _backwards(machine, new_list(take_all(machine, value)))
+
+
+def _backwards(machine: Machine, items: Value) -> Value:
+    """Return an iterator from the last item that there is now."""
+    last = items.length(machine).as_python()
+    assert isinstance(last, int), items.describe()
+    return machine.call_python(polyfills.reversed_, items, ConstantValue(last - 1))
 
 
 @make.on(super)

@@ -22,6 +22,7 @@ from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
+from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import applied
@@ -201,8 +202,10 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     if symbol.endswith("="):
         attempts.insert(0, (left, f"__i{name}__", right))
     for owner, method, other in attempts:
-        if isinstance(owner, InstanceValue) and lookup(owner.cls, method) is not MISSING:
-            result = machine.call(type_attr(machine, owner, owner.cls, method), [other])
+        kind = owner.python_type()
+        is_asked = isinstance(owner, ClassValue) and special(machine, owner, method) is not None
+        if is_asked or (isinstance(owner, InstanceValue) and lookup(kind, method) is not MISSING):
+            result = machine.call(type_attr(machine, owner, kind, method), [other])
             if result.identity() is not NotImplemented:
                 return result
     try:
@@ -276,7 +279,7 @@ def _is_compared_by_class(value: Value) -> bool:
 
 def _answer(machine: Machine, owner: Value, name: str, other: Value) -> Value | None:
     """Return what a method in Python says to a comparison, None where there is none or it does not know."""
-    if not isinstance(owner, InstanceValue | EnumValue):
+    if not isinstance(owner, InstanceValue | EnumValue | ClassValue):
         return None
     kind = owner.python_type()
     inverts = name == "__ne__" and lookup(kind, name) is object.__ne__  # which asks __eq__

@@ -149,11 +149,14 @@ def enumerate_(items: Iterable[object], start: int = 0) -> Iterator[tuple[int, o
         index += 1
 
 
-def reversed_(items: Sequence[object]) -> Iterator[object]:
-    """reversed(items) of a sequence."""
-    index = len(items) - 1
+def reversed_(items: Sequence[object], index: int) -> Iterator[object]:
+    """reversed(items) of a sequence whose last index this is."""
     while index >= 0:
-        yield items[index]
+        try:
+            item = items[index]
+        except (IndexError, StopIteration):
+            return
+        yield item
         index -= 1
 
 

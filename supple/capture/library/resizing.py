@@ -10,7 +10,6 @@ from typing import Any, Final
 import torch
 from torch.nn import functional
 
-from supple.capture import breaks
 from supple.capture.library.contents import item_of
 from supple.capture.library.operations import torch_op
 from supple.capture.library.table import Args, Kwargs, call
@@ -72,9 +71,10 @@ def pooled(
     ceil_mode: bool = False,
 ) -> torch.Tensor:
     """What `torch.max_pool1d` gives, as of an image of height 1."""
+    stride = kernel_size if stride is None or stride in ((), []) else stride
     parts: list[Any] = [
         [fixed, *(one if isinstance(one, tuple | list) else [one])]
-        for fixed, one in ((1, kernel_size), (1, stride or kernel_size), (0, padding), (1, dilation))
+        for fixed, one in ((1, kernel_size), (1, stride), (0, padding), (1, dilation))
     ]
     kernel, step, pad, spread = parts
     return torch.max_pool2d(x.unsqueeze(-2), kernel, step, pad, spread, ceil_mode).squeeze(-2)
@@ -138,13 +138,51 @@ def _for_plain_sizes(
     is_symbolic = any(isinstance(one, SymbolicValue | torch.SymInt) for one in (*given, *sizes))
     if is_symbolic and _ONLY_PLAIN.isdisjoint(kwargs) and len(args) <= most:
         return machine.call(machine.wrap(general, None), given, named)
+    return _by_eager(function, machine, args, kwargs)
+
+
+def _by_eager(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A function of torch on numbers as they are in this call; what it refuses breaks the graph."""
+    args, kwargs = [_plain(arg) for arg in args], {key: _plain(arg) for key, arg in kwargs.items()}
     op = torch_op(function)
     return machine.inline_anyway(function, args, kwargs) if op is None else emit(machine, op, args, kwargs)
 
 
+def _are_usual(machine: Machine, least: int, numbers: Sequence[Value | None]) -> bool:
+    """Tell whether numbers are integers, at least so large, and no truth values; None is a default."""
+    for one in numbers:
+        if one is None:
+            continue
+        if one.python_type() is not int or machine.compare("<", one, ConstantValue(least)).truth(machine):
+            return False
+    return True
+
+
 call.on(functional.interpolate)(partial(_for_plain_sizes, functional.interpolate, resized, 3))
+
+
+def _max_pool1d(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What eager refuses of the window, it refuses in words of its own."""
+    names = ("input", "kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    kernel, stride, padding, dilation = (_only(machine, given.get(name)) for name in names[1:5])
+    is_usual = _are_usual(machine, 1, (kernel, stride, dilation)) and _are_usual(machine, 0, (padding,))
+    image = given.get("input")
+    is_taken = isinstance(image, TensorValue) and image.fake.dtype.is_floating_point
+    if not (is_usual and is_taken):
+        return _by_eager(function, machine, args, kwargs)
+    return _for_plain_sizes(function, pooled, 6, machine, args, kwargs)
+
+
+def _only(machine: Machine, value: Value | None) -> Value | None:
+    """Return a number, also of a sequence of one; None for None and, as a stride, for a sequence of none."""
+    if isinstance(value, SequenceValue) and len(value.items) == 1:
+        return value.at(machine, 0)
+    return None if value is None or value.identity() is None else value
+
+
 for _function in (functional.max_pool1d, torch.max_pool1d):
-    call.on(_function)(partial(_for_plain_sizes, _function, pooled, 6))
+    call.on(_function)(partial(_max_pool1d, _function))
 
 
 @call.on(torch.arange)
@@ -164,14 +202,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Integers and complex numbers are rounded in ways of their own: eager makes them, for plain sizes."""
     dtype = kwargs["dtype"].as_python() if "dtype" in kwargs else torch.get_default_dtype()
-    steps = args[2] if len(args) > 2 else kwargs.get("steps")
-    if steps is not None and steps.python_type() is not int:
-        machine.unsupported(breaks.CALL, name="torch.linspace with steps that are no int")
-    if dtype in (None, torch.float32, torch.float64):
+    steps = kwargs.get("steps", args[2] if len(args) > 2 else None)
+    if dtype in (None, torch.float32, torch.float64) and _are_usual(machine, 0, (steps,)):
         return _for_plain_sizes(torch.linspace, spaced, 3, machine, args, kwargs)
-    op = torch_op(torch.linspace)
-    assert op is not None, "torch.linspace is an operator"
-    return emit(machine, op, [_plain(arg) for arg in args], {key: _plain(arg) for key, arg in kwargs.items()})
+    return _by_eager(torch.linspace, machine, args, kwargs)
 
 
 def _plain(value: Value) -> Value:
@@ -216,8 +250,16 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     )
 
 
+def _tensor_split(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What is no positive number of sections, eager refuses or takes for places."""
+    sections = kwargs.get("sections", args[1] if len(args) > 1 else None)
+    if _are_usual(machine, 1, (sections,)):
+        return _for_plain_sizes(function, divided, 3, machine, args, kwargs)
+    return _by_eager(function, machine, args, kwargs)
+
+
 for _function in (torch.tensor_split, torch.Tensor.tensor_split):
-    call.on(_function)(partial(_for_plain_sizes, _function, divided, 3))
+    call.on(_function)(partial(_tensor_split, _function))
 for _function in (torch.chunk, torch.Tensor.chunk):
     call.on(_function)(partial(_for_plain_sizes, _function, pieces, 3))
 for _function in (torch.diff, torch.Tensor.diff):

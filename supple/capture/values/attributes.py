@@ -121,7 +121,13 @@ IN_C: Final = (
 
 def is_odd(found: object) -> bool:
     """Tell whether a special method is not missing, no function and no method in C: None, a partial."""
-    return found is not MISSING and not isinstance(found, (types.FunctionType, *IN_C))
+    of_c = isinstance(found, IN_C) or type(found).__name__ in METHODS_OF_EXTENSIONS
+    return found is not MISSING and not of_c and not isinstance(found, types.FunctionType)
+
+
+def is_of_program(found: object) -> bool:
+    """Tell whether a special method is no method in C: a function, None, any object."""
+    return isinstance(found, types.FunctionType) or is_odd(found)
 
 
 def unbound(found: object) -> object:

@@ -24,6 +24,7 @@ from supple.capture.values.attributes import (
     guard_not_first,
     is_data_descriptor,
     is_odd,
+    is_of_program,
     lookup,
     special,
     type_attr,
@@ -63,6 +64,17 @@ def has_dict(cls: type) -> bool:
     return bool(cls.__dictoffset__) or issubclass(cls, threading.local)
 
 
+_NAMES: Final = (
+    "abs bool bytes ceil complex contains divmod eq float floor format fspath ge getitem gt hash index int "
+    "invert iter le len lt ne neg pos repr reversed round str trunc"
+).split()
+_BINARY: Final = "add and floordiv lshift matmul mod mul or pow rshift sub truediv xor".split()
+_OPERATORS: Final = tuple(
+    f"__{name}__" for name in (*_NAMES, "rdivmod", *_BINARY, *(f"r{one}" for one in _BINARY))
+)
+"""Special methods of numbers, texts and tuples."""
+
+
 class InstanceValue(Value):
     """An instance of `cls`.
 
@@ -88,9 +100,15 @@ class InstanceValue(Value):
 
     def as_python(self) -> object:
         is_plain = not _PLAIN.isdisjoint(self.cls.__mro__) and self.cls.__hash__ is not None
-        if self.payload is None or self.attrs or not is_plain:
+        if self.payload is None or self.attrs or not is_plain or self.has_operators():
             raise NotConstant
         return self.obj if self.obj is not None else bare_instance(self.cls, (self.payload.as_python(),))
+
+    def has_operators(self) -> bool:
+        """Tell whether the program says what an operator or a builtin function makes of the object."""
+        if self.cls.__module__ == "torch.torch_version":
+            return False  # a text with an order of versions
+        return any([is_of_program(lookup(self.cls, name)) for name in _OPERATORS])
 
     def identity(self) -> object:
         return ("object", id(self.obj)) if self.obj is not None else self

@@ -24,7 +24,7 @@ from supple.capture.values.attributes import (
 from supple.capture.values.base import Unique, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
-from supple.capture.values.instance import InstanceValue
+from supple.capture.values.instance import InstanceValue, checked
 
 
 class SuperValue(Value):
@@ -120,6 +120,13 @@ class ClassValue(Unique):
 
     def length(self, machine: Machine) -> Value:
         return self._on_metaclass(machine, "__len__") or super().length(machine)
+
+    def truth(self, machine: Machine) -> bool:
+        for name in ("__bool__", "__len__"):
+            found = self._on_metaclass(machine, name)
+            if found is not None:
+                return checked(machine, bool, name, found).truth(machine)
+        return True
 
     def _on_metaclass(self, machine: Machine, name: str, *args: Value) -> Value | None:
         method = special(machine, self, name)

@@ -29,14 +29,18 @@ class Record(NamedTuple):
 
 
 _GENERATED: Final = frozenset(vars(Record)) | {"__orig_bases__", "__annotations__"}
-_OF_TUPLES: Final = frozenset(vars(tuple)) - _GENERATED | {"__bool__", "__getattr__", "__setattr__"}
+_NAMES: Final = frozenset(vars(tuple)) - _GENERATED | {"__bool__", "__getattr__", "__setattr__"}
+_OF_TUPLES: Final[Mapping[str, object]] = {
+    name: vars(tuple).get(name, getattr(object, name, MISSING)) for name in _NAMES
+}
+"""What a tuple has under names of which a class that `namedtuple` makes has no other."""
 
 
 def is_plain_record(kind: type) -> bool:
     """Tell whether instances of a class are tuples with names, of which no method of tuple is another."""
     if not hasattr(kind, "_fields") or tuple not in kind.__mro__:
         return False
-    return all(lookup(kind, name) is getattr(tuple, name, MISSING) for name in _OF_TUPLES)
+    return all(lookup(kind, name) is found for name, found in _OF_TUPLES.items())
 
 
 class SequenceValue(Value):

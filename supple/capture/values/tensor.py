@@ -208,7 +208,9 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         result = op.call(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
-    except (NoShapeRule, *RAISED) as error:
+    except (NoShapeRule, AssertionError, *RAISED) as error:
+        if isinstance(error, AssertionError) and not _is_of_torch(error):
+            raise
         said = str(error).partition(_STACK)[0]
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
     query = op.name.rsplit(".", 1)[-1]
@@ -221,6 +223,14 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     return of_result(machine, result)
+
+
+def _is_of_torch(error: BaseException) -> bool:
+    """Tell whether a function of torch itself raises an exception."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith("torch.")
 
 
 def _guard_offsets(machine: Machine) -> None:
@@ -291,7 +301,7 @@ def _convert(value: Value, tensor: Callable[[TensorValue], object], machine: Mac
             return value.as_python()
         case SymbolicValue():
             return value.expr if machine is not None else value.number
-        case InstanceValue() if value.payload is not None and isinstance(value.obj, str | int | float):
+        case InstanceValue() if isinstance(value.obj, str | int | float) and not value.has_operators():
             return value.obj
         case InstanceValue() if isinstance(value.obj, torch.Generator):
             if machine is not None:
