@@ -25,6 +25,7 @@ from supple.ir.arguments import leaves
 from supple.ir.graph.nodes import Arg, Graph, Node, Number, uses_of
 from supple.ir.meta import TensorMeta
 from supple.runtime.modes import kept
+from supple.runtime.state import mode_settings
 from supple.shapes.decide import ONE, decide
 from supple.shapes.fake import meta_of
 from supple.shapes.layout import generally_all_equal, is_dense
@@ -53,14 +54,15 @@ def trace(graph: Graph) -> Traced:
     """
     recorder = Recorder(graph)
     values = {item.name: recorder.input_value(place, item) for place, item in enumerate(graph.inputs)}
-    grad_enabled = torch.is_grad_enabled()
+    before = mode_settings()  # nodes of the graph set modes
     try:
         with recorder, kept():
             for node in graph.nodes:
                 recorder.builder.stack = node.where
                 values[node.name] = recorder.run(node, values)
     finally:
-        torch.set_grad_enabled(grad_enabled)
+        for setter, args in before:
+            setter(*args)
     recorder.builder.stack = ()
     for place, given in recorder.given.items():
         fake, was = given.fake, cast("TensorMeta", graph.inputs[place].meta).requires_grad

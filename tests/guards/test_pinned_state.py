@@ -200,3 +200,51 @@ def test_gradients_of_gradients_run_forward_again_under_its_autocast() -> None:
     for got, want in zip(*results, strict=True):
         assert got.dtype is want.dtype
         torch.testing.assert_close(got, want, rtol=2e-2, atol=2e-2 * want.abs().max().item())
+
+
+def _off(x: torch.Tensor) -> torch.Tensor:
+    torch.set_autocast_enabled("cpu", False)
+    return F.linear(x, W)
+
+
+def _on(x: torch.Tensor) -> torch.Tensor:
+    torch.set_autocast_enabled("cpu", True)
+    return F.linear(x, W)
+
+
+def _in_halves(x: torch.Tensor) -> torch.Tensor:
+    torch.set_autocast_dtype("cpu", torch.float16)
+    return F.linear(x, W)
+
+
+def _without_grad(x: torch.Tensor) -> torch.Tensor:
+    torch.set_grad_enabled(False)
+    return F.linear(x, W)
+
+
+def _with_grad(x: torch.Tensor) -> torch.Tensor:
+    torch.set_grad_enabled(True)
+    return F.linear(x, W)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("outer", [nullcontext, torch.no_grad, lambda: torch.autocast("cpu")])
+@pytest.mark.parametrize("program", [_off, _on, _in_halves, _without_grad, _with_grad])
+def test_modes_that_the_program_sets_without_a_block(
+    program: Callable[[torch.Tensor], torch.Tensor], outer: Block, backend: str
+) -> None:
+    def called(run: Callable[[torch.Tensor], torch.Tensor]) -> list[object]:
+        seen: list[object] = []
+        for _ in range(2):
+            try:
+                with outer():
+                    result = run(torch.ones(8, requires_grad=True))
+                    modes = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
+                    seen.append((result.dtype, result.requires_grad, modes, torch.is_grad_enabled()))
+            finally:
+                torch.set_grad_enabled(True)
+                torch.set_autocast_enabled("cpu", False)
+                torch.set_autocast_dtype("cpu", torch.bfloat16)
+        return seen
+
+    assert called(supple.compile(program, backend=backend)) == called(program)
