@@ -155,6 +155,8 @@ class _Ending:
         flows: list[Flow] = []
         for one in flowing:
             defined = {place: grad for place, grad in one.grads.items() if grad is not None}
+            if not defined:
+                raise NeedsGrad("a result whose gradients reach no input")
             differentiable = tuple(through[source] for source in one.sources)
             flows.append(Flow(differentiable, one.tangents, one.sources, tuple(defined)))
             for grad in defined.values():

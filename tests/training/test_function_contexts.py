@@ -107,3 +107,24 @@ def test_gradients_of_results_that_are_used(name: str, is_inside: bool, used: st
     want, got = grads
     assert (got is None) == (want is None)
     assert want is None or torch.equal(got, want)
+
+
+class _WithoutGradient(torch.autograd.Function):
+    """Its result requires a gradient, of which nothing reaches the input that asks for one."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return grads[0] * 3, None
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+def test_a_result_whose_gradient_reaches_nothing_requires_one(backend: str) -> None:
+    y = torch.ones(2, requires_grad=True)
+    result = supple.compile(_WithoutGradient.apply, backend=backend)(torch.ones(2), y)
+    assert result.requires_grad
+    result.sum().backward()
+    assert y.grad is None

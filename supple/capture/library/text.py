@@ -58,6 +58,7 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
             return found
         if not spec.as_python():
             return text_of(machine, "__str__", value)
+        return fold(machine, format, value.payload.as_python(), spec.as_python())
     try:
         plain = value.as_python()
     except NotConstant:
