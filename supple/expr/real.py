@@ -1,14 +1,15 @@
 """Floats that a program computes from sizes: `n / 2`, `scale * n`, `sqrt(d)`.
 
-A Real is evaluated, never simplified: float arithmetic is not exact. Where it is known to be exact, `ratio`
-turns a Real into integers, and conditions on it into conditions on sizes.
+A Real is evaluated, never simplified: float arithmetic is not exact. Where it is exact for integers that are
+not too large, `ratio` turns a Real into integers, and conditions on it into conditions on sizes; that the
+integers are not too large is for the caller to guard.
 """
 
 import ast
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final, cast
 
@@ -20,7 +21,9 @@ from supple.expr.text import LOOSE, TIGHT, Print, parse
 from supple.expr.walk import free_symbols, substitute
 
 EXACT_BITS: Final = 2**20
-"""Factors below this leave products with sizes below 2**33 exact in a float."""
+"""Constants of a ratio are below this."""
+EXACT: Final = 2**52
+"""Up to this a float holds every integer, and a quotient of two does not round to another integer."""
 
 OF_MATH: Final = "exp expm1 log log2 log10 log1p tanh atan erf erfc".split()
 """Functions of module math that give a float for every number of an open interval, and no other thing."""
@@ -202,46 +205,60 @@ def folded(real: object) -> object:
         return real
 
 
-def ratio(real: object) -> tuple[Expr, int] | None:
-    """Return (numerator, positive denominator) when the float is their quotient, rounded once at most.
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A float as a quotient of integers.
 
-    None where float arithmetic may round in between.
+    Attributes:
+        numerator: of sizes.
+        denominator: positive.
+        through: the integers of sizes that float arithmetic goes through, the largest first as a rule. The
+            number is the quotient, rounded once at most, where each of them is within `EXACT`.
     """
+
+    numerator: Expr
+    denominator: int
+    through: tuple[Expr, ...] = ()
+
+
+def ratio(real: object) -> Ratio | None:
+    """Return the quotient that a float is where its integers are small; None where arithmetic may round."""
     match real:
         case Expr():
-            return real, 1
+            return Ratio(real, 1)
         case int() | float():
             if not math.isfinite(real):
                 return None
             exact = Fraction(real)
             small = max(abs(exact.numerator), exact.denominator) < EXACT_BITS
-            return (as_expr(exact.numerator), exact.denominator) if small else None
+            return Ratio(as_expr(exact.numerator), exact.denominator) if small else None
         case Real(op="float", args=(inner,)):
-            return ratio(inner)
+            found = ratio(inner)
+            return replace(found, through=found.through or (found.numerator,)) if found else None
         case Real(op="*" | "/" | "+" | "-" as op, args=(left, right)):
             return _combined(op, ratio(left), ratio(right))
         case _:
             return None
 
 
-def _combined(
-    op: str, left: tuple[Expr, int] | None, right: tuple[Expr, int] | None
-) -> tuple[Expr, int] | None:
-    if left is None or right is None or not (_is_exact(left[1]) and (_is_exact(right[1]))):
+def _combined(op: str, left: Ratio | None, right: Ratio | None) -> Ratio | None:
+    if left is None or right is None or not (_is_exact(left.denominator) and _is_exact(right.denominator)):
         return None
-    (a, b), (c, d) = left, right
+    a, b, c, d = left.numerator, left.denominator, right.numerator, right.denominator
     match op:
         case "*":
-            made = a * c, b * d
+            made, unit = a * c, b * d
         case "/":
             if not c.is_const or c.value <= 0:
                 return None
-            made = a * d, b * c.value
+            made, unit = a * d, b * c.value
         case "+":
-            made = a * d + c * b, b * d
+            made, unit = a * d + c * b, b * d
         case _:
-            made = a * d - c * b, b * d
-    return made if made[1] < EXACT_BITS else None
+            made, unit = a * d - c * b, b * d
+    if unit >= EXACT_BITS:
+        return None
+    return Ratio(made, unit, (made, a * d, c * b, *left.through, *right.through))
 
 
 def _is_exact(denominator: int) -> bool:

@@ -12,7 +12,18 @@ from itertools import product
 
 from supple import expr
 from supple.base.memo import memo
-from supple.expr import Expr, equal, free_symbols, interval, simplify, substitute, symbol
+from supple.expr import (
+    Expr,
+    both,
+    equal,
+    free_symbols,
+    interval,
+    less_equal,
+    simplify,
+    substitute,
+    symbol,
+)
+from supple.expr.real import Ratio, Real, ratio
 from supple.shapes import env
 from supple.shapes.errors import Undecided
 
@@ -97,6 +108,22 @@ def number(size: Expr | int) -> int:
     if isinstance(size, int):
         return size
     return size.value if size.is_const else _active(size).specialize(size)
+
+
+def exact_ratio(value: Real) -> Ratio | None:
+    """Return the quotient of integers that the size of a result is; None where float arithmetic rounds.
+
+    What is not larger than the quotient itself is small enough: no result has so many elements.
+    """
+    found = ratio(value)
+    if found is None:
+        return None
+    top = found.numerator
+    is_small = all(
+        is_known(both(less_equal(ZERO, part), less_equal(part, top))) or _active(part).is_exact(part)
+        for part in found.through
+    )
+    return found if is_small else None
 
 
 def real_number(value: object) -> float:

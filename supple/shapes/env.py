@@ -17,9 +17,18 @@ from typing import Final
 from supple import expr
 from supple.base import events
 from supple.base.errors import Where
-from supple.expr import Answer, Expr, Facts, Symbol, free_symbols, interval, negate, text
+from supple.expr import Answer, Expr, Facts, Symbol, as_expr, free_symbols, interval, negate, text
 from supple.expr.python import PYTHON
-from supple.expr.real import Comparison, Real, evaluate_real, inputs_of, ratio, symbols_of
+from supple.expr.real import (
+    EXACT,
+    Comparison,
+    Ratio,
+    Real,
+    evaluate_real,
+    inputs_of,
+    ratio,
+    symbols_of,
+)
 from supple.ir.key import UNKEYED
 from supple.shapes.errors import LateGuard, Undecided
 
@@ -33,6 +42,17 @@ COMPARE: Final[dict[str, Callable[[Expr, Expr], Expr]]] = {
     ">": lambda left, right: expr.less(right, left),
     ">=": lambda left, right: expr.less_equal(right, left),
 }
+
+
+def _is_plain(one: Ratio, other: Ratio) -> bool:
+    """Tell whether a comparison is one of integers, or of a converted integer and a constant.
+
+    Conversion rounds integers that are larger than the constant of any ratio.
+    """
+    if not (one.through or other.through):
+        return True
+    sized, constant = (one, other) if one.through else (other, one)
+    return constant.numerator.is_const and sized.through == (sized.numerator,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,10 +271,25 @@ class ShapeEnv:
         """
         one, other = ratio(left), ratio(right)
         if one is not None and other is not None:
-            return self.decide(COMPARE[op](one[0] * other[1], other[0] * one[1]))
+            crossed = one.numerator * other.denominator, other.numerator * one.denominator
+            if _is_plain(one, other) or all(map(self.is_exact, (*crossed, *one.through, *other.through))):
+                return self.decide(COMPARE[op](*crossed))
         value = PYTHON[op](self.number_hint(left), self.number_hint(right))
         self._guard_real(Comparison(op, left, right, value))
         return value
+
+    def exact_ratio(self, number: object) -> Ratio | None:
+        """Return the quotient of integers that a number is, None where its arithmetic rounds.
+
+        That the integers are small enough for a float is decided, and guarded as it is for this call.
+        """
+        found = ratio(number)
+        return found if found is not None and all(map(self.is_exact, found.through)) else None
+
+    def is_exact(self, e: Expr) -> bool:
+        """Decide that float arithmetic with an integer is exact; guarded. No, where that is not known yet."""
+        ends = expr.less_equal(e, as_expr(EXACT)), expr.less_equal(as_expr(-EXACT), e)
+        return all(map(self.decide if self.is_backed(e) else self.is_known, ends))
 
     def number_hint(self, number: object) -> float:
         """Return the value of a Real, Expr or plain number in the call that is compiled."""

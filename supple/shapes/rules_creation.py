@@ -12,10 +12,10 @@ from typing import Final, cast
 import torch
 
 from supple.expr import Expr, as_expr, less, less_equal, not_equal
-from supple.expr.real import Real, ratio
+from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ONE, ZERO, decide, exprs, real_number
+from supple.shapes.decide import ONE, ZERO, decide, exact_ratio, exprs, real_number
 from supple.shapes.layout import format_strides
 from supple.shapes.promote import Number, default_dtype, number_dtype
 from supple.shapes.rules import Size, as_dtype, aten, fresh, require, shape_rules
@@ -91,9 +91,9 @@ def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:
 
     Where float arithmetic may round, sizes are specialised.
     """
-    found = ratio(Real("/", (Real("-", (end, start)), step)))
+    found = exact_ratio(Real("/", (Real("-", (end, start)), step)))
     if found is not None:
-        return found[0], as_expr(found[1])
+        return found.numerator, as_expr(found.denominator)
     first, last, pace = (real_number(item) for item in (start, end, step))
     if not pace:
         return ONE, ZERO

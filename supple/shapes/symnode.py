@@ -15,7 +15,7 @@ import torch
 from supple.expr import BoolExpr, Expr, Operand, as_expr, both, either, equal, maximum, minimum, negate
 from supple.expr.build import boolean
 from supple.expr.python import PYTHON
-from supple.expr.real import Real, ratio
+from supple.expr.real import Real
 from supple.shapes import layout
 from supple.shapes.decide import generally
 from supple.shapes.env import COMPARE, ShapeEnv
@@ -281,20 +281,22 @@ class SymNode:
 
     def floor(self) -> "SymNode":
         """The greatest integer that is not larger; exact quotients stay symbolic."""
-        found = ratio(self.expr)
-        return self._whole("floor") if found is None else self.wrap_int(found[0] // found[1])
+        found = self.env.exact_ratio(self.expr)
+        return self._whole("floor") if found is None else self.wrap_int(found.numerator // found.denominator)
 
     def ceil(self) -> "SymNode":
         """The least integer that is not smaller; exact quotients stay symbolic."""
-        found = ratio(self.expr)
-        return self._whole("ceil") if found is None else self.wrap_int(-(-found[0] // found[1]))
+        found = self.env.exact_ratio(self.expr)
+        return (
+            self._whole("ceil") if found is None else self.wrap_int(-(-found.numerator // found.denominator))
+        )
 
     def trunc(self) -> "SymNode":
         """Towards zero; of an exact quotient the sign is decided."""
-        found = ratio(self.expr)
+        found = self.env.exact_ratio(self.expr)
         if found is None:
             return self._whole("trunc")
-        return self.floor() if self.env.decide(COMPARE[">="](found[0], as_expr(0))) else self.ceil()
+        return self.floor() if self.env.decide(COMPARE[">="](found.numerator, as_expr(0))) else self.ceil()
 
     def _whole(self, op: "str") -> "SymNode":
         assert isinstance(self.expr, Real), f"{self} is whole"

@@ -1,5 +1,6 @@
 """Integers that a program computes do not wrap at 64 bits, as Python's do not."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -57,3 +58,43 @@ def test_integers_beyond_64_bits_are_those_of_python(name: str, dynamic: bool | 
             assert got[1:] == want[1:]
         else:
             assert got is want, n
+
+
+ROUNDED: dict[str, Callable[[int], object]] = {
+    "quotient": lambda n: int(n / 3),
+    "halved": lambda n: math.trunc(n / 2),
+    "floor": lambda n: math.floor(n / 3),
+    "ceil": lambda n: math.ceil(n / 3),
+    "converted": lambda n: int(float(n)),
+    "product": lambda n: int(n * 0.5 * 3),
+    "difference": lambda n: int(n * 0.5 - (n - 1) * 0.5),
+    "a float and a constant": lambda n: (n / 3 < 3002399751580331.5, float(n) < 1024, n / 2 > -0.5),
+    "a float and an integer": lambda n: (float(n) == n, float(n) == n - 1, n / 1 < n, n / 1 > n),
+    "an integer and a float": lambda n: (n == 2.0**53, n <= 2.0**53, n != 0.5, n > 1e30),
+    "two floats": lambda n: (n / 3 == (n + 1) / 3, n / 3 < n / 4, float(n) >= float(n - 1)),
+    "rounded": lambda n: round(n / 3),
+    "whole": lambda n: (n / 3).is_integer(),
+    "divided": lambda n: (n / 1 // 3, n * 1.0 % 3),
+    "a range": lambda n: torch.arange(n - 3.0, n + 0.0, 0.5).shape[0],
+}
+BY_NUMBER = ("rounded", "whole", "two floats", "an integer and a float")
+"""What depends on each number, or on where it lies."""
+LARGE = (7, 8, -7, 2**53 - 1, 2**53 + 1, 2**53 + 3, 2**62, -(2**62) - 3, 2**60 + 7, 3 * 2**51, 2**54 + 3)
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+@pytest.mark.filterwarnings("ignore")
+def test_floats_of_large_integers_are_rounded_as_pythons(name: str) -> None:
+    program = ROUNDED[name]
+    compiled = supple.compile(lambda x, n: (x + 1, program(n)), backend="eager")
+    for n in LARGE:
+        assert compiled(torch.ones(2), n)[1] == program(n), n
+
+
+@pytest.mark.parametrize("name", [name for name in ROUNDED if name not in BY_NUMBER])
+def test_floats_of_small_integers_need_no_more_graphs(name: str) -> None:
+    program = ROUNDED[name]
+    compiled = supple.compile(lambda x, n: (x + 1, program(n)), backend="eager", dynamic=True)
+    for n in range(1100, 1110):
+        assert compiled(torch.ones(2), n)[1] == program(n), n
+    assert supple.stats()["graphs"] == 1

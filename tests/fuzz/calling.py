@@ -4,7 +4,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch import Tensor
@@ -95,9 +95,13 @@ def default_dtype(dtype: torch.dtype) -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
+ADDRESS: Final = r"0x[0-9a-f]+|\b\d{13,}\b"
+"""What tells objects apart, in a text or as `id` gives it."""
+
+
 def told(error: BaseException) -> str:
     """Return what is comparable of an exception: its class and its text, without addresses."""
-    text = "" if isinstance(error, NameError) else re.sub("0x[0-9a-f]+", "0x", str(error))
+    text = "" if isinstance(error, NameError) else re.sub(ADDRESS, "0x", str(error))
     return f"{type(error).__name__}: {text}".replace("UnboundLocalError", "NameError")
 
 

@@ -20,6 +20,7 @@ from torch.utils.hooks import RemovableHandle
 import supple
 from supple.base.config import config
 from tests.fuzz import setting
+from tests.fuzz.calling import ADDRESS
 from tests.fuzz.comparing import MODULE, Twins
 
 LATE: Final = (
@@ -216,7 +217,7 @@ def chain(error: BaseException | None) -> list[Any]:
     found: list[Any] = []
     while error is not None and len(found) < 20:
         is_cause = error.__cause__ is error.__context__
-        kind, text = type(error), re.sub(r"\b\d{13,}\b", "0x", nameless(str(error)))  # also of `id`
+        kind, text = type(error), re.sub(ADDRESS, "0x", nameless(str(error)))
         if isinstance(error, NameError):
             kind, text = NameError, text.split("'")[1]
         found.append((kind, text, error.__suppress_context__, is_cause))

@@ -78,8 +78,8 @@ def _write(writer: Writer) -> None:
             line = writer.decoded.firstlineno
             writer.position = Position(line, line, 0, 0)
             writer.emit("RESUME", 0)
+        writer.bound.setdefault(index, len(writer.items))  # clean-ups have the depth of what follows them
         _write_pads(writer, index)
-        writer.bound.setdefault(index, len(writer.items))
         writer.place[index] = len(writer.items)
         for position in writer.nulls.get(index, ()):
             writer.position = position

@@ -11,7 +11,7 @@ from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue, fold
-from supple.expr import Expr
+from supple.expr import Expr, as_expr
 from supple.expr.real import Real
 from supple.shapes.symnode import Symbolic, SymNode, plain
 
@@ -20,8 +20,12 @@ TYPES: Final[dict[type, type]] = {torch.SymInt: int, torch.SymFloat: float, torc
 #: Operators that stay symbolic; all others are on the number that it is in this call.
 POW: Final[object] = vars(operator)["pow"]
 OWN: Final = {POW: SymNode.pow, vars(operator)["floordiv"]: SymNode.floordiv}
-_NAMES: Final = "add sub mul truediv floordiv mod pow eq ne lt le gt ge neg pos".split()
+_ORDERS: Final = "eq ne lt le gt ge".split()
+_NAMES: Final = (*"add sub mul truediv floordiv mod pow neg pos".split(), *_ORDERS)
 SYMBOLIC: Final = frozenset((abs, *(vars(operator)[name] for name in _NAMES)))
+COMPARISONS: Final = {
+    vars(operator)[name]: sign for name, sign in zip(_ORDERS, ("==", "!=", "<", "<=", ">", ">="), strict=True)
+}
 DIVISIONS: Final = frozenset(vars(operator)[name] for name in ("truediv", "floordiv", "mod"))
 
 
@@ -98,6 +102,11 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
         return None
     is_float = any(isinstance(number, float | torch.SymFloat) for number in numbers)
     has_hints = all(type(number) not in TYPES or vars(number)["node"].has_hint() for number in numbers)
+    if is_float and has_hints and function in COMPARISONS:
+        # Torch's own makes a float of an integer; Python compares what they are.
+        some = next(vars(number)["node"] for number in numbers if type(number) in TYPES)
+        left, right = (as_expr(one) if isinstance(one, int) else one for one in map(plain, numbers))
+        return machine.wrap(some.env.decide_real(COMPARISONS[function], left, right), None)
     if is_float and has_hints and not _is_smooth(function, *numbers):
         return fold(machine, function, *(value.as_python() for value in values))
     if is_float and has_hints and function in OWN:

@@ -1,8 +1,9 @@
 """New code objects: what normal instructions say is what the running interpreter does."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 
 import pytest
 
@@ -15,6 +16,7 @@ from supple.capture.bytecode import (
     Protected,
     assemble,
     decode,
+    encode,
 )
 
 OPTIMIZED, NEW_LOCALS, GENERATOR = 1, 2, 32
@@ -397,3 +399,23 @@ def test_a_call_that_nothing_reaches_is_kept() -> None:
     )
     again = decode(assemble(items, like=header())).instructions
     assert [(each.op, each.arg) for each in again] == [(each.op, each.arg) for each in items]
+
+
+def test_a_loop_that_ends_behind_a_handler_is_not_in_the_handlers_range() -> None:
+    """The clean-up of a loop has fewer values than a handler of the loop's body wants."""
+    source = """
+def f(managers, say):
+    for each in managers:
+        with each:
+            say(each)
+            raise ValueError(each)
+    return "fine"
+"""
+    code = next(each for each in compile(source, "<test>", "exec").co_consts if isinstance(each, CodeType))
+    again = encode(decode(code))
+    assert again.co_stacksize >= code.co_stacksize
+    said: list[object] = []
+    function = FunctionType(again, {"__builtins__": __builtins__})
+    assert function([], said.append) == "fine"
+    assert function([suppress(ValueError)], said.append) == "fine"
+    assert len(said) == 1
