@@ -13,7 +13,7 @@ from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
-from supple.shapes.decide import is_one
+from supple.shapes.decide import ONE, is_one
 from supple.shapes.promote import Number, promoted
 from supple.shapes.rules_view import inferred_sizes, sliced
 
@@ -82,6 +82,16 @@ def _(b: Lowering, x: Var, dim: int) -> Var | None:
     """The dimension counted from the front."""
     rank = b.tensor_meta(x).rank + 1
     return None if dim >= 0 else b.emit("aten.unsqueeze.default", (x, dim % rank))
+
+
+@decompositions.on("aten.unfold.default")
+def _(b: Lowering, x: Var, dim: int, size: int, step: int) -> Var | None:
+    """The dimension counted from the front; the window of a number is a list of it, or an empty one."""
+    rank = b.tensor_meta(x).rank
+    if rank:
+        return None if dim >= 0 else b.emit("aten.unfold.default", (x, dim % rank, size, step))
+    listed = b.view(x, (ONE,))
+    return listed if size else b.emit("aten.slice.Tensor", (listed, 0, 0, 0, 1))
 
 
 @decompositions.on("aten.slice.Tensor")

@@ -31,12 +31,13 @@ from supple.capture.values.function import CellValue, FunctionValue, WeakReferen
 from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
+from supple.ir.arguments import Arg
 from supple.ir.graph.nodes import Graph, Input, meta_of, uses_of
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.ir.meta import TensorMeta
 from supple.runtime.modes import HERE, NESTING, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
-from supple.runtime.undo import ATOMIC, noting
+from supple.runtime.undo import noting
 from supple.shapes.checks import checked
 from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
@@ -361,15 +362,15 @@ def _finish(
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
-        is_counted = writes and not any("data" in node.args for node in graph.nodes)  # unlike `x.data`
-        if not hasattr(compiled, ATOMIC):
-            is_counted &= not any(node.op.name in _IN_PARTS for node in graph.nodes)
+        is_versioned = writes and not any("data" in node.args for node in graph.nodes)  # unlike `x.data`
+        is_counted = is_versioned and not any(node.op.name in _IN_PARTS for node in graph.nodes)
         is_caught = any(at.is_caught for node in graph.nodes for at in node.where)
         is_told = is_caught or any(_effects(engine))
         held = _held(engine, graph, is_counted=is_counted) if is_told else []
-        held = [] if is_counted and hasattr(compiled, ATOMIC) else held
-        if is_counted or is_random or held:
-            compiled = noting(compiled, held, is_counted=is_counted, is_random=is_random)
+        if is_versioned or is_random or held:
+            compiled = noting(
+                compiled, held, is_versioned=is_versioned, is_counted=is_counted, is_random=is_random
+            )
         compiled = kept()(compiled) if any(node.op.name in NESTING for node in graph.nodes) else compiled
         recover = Recovery(function, mode_settings(), writes, is_caught)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
@@ -404,11 +405,21 @@ def _held(engine: Engine, graph: Graph, *, is_counted: bool) -> list[int]:
     for node in graph.nodes:
         used = [meta_of(var, metas) for var in uses_of(node)]
         is_index = any(isinstance(meta, TensorMeta) and category(meta.dtype) < 2 for meta in used)
+        is_index |= node.op.name in _OF_ITEMS and _has_list(node.args[1])
         is_late |= has_written and (is_index or not used)
         has_written |= bool(used) and not node.op.is_pure
     fakes = {item.name: item.fake for item in engine.recorder.lifted if is_late}
     written = {name for name, fake in fakes.items() if not is_counted or fake.is_inference() or fake._version}
     return [place for place, item in enumerate(graph.inputs) if item.name in written]
+
+
+_OF_ITEMS: Final = frozenset(("Tensor.__getitem__", "Tensor.__setitem__"))
+
+
+def _has_list(index: Arg) -> bool:
+    """Tell whether an index has integers that no guard compares with the size that they are for."""
+    parts = cast("tuple[Arg, ...]", index) if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, list | tuple) for part in parts)
 
 
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:

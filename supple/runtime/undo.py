@@ -1,6 +1,7 @@
 """What is undone of a graph that raises, so that its program can run once more, as plain Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import torch
@@ -8,38 +9,59 @@ import torch
 from supple.runtime.autograd_fn import draws
 
 ATOMIC: Final = "__supple_atomic__"
-"""Attribute of what runs a graph: it writes to its inputs after everything that may raise."""
+"""Attribute of what runs a graph, a function of the inputs: it writes to them after everything that may raise."""
 UNWRITTEN: Final = "__supple_unwritten__"
 """Attribute of an exception: the inputs of the graph that raised it hold what they did before."""
 DRAWN: Final = "__supple_drawn__"
 """Attribute of an exception: generators that the graph may have drawn from, and their states before."""
 
-_Kept = tuple[torch.Tensor, object, torch.Tensor]
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """An input as it was before the graph ran."""
+
+    tensor: torch.Tensor
+    node: object
+    values: torch.Tensor
+    size: torch.Size
+    stride: tuple[int, ...]
+    offset: int
 
 
 def noting(
-    compiled: Callable[..., object], kept: Sequence[int], *, is_counted: bool, is_random: bool
+    compiled: Callable[..., object],
+    kept: Sequence[int],
+    *,
+    is_versioned: bool,
+    is_counted: bool,
+    is_random: bool,
 ) -> Callable[..., object]:
     """Return a graph that notes on what it raises whether its inputs are as before, and what it drew.
 
     Args:
-        kept: the places of inputs that get back what they held.
-        is_counted: whether torch counts all that the graph writes to its inputs.
+        kept: the places of inputs that get back what they held, unless the graph is atomic for them.
+        is_versioned: whether torch counts all that the graph writes to its inputs when it is atomic.
+        is_counted: whether torch counts that too when each operator writes.
     """
+    is_atomic = vars(compiled).get(ATOMIC, _never)
 
     def run(*inputs: object) -> object:
-        before = _versions(inputs) if is_counted else None
+        is_whole = is_versioned and is_atomic(inputs)
+        before = _versions(inputs) if is_counted or is_whole else None
         drawn = draws(inputs) if is_random else []
-        tensors = [item for place in kept if isinstance(item := inputs[place], torch.Tensor)]
-        held = [(item, item.grad_fn, item.detach().clone()) for item in tensors]
+        held = [] if is_whole else _held(inputs[place] for place in kept)
         try:
             return compiled(*inputs)
         except Exception as error:
-            is_unwritten = (is_counted and before == _versions(inputs)) or (bool(held) and _restored(held))
-            error.__dict__.update({UNWRITTEN: is_unwritten, DRAWN: drawn})
+            is_same = before is not None and before == _versions(inputs)
+            error.__dict__.update({UNWRITTEN: is_same or (bool(held) and _restored(held)), DRAWN: drawn})
             raise
 
     return run
+
+
+def _never(_: Sequence[object]) -> bool:
+    return False
 
 
 def _versions(inputs: Sequence[object]) -> list[object]:
@@ -48,11 +70,23 @@ def _versions(inputs: Sequence[object]) -> list[object]:
     return [object() if item.is_inference() else item._version for item in tensors]
 
 
+def _held(inputs: Iterable[object]) -> list[_Kept]:
+    tensors = [item for item in inputs if isinstance(item, torch.Tensor)]
+    return [
+        _Kept(item, item.grad_fn, item.detach().clone(), item.size(), item.stride(), item.storage_offset())
+        for item in tensors
+    ]
+
+
 def _restored(held: Sequence[_Kept]) -> bool:
-    """Give tensors what they held; tell whether they are as before then."""
-    for tensor, node, before in held:
-        if tensor.grad_fn is not node or tensor.shape != before.shape:
-            return False
+    """Give tensors the layout and the values that they had; tell whether they are as before then."""
+    if any(one.tensor.grad_fn is not one.node for one in held):
+        return False
+    for one in held:
+        tensor = one.tensor
+        if (tensor.size(), tensor.stride(), tensor.storage_offset()) != (one.size, one.stride, one.offset):
+            with torch.no_grad():
+                tensor.as_strided_(one.size, one.stride, one.offset)
         if 0 not in tensor.stride():  # torch writes to no tensor with elements in one place
-            tensor.data.copy_(before)
+            tensor.data.copy_(one.values)
     return True

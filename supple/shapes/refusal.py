@@ -1,6 +1,7 @@
 """What eager says of arguments that do not fit: the operator itself is asked, on zeros of the same sizes."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -82,16 +83,17 @@ def _unimplemented(
         for x in found
         if isinstance(x, torch.Tensor | torch.dtype)
     )
-    if torch.Tag.pointwise not in func.tags or all(dtype in _USUAL for dtype in types):
+    if torch.Tag.pointwise not in func.tags:
         return None
     known = _known(func)
     if types not in known:
         error = refusal(func, *_on_few(args, kwargs), _ACCEPTED)
-        known[types] = error if "not implemented for" in str(error) else None
+        known[types] = error if _OF_TYPES.search(str(error)) else None
     return known[types]
 
 
-_USUAL: Final = (torch.float32, torch.float64)
+_OF_TYPES: Final = re.compile("implemented for|expects|[dD]type|[tT]ype")
+"""What errors say that tell of the types of tensors."""
 
 
 @of_object

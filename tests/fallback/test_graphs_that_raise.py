@@ -52,21 +52,52 @@ def caught(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str
         return state * 2
 
 
+def indexed_by_numbers(
+    state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]
+) -> torch.Tensor:
+    try:
+        log.append("begun")
+        state.add_(1)
+        log.append("added")
+        return x[[0, 4]]
+    except IndexError:
+        return state[:, None] * 2
+
+
+def turned(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    try:
+        state.unsqueeze_(0)
+        state.t_()
+        log.append("turned")
+        return x[at]
+    except IndexError:
+        return state * 2
+
+
 PROGRAMS: tuple[Program, ...] = (
     *(written_first, written_behind_views, written_between, written_and_drawn, caught),
+    *(indexed_by_numbers, turned),
 )
+SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "nothing": torch.ones_like,
+    "all": lambda x: x,
+    "memory": lambda x: x.detach(),
+    "a part": lambda x: x[:2],
+}
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("shared", SHARED)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_effects_before_the_exception_are_as_eager(program: Program, backend: str) -> None:
+def test_effects_before_the_exception_are_as_eager(program: Program, shared: str, backend: str) -> None:
     # X-PY02, X-CTL09
     compiled: Program = supple.compile(program, backend=backend)
     with supple.config.patch(suppress_errors=False):
         for place in (2, 5, 7):
             seen: list[Any] = []
             for run in (program, compiled):
-                state, x, log = torch.ones(3), torch.arange(3.0), ["called"]
+                x, log = torch.arange(3.0), ["called"]
+                state = SHARED[shared](x)
                 torch.manual_seed(0)
                 result: Any
                 try:
@@ -78,3 +109,4 @@ def test_effects_before_the_exception_are_as_eager(program: Program, backend: st
             assert want[0] == got[0] if isinstance(want[0], str) else torch.equal(want[0], got[0])
             assert want[3] == got[3]
             torch.testing.assert_close(got[1:3] + got[4:], want[1:3] + want[4:])
+            assert got[1].stride() == want[1].stride()

@@ -42,6 +42,38 @@ def test_a_type_that_eager_does_not_take(
         assert got[0] == wanted[0], (wanted, got)
 
 
+MIXED: tuple[Callable[..., Any], ...] = (
+    torch.heaviside, torch.lerp, torch.gcd, torch.lcm, torch.copysign, torch.nextafter, torch.bitwise_or,
+    torch.hypot, torch.special.zeta, torch.add, torch.where, torch.ldexp, torch.logaddexp, torch.mm, torch.dot,
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, *DTYPES), ids=str)
+@pytest.mark.parametrize("function", MIXED, ids=lambda one: one.__name__)
+def test_types_that_eager_does_not_take_together_though_nobody_reads_the_result(
+    function: Callable[..., Any], dtype: torch.dtype, backend: str
+) -> None:
+    compiled = supple.compile(lambda *given: (function(*given), 0)[1], backend=backend)
+    x, y = torch.ones(3), torch.ones(3).to(dtype)
+    for args in ((x, y), (y, x), (x, y, y)):
+        wanted, got = outcome(function, *args), outcome(compiled, *args)
+        assert got[0] == wanted[0], (wanted, got)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("dim", [0, -1])
+@pytest.mark.parametrize("value", [3.0, [3.0, 4.0], [[1.0, 2.0], [3.0, 4.0]]])
+def test_windows_of_each_rank(value: Any, dim: int, dynamic: bool | None) -> None:
+    for size in (0, 1):
+        compiled = supple.compile(
+            lambda x: x.unfold(dim, size, 1) * 2, options={"check": "2"}, dynamic=dynamic
+        )
+        x = torch.tensor(value)
+        assert torch.equal(compiled(x), x.unfold(dim, size, 1) * 2)
+
+
 ONES = torch.ones(3)
 WRITES: tuple[Callable[[torch.Tensor, torch.Tensor], Any], ...] = (
     lambda t, i: t.index_add_(0, i, ONES),

@@ -20,7 +20,7 @@ from supple.capture.values.array import operate
 from supple.capture.values.attributes import IN_C, MISSING, is_odd, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
-from supple.capture.values.function import BoundMethodValue
+from supple.capture.values.function import BoundMethodValue, WeakReferenceValue
 from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
@@ -252,6 +252,12 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     symbolic = applied(machine, function, [left, right])
     if symbolic is not None:
         return symbolic
+    if (
+        isinstance(left, WeakReferenceValue)
+        and isinstance(right, WeakReferenceValue)
+        and symbol in ("==", "!=")
+    ):
+        return _compare_references(machine, symbol, left, right)
     attempts = [(left, method, right), (right, reflected, left)]
     for owner, name, other in attempts[:: -1 if _goes_first(left, right, reflected) else 1]:
         answer = _answer(machine, owner, name, other)
@@ -260,6 +266,16 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if symbol == "!=":
         return ConstantValue(not _compare_structures(machine, "==", operator.eq, left, right).truth(machine))
     return _compare_structures(machine, symbol, function, left, right)
+
+
+def _compare_references(
+    machine: Machine, symbol: str, left: WeakReferenceValue, right: WeakReferenceValue
+) -> Value:
+    """Compare what two weak references refer to; those of dead objects are equal to themselves only."""
+    found = [one.call(machine, (), {}) for one in (left, right)]
+    if any(one.identity() is None for one in found):
+        return ConstantValue(machine.is_same(left, right) is (symbol == "=="))
+    return compare(machine, symbol, *found)
 
 
 def _refuse_members(machine: Machine, method: str, value: Value) -> None:

@@ -267,9 +267,18 @@ class LeafValue(Unique):
 
 
 class WeakReferenceValue(LeafValue):
-    """A weak reference: what it refers to is read when it is called."""
+    """A weak reference: what it refers to is read when it is called, compared or hashed."""
 
     __slots__ = ()
+
+    def as_python(self) -> object:
+        raise NotConstant  # a fact about it is one about an object that it does not hold
+
+    def key(self, machine: Machine) -> object:
+        found = self.call(machine, (), {})
+        if found.identity() is None:  # the hash of a dead reference is the one that it had, or an error
+            machine.unsupported(breaks.OPERATOR, name="hash()", kinds=self.describe())
+        return ("weak reference", found.key(machine))
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         refer = cast("Callable[[], object]", self.obj)
