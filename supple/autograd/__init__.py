@@ -12,8 +12,8 @@ __all__ = [
     "Refused",
     "Split",
     "bind",
-    "of_gradients",
     "must_run_eagerly",
+    "of_gradients",
     "rerun",
     "split",
 ]

@@ -287,7 +287,7 @@ def _viewer(call: ViewCall, places: Mapping[Number, int]) -> Maker:
 
 
 def must_run_eagerly(convention: Convention, inputs: Sequence[object]) -> bool:
-    """Tell whether a written input shares its storage with another input, or cannot be written as it is.
+    """Tell whether a written input shares memory, within itself too, or cannot be written as it is.
 
     What eager says of a leaf, of a view, and of a tensor made in inference mode, eager must say.
     """
@@ -301,4 +301,16 @@ def must_run_eagerly(convention: Convention, inputs: Sequence[object]) -> bool:
             return True
         if target.is_inference() and not torch.is_inference_mode_enabled():
             return True
+        if not target.is_contiguous() and _overlaps(target):
+            return True
+    return False
+
+
+def _overlaps(tensor: torch.Tensor) -> bool:
+    """Tell whether elements may share memory, so that the order counts in which they are written."""
+    reach = 0
+    for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
+        if size > 1 and stride <= reach:
+            return True
+        reach += stride * (size - 1)
     return False

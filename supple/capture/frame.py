@@ -20,6 +20,7 @@ from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
 from supple.capture.guards.reads import reading
+from supple.capture.held import held_inputs, writes_in_parts
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
@@ -31,10 +32,8 @@ from supple.capture.values.function import CellValue, FunctionValue, WeakReferen
 from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
-from supple.ir.arguments import Arg
-from supple.ir.graph.nodes import Graph, Input, meta_of, uses_of
+from supple.ir.graph.nodes import Graph, Input, uses_of
 from supple.ir.graph.symbols import numbers_of, simplified
-from supple.ir.meta import TensorMeta
 from supple.runtime.modes import HERE, NESTING, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
 from supple.runtime.undo import noting
@@ -43,7 +42,6 @@ from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
 from supple.shapes.fake import faking
 from supple.shapes.profile import seen_for
-from supple.shapes.promote import category
 
 OPCODE_RULES = (arithmetic, build, calls, excepts, jumps, names)
 """The modules that fill the opcode table."""
@@ -363,10 +361,11 @@ def _finish(
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
         is_versioned = writes and not any("data" in node.args for node in graph.nodes)  # unlike `x.data`
-        is_counted = is_versioned and not any(node.op.name in _IN_PARTS for node in graph.nodes)
+        is_counted = is_versioned and not writes_in_parts(graph)
         is_caught = any(at.is_caught for node in graph.nodes for at in node.where)
         is_told = is_caught or any(_effects(engine))
-        held = _held(engine, graph, is_counted=is_counted) if is_told else []
+        fakes = {item.name: item.fake for item in engine.recorder.lifted}
+        held = held_inputs(graph, fakes, is_counted=is_counted) if is_told else []
         if is_versioned or is_random or held:
             compiled = noting(
                 compiled, held, is_versioned=is_versioned, is_counted=is_counted, is_random=is_random
@@ -389,37 +388,6 @@ def _finish(
     run.__kwdefaults__ = function.__kwdefaults__
     goes_on = bool(plan.frames) and resume.CONTINUES not in function.__dict__
     return graph, driven(run) if goes_on else run
-
-
-_IN_PARTS: Final = frozenset(
-    f"Tensor.{name}_"
-    for name in "index_add index_copy index_fill index_put index_reduce put scatter scatter_add "
-    "scatter_reduce masked_scatter".split()
-)
-"""Operators that may raise when they have written a part, which torch does not count then."""
-
-
-def _held(engine: Engine, graph: Graph, *, is_counted: bool) -> list[int]:
-    """Return the places of inputs written before an operator that may raise for what tensors hold."""
-    metas, has_written, is_late = graph.metas(), False, False
-    for node in graph.nodes:
-        used = [meta_of(var, metas) for var in uses_of(node)]
-        is_index = any(isinstance(meta, TensorMeta) and category(meta.dtype) < 2 for meta in used)
-        is_index |= node.op.name in _OF_ITEMS and _has_list(node.args[1])
-        is_late |= has_written and (is_index or not used)
-        has_written |= bool(used) and not node.op.is_pure
-    fakes = {item.name: item.fake for item in engine.recorder.lifted if is_late}
-    written = {name for name, fake in fakes.items() if not is_counted or fake.is_inference() or fake._version}
-    return [place for place, item in enumerate(graph.inputs) if item.name in written]
-
-
-_OF_ITEMS: Final = frozenset(("Tensor.__getitem__", "Tensor.__setitem__"))
-
-
-def _has_list(index: Arg) -> bool:
-    """Tell whether an index has integers that no guard compares with the size that they are for."""
-    parts = cast("tuple[Arg, ...]", index) if isinstance(index, tuple) else (index,)
-    return any(isinstance(part, list | tuple) for part in parts)
 
 
 def _hand_over(once: _Once, plan: _Plan) -> HandOver:

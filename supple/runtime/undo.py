@@ -9,7 +9,7 @@ import torch
 from supple.runtime.autograd_fn import draws
 
 ATOMIC: Final = "__supple_atomic__"
-"""Attribute of what runs a graph, a function of the inputs: it writes to them after everything that may raise."""
+"""Attribute of what runs a graph, (inputs) -> whether all that may raise is before all writes."""
 UNWRITTEN: Final = "__supple_unwritten__"
 """Attribute of an exception: the inputs of the graph that raised it hold what they did before."""
 DRAWN: Final = "__supple_drawn__"
@@ -25,7 +25,7 @@ class _Kept:
     values: torch.Tensor
     size: torch.Size
     stride: tuple[int, ...]
-    offset: int
+    offset: int | torch.SymInt
 
 
 def noting(
@@ -71,11 +71,16 @@ def _versions(inputs: Sequence[object]) -> list[object]:
 
 
 def _held(inputs: Iterable[object]) -> list[_Kept]:
-    tensors = [item for item in inputs if isinstance(item, torch.Tensor)]
-    return [
-        _Kept(item, item.grad_fn, item.detach().clone(), item.size(), item.stride(), item.storage_offset())
-        for item in tensors
-    ]
+    """Return what inputs hold; nothing where torch does not let one be read."""
+    try:
+        return [_kept(item) for item in inputs if isinstance(item, torch.Tensor)]
+    except RuntimeError:  # a view that is out of date, of which eager says so where it is used
+        return []
+
+
+def _kept(tensor: torch.Tensor) -> _Kept:
+    values = tensor.detach().clone()
+    return _Kept(tensor, tensor.grad_fn, values, tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
 def _restored(held: Sequence[_Kept]) -> bool:

@@ -46,7 +46,8 @@ __all__ = [
     "Box", "Color", "F", "Holder", "Knob", "Layer", "Net", "Oops", "Pair", "Point", "Slotted", "Trace",
     "array", "bisect", "bits", "cached", "collections", "contextlib", "copy", "dataclasses", "decimal",
     "default_dtype", "deterministic", "extremes", "fact", "first", "floats", "fractions", "functools",
-    "gc", "gradients", "guarded", "in_threads", "inspect", "itertools", "last", "linear", "logging", "math",
+    "gc", "gradients", "guarded", "hashed", "in_threads", "inspect", "itertools", "last", "linear", "logging",
+    "math",
     "nn", "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "several", "spread",
     "supple", "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings", "weakref",
 ]  # fmt: skip
@@ -55,6 +56,11 @@ __all__ = [
 def tensor(rows: int, start: int = 0) -> Tensor:
     """Return a matrix of small whole numbers with three columns."""
     return (torch.arange(rows * 3.0).reshape(rows, 3) + start) % 7 - 2
+
+
+def hashed(value: object) -> int:
+    """Return a number of what a class of the program hashes to; addresses differ from run to run."""
+    return hash(value) % 7 if type(value).__hash__ is not object.__hash__ else 1
 
 
 def extremes(dtype: torch.dtype, start: int = 0) -> Tensor:

@@ -44,13 +44,14 @@ def test_a_type_that_eager_does_not_take(
 
 MIXED: tuple[Callable[..., Any], ...] = (
     torch.heaviside, torch.lerp, torch.gcd, torch.lcm, torch.copysign, torch.nextafter, torch.bitwise_or,
-    torch.hypot, torch.special.zeta, torch.add, torch.where, torch.ldexp, torch.logaddexp, torch.mm, torch.dot,
+    torch.hypot, torch.special.zeta, torch.add, torch.where, torch.ldexp, torch.logaddexp, torch.mm,
+    torch.dot,
 )  # fmt: skip
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("backend", ["eager", "native"])
-@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, *DTYPES), ids=str)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *DTYPES], ids=str)
 @pytest.mark.parametrize("function", MIXED, ids=lambda one: one.__name__)
 def test_types_that_eager_does_not_take_together_though_nobody_reads_the_result(
     function: Callable[..., Any], dtype: torch.dtype, backend: str
@@ -63,15 +64,15 @@ def test_types_that_eager_does_not_take_together_though_nobody_reads_the_result(
 
 
 @pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("size", [0, 1])
 @pytest.mark.parametrize("dim", [0, -1])
 @pytest.mark.parametrize("value", [3.0, [3.0, 4.0], [[1.0, 2.0], [3.0, 4.0]]])
-def test_windows_of_each_rank(value: Any, dim: int, dynamic: bool | None) -> None:
-    for size in (0, 1):
-        compiled = supple.compile(
-            lambda x: x.unfold(dim, size, 1) * 2, options={"check": "2"}, dynamic=dynamic
-        )
-        x = torch.tensor(value)
-        assert torch.equal(compiled(x), x.unfold(dim, size, 1) * 2)
+def test_windows_of_each_rank(value: Any, dim: int, size: int, dynamic: bool | None) -> None:
+    def windows(x: torch.Tensor) -> torch.Tensor:
+        return x.unfold(dim, size, 1) * 2
+
+    x = torch.tensor(value)
+    assert torch.equal(supple.compile(windows, options={"check": "2"}, dynamic=dynamic)(x), windows(x))
 
 
 ONES = torch.ones(3)

@@ -17,7 +17,7 @@ from supple.capture.library.calls import name_of
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup
-from supple.capture.values.base import Value
+from supple.capture.values.base import Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue, emit
@@ -87,9 +87,15 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         what = "apply, whose backward asks which gradients are undefined"
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.{what}")
     is_input = any(result is value for result in results for value in given)
-    if not (torch.is_grad_enabled() and any(needs)) and not is_input:
+    is_recorded = (
+        torch.is_grad_enabled() and any(needs) and any(isinstance(one, TensorValue) for one in results)
+    )
+    if not is_recorded and not is_input:
         return found
-    machine.call_python(_backward, *state, found)
+    try:
+        machine.call_python(_backward, *state, found)
+    except Raised:  # which is for when gradients flow
+        machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply, whose backward raises")
     if before != _side_effects(machine):
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply, which has side effects")
     machine.heap.rollback(mark)

@@ -16,7 +16,7 @@ from tests.fuzz.groups.foreign import FOREIGN
 from tests.fuzz.groups.functions import FUNCTIONS
 from tests.fuzz.groups.identity import IDENTITY
 from tests.fuzz.groups.integers import INTEGERS
-from tests.fuzz.groups.layout import LAYOUT
+from tests.fuzz.groups.layout import LAYOUT, VIEWS
 from tests.fuzz.groups.modes import MODES
 from tests.fuzz.groups.numbers import NUMBERS
 from tests.fuzz.groups.special import SPECIAL
@@ -29,6 +29,7 @@ GROUPS: Final = (
     MODES,
     IDENTITY,
     LAYOUT,
+    VIEWS,
     *SPECIAL,
     INTEGERS,
     ERRORS,

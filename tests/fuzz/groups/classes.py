@@ -43,7 +43,7 @@ CLASSES: Final = Grammar(
             "$Kind.count",
             "len(type($Obj).__name__)",
             "len($Kind.__bases__[0].__name__)",
-            "hash($Obj) % 7",
+            "hashed($Obj)",
         ),
         "B": (
             "bool($Obj)",

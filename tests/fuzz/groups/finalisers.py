@@ -26,7 +26,7 @@ WEAK: Final = Grammar(
     leaves={"Obj": ("lasting",), "Ref": ("weakref.ref(lasting)",)},
     expressions={
         "T": ("($Ref() or lasting).value", "$Obj.value", "cache.get($Obj, $T)", "sum(cache.values(), $T)"),
-        "I": ("len(cache)", "len(names)", "weakref.getweakrefcount($Obj)"),
+        "I": ("len(cache)", "len(names)"),
         "B": ("$Ref() is $Obj", "$Ref() is None", "$Obj in cache", "$S in names", "$Ref == $Ref"),
         "Obj": ("names.get($S, $Obj)", "($Ref() or $Obj)", "($Obj if $B else $Obj)"),
         "Ref": ("weakref.ref($Obj)",),
@@ -57,7 +57,7 @@ FINALISERS: Final = Grammar(
     leaves={"Obj": ("Noted('new', torch.ones(3))",), "Ref": ("weakref.ref(lasting)",)},
     expressions={
         "T": ("$Obj.value",),
-        "I": ("len(_deaths)",),
+        "I": ("len(_deaths)", "weakref.getweakrefcount($Obj)"),  # guards refer to objects weakly
         "B": ("$Ref() is None",),
         "Ref": ("weakref.ref($Obj)",),
     },

@@ -95,7 +95,7 @@ IDENTITY: Final = Grammar(
         "$=Obj = $Obj",
         "$@Net.weight = $Net.weight",
         "$@Net.count += 1",
-        "for p in {*$Net.parameters(), *$Net.parameters()}:\n    $=T = p * 2",
+        "$=T = sum((p * 2 for p in {*$Net.parameters(), *$Net.parameters()}), torch.zeros(3))",
     ),
     preamble="""
 class Thing:

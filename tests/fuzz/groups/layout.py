@@ -91,8 +91,6 @@ LAYOUT: Final = Grammar(
             "$T.is_contiguous(memory_format=torch.channels_last)",
             "$T.is_neg()",
             "$Im.is_conj()",
-            "$T._is_view()",
-            "$T._base is None",
             "$T.stride() == $T.stride()",
             "torch.is_same_size($T, $T)",
         ),
@@ -154,3 +152,11 @@ waves = torch.complex(torch.arange(6.0), torch.arange(6.0) - 2)
     calls=("return trained(program, args)",),
     most_calls=5,
 )  # fmt: skip
+
+VIEWS: Final = Grammar(
+    "views",
+    expressions={
+        "B": ("$T._is_view()", "$T._base is None")
+    },  # what leaves native code has no base that does not
+    is_known=True,
+)

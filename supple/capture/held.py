@@ -1,0 +1,78 @@
+"""Which inputs a graph holds copies of while it runs, so that it can be undone when it raises.
+
+A graph that raises runs again as plain Python, which raises at its place among the effects of the program.
+What the graph has written by then is undone first. Most graphs need no copies: their operators raise for
+sizes and types, which is known when they are captured, or they write after everything that may raise.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, cast
+
+import torch
+
+from supple.ir.arguments import Arg
+from supple.ir.graph.nodes import Graph, Meta, Node, meta_of, uses_of, vars_of
+from supple.ir.meta import TensorMeta
+from supple.shapes.promote import category
+
+_IN_PARTS: Final = frozenset(
+    f"Tensor.{name}_"
+    for name in "index_add index_copy index_fill index_put index_reduce put scatter scatter_add "
+    "scatter_reduce masked_scatter".split()
+)
+"""Operators that may raise when they have written a part, which torch does not count then."""
+
+
+def writes_in_parts(graph: Graph) -> bool:
+    """Tell whether an operator may have written when it raises, though torch counts no write."""
+    return any(map(_is_in_parts, graph.nodes))
+
+
+def _is_in_parts(node: Node) -> bool:
+    if node.op.name == "Tensor.__setitem__":
+        return _has_list(node.args[1]) or any(vars_of(node.args[1]))
+    return node.op.name in _IN_PARTS
+
+
+def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: bool) -> list[int]:
+    """Return the places of inputs written before, or by, an operator that may raise for what tensors hold.
+
+    Args:
+        fakes: the fakes of inputs, by name, as the capture left them.
+        is_counted: whether torch counts all writes of the graph: of inputs with no write nothing is held.
+    """
+    metas, has_written, is_late = graph.metas(), False, False
+    for node in graph.nodes:
+        used = [meta_of(var, metas) for var in uses_of(node)]
+        is_late |= _is_in_parts(node) or (has_written and (not used or _may_raise(node, used)))
+        has_written |= bool(used) and not node.op.is_pure
+    if not is_late:
+        return []
+    written = {name for name, fake in fakes.items() if not is_counted or fake.is_inference() or fake._version}
+    return [place for place, item in enumerate(graph.inputs) if item.name in written]
+
+
+_LOOKED_AT: Final = re.compile(
+    "as_strided|linalg|cholesky|inverse|solve|svd|eig|lstsq|multinomial|bernoulli|normal|poisson|binomial|hist|"
+    "quantile|assert"
+)
+"""Operators that look at what tensors of floats hold, or at their memory, and may not like it."""
+
+
+def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
+    """Tell whether an operator may raise for what tensors hold: integers in them may be no places."""
+    if any(isinstance(meta, TensorMeta) and category(meta.dtype) < 2 for meta in used):
+        return True
+    if node.op.name in _OF_ITEMS:
+        return _has_list(node.args[1])
+    return _LOOKED_AT.search(node.op.name) is not None
+
+
+_OF_ITEMS: Final = frozenset(("Tensor.__getitem__", "Tensor.__setitem__"))
+
+
+def _has_list(index: Arg) -> bool:
+    """Tell whether an index has integers that no guard compares with the size that they are for."""
+    parts = cast("tuple[Arg, ...]", index) if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, list | tuple) for part in parts)
