@@ -62,8 +62,7 @@ class Functional:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
         bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
-        convention = split.convention
-        vars(bound)[ATOMIC] = lambda inputs: not autograd.must_run_eagerly(convention, inputs)
+        vars(bound)[ATOMIC] = functools.partial(autograd.is_atomic, split.convention)
         return cast("Compiled", bound)
 
     def _as_traced(self, run: Run, split: autograd.Split, graph: Graph) -> Run:

@@ -1,6 +1,6 @@
 """Stage 2: a captured graph becomes functional ATen graphs, decomposed to the core operators."""
 
-from supple.autograd.convention import Backward, Split, bind, must_run_eagerly, rerun
+from supple.autograd.convention import Backward, Split, bind, is_atomic, rerun
 from supple.autograd.errors import NeedsGrad, NotFunctional, Refused
 from supple.autograd.higher import of_gradients
 from supple.autograd.split import split
@@ -12,7 +12,7 @@ __all__ = [
     "Refused",
     "Split",
     "bind",
-    "must_run_eagerly",
+    "is_atomic",
     "of_gradients",
     "rerun",
     "split",

@@ -306,6 +306,11 @@ def must_run_eagerly(convention: Convention, inputs: Sequence[object]) -> bool:
     return False
 
 
+def is_atomic(convention: Convention, inputs: Sequence[object]) -> bool:
+    """Tell whether what `bind` returns writes to its inputs after all that may raise."""
+    return not must_run_eagerly(convention, inputs)
+
+
 def _overlaps(tensor: torch.Tensor) -> bool:
     """Tell whether elements may share memory, so that the order counts in which they are written."""
     reach = 0
