@@ -20,7 +20,7 @@ from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
 from supple.capture.guards.reads import reading
-from supple.capture.held import held_inputs, writes_in_parts
+from supple.capture.held import has_effects, held_inputs, writes_in_parts
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
@@ -32,7 +32,7 @@ from supple.capture.values.function import CellValue, FunctionValue, WeakReferen
 from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue
-from supple.ir.graph.nodes import Graph, Input, uses_of
+from supple.ir.graph.nodes import Graph, Input
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.runtime.modes import HERE, NESTING, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
@@ -359,14 +359,15 @@ def _finish(
     if engine.recorder.nodes or outputs:
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
-        writes = any(not node.op.is_pure and any(uses_of(node)) for node in graph.nodes)
-        is_versioned = writes and not any("data" in node.args for node in graph.nodes)  # unlike `x.data`
+        fakes = {item.name: item.fake for item in engine.recorder.lifted}
+        is_seen = not any("data" in node.args for node in graph.nodes)  # a write by `x.data` is not
+        writes = has_effects(graph, list(fakes.values()) if is_seen else None)
+        is_versioned = writes and is_seen
         is_counted = is_versioned and not writes_in_parts(graph)
         is_caught = any(at.is_caught for node in graph.nodes for at in node.where)
         is_told = is_caught or any(_effects(engine))
-        fakes = {item.name: item.fake for item in engine.recorder.lifted}
-        held = held_inputs(graph, fakes, is_counted=is_counted) if is_told else []
-        if is_versioned or is_random or held:
+        held = held_inputs(graph, fakes, is_counted=is_versioned) if is_told else None
+        if is_versioned or is_random or held is not None:
             compiled = noting(
                 compiled, held, is_versioned=is_versioned, is_counted=is_counted, is_random=is_random
             )

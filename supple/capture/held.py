@@ -24,6 +24,24 @@ _IN_PARTS: Final = frozenset(
 """Operators that may raise when they have written a part, which torch does not count then."""
 
 
+def has_effects(graph: Graph, fakes: Sequence[torch.Tensor] | None) -> bool:
+    """Tell whether a graph changes what outlives it: its inputs, or what an operator knows of.
+
+    Args:
+        fakes: the fakes of inputs, which count writes; None where some writes are not counted.
+    """
+    impure = [node for node in graph.nodes if not node.op.is_pure and any(uses_of(node))]
+    if fakes is None or not all(_WRITES.fullmatch(node.op.name) for node in impure):
+        return bool(impure)
+    return bool(impure) and any(fake.is_inference() or fake._version for fake in fakes)
+
+
+_WRITES: Final = re.compile(
+    r"Tensor\.(?!requires_grad_|detach_|share_memory_)(\w+[a-z0-9]_|__setitem__|__i\w+__)"
+)
+"""Operators that write to the tensor that they are methods of, which counts that, and do nothing else."""
+
+
 def writes_in_parts(graph: Graph) -> bool:
     """Tell whether an operator may have written when it raises, though torch counts no write."""
     return any(map(_is_in_parts, graph.nodes))
@@ -35,8 +53,10 @@ def _is_in_parts(node: Node) -> bool:
     return node.op.name in _IN_PARTS
 
 
-def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: bool) -> list[int]:
+def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: bool) -> list[int] | None:
     """Return the places of inputs written before, or by, an operator that may raise for what tensors hold.
+
+    None where there is no such operator: an exception that comes all the same is not undone.
 
     Args:
         fakes: the fakes of inputs, by name, as the capture left them.
@@ -48,7 +68,7 @@ def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: 
         is_late |= _is_in_parts(node) or (has_written and (not used or _may_raise(node, used)))
         has_written |= bool(used) and not node.op.is_pure
     if not is_late:
-        return []
+        return None
     written = {name for name, fake in fakes.items() if not is_counted or fake.is_inference() or fake._version}
     return [place for place, item in enumerate(graph.inputs) if item.name in written]
 

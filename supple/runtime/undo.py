@@ -30,7 +30,7 @@ class _Kept:
 
 def noting(
     compiled: Callable[..., object],
-    kept: Sequence[int],
+    kept: Sequence[int] | None,
     *,
     is_versioned: bool,
     is_counted: bool,
@@ -39,7 +39,8 @@ def noting(
     """Return a graph that notes on what it raises whether its inputs are as before, and what it drew.
 
     Args:
-        kept: the places of inputs that get back what they held, unless the graph is atomic for them.
+        kept: the places of inputs that get back what they held, unless the graph is atomic for them; None
+            where others may be written too.
         is_versioned: whether torch counts all that the graph writes to its inputs when it is atomic.
         is_counted: whether torch counts that too when each operator writes.
     """
@@ -49,12 +50,12 @@ def noting(
         is_whole = is_versioned and is_atomic(inputs)
         before = _versions(inputs) if is_counted or is_whole else None
         drawn = draws(inputs) if is_random else []
-        held = [] if is_whole else _held(inputs[place] for place in kept)
+        held = None if is_whole or kept is None else _held(inputs[place] for place in kept)
         try:
             return compiled(*inputs)
         except Exception as error:
             is_same = before is not None and before == _versions(inputs)
-            error.__dict__.update({UNWRITTEN: is_same or (bool(held) and _restored(held)), DRAWN: drawn})
+            error.__dict__.update({UNWRITTEN: is_same or _restored(held), DRAWN: drawn})
             raise
 
     return run
@@ -70,12 +71,12 @@ def _versions(inputs: Sequence[object]) -> list[object]:
     return [object() if item.is_inference() else item._version for item in tensors]
 
 
-def _held(inputs: Iterable[object]) -> list[_Kept]:
-    """Return what inputs hold; nothing where torch does not let one be read."""
+def _held(inputs: Iterable[object]) -> list[_Kept] | None:
+    """Return what inputs hold; None where torch does not let one be read."""
     try:
         return [_kept(item) for item in inputs if isinstance(item, torch.Tensor)]
     except RuntimeError:  # a view that is out of date, of which eager says so where it is used
-        return []
+        return None
 
 
 def _kept(tensor: torch.Tensor) -> _Kept:
@@ -83,9 +84,9 @@ def _kept(tensor: torch.Tensor) -> _Kept:
     return _Kept(tensor, tensor.grad_fn, values, tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
-def _restored(held: Sequence[_Kept]) -> bool:
+def _restored(held: Sequence[_Kept] | None) -> bool:
     """Give tensors the layout and the values that they had; tell whether they are as before then."""
-    if any(one.tensor.grad_fn is not one.node for one in held):
+    if held is None or any(one.tensor.grad_fn is not one.node for one in held):
         return False
     for one in held:
         tensor = one.tensor

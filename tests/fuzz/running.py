@@ -153,7 +153,7 @@ PARTS: Final = ("result", "prints", "arguments", "globals", "grad mode", "seed",
 @contextlib.contextmanager
 def loaded(source: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Give the globals of two modules of a program; errors of the compiler are not suppressed meanwhile."""
-    name = f"<program {hash(source)}>"
+    name, torchs = f"<program {hash(source)}>", dict(vars(torch))
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     try:
         with config.patch(suppress_errors=False), warnings.catch_warnings():
@@ -163,6 +163,9 @@ def loaded(source: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
             module = f"{MODULE}{next(_NUMBERS)}"
             yield namespace(code, module), namespace(code, module)
     finally:
+        for changed, value in torchs.items():
+            if vars(torch).get(changed) is not value:
+                setattr(torch, changed, value)
         supple.reset()
         gc.enable()
         gc.collect()  # but now, not in a later program

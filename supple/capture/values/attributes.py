@@ -2,7 +2,8 @@
 
 import functools
 import types
-from typing import Final, cast
+from collections.abc import Callable
+from typing import Final, NoReturn, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -162,8 +163,19 @@ def bind(machine: Machine, value: Value, cls: type, name: str, found: object) ->
 
 def _read_property(machine: Machine, value: Value, found: property, source: Source | None) -> Value:
     if found.fget is None:
-        machine.throw(AttributeError, "the property has no getter")
+        refuse_property(machine, value.python_type(), found, lambda one: found.__get__(one, object))
     return machine.call(machine.wrap(found.fget, attribute(source, "fget") if source else None), [value])
+
+
+def refuse_property(
+    machine: Machine, cls: type, found: property, ask: Callable[[object], object]
+) -> NoReturn:
+    """Raise in the program what a property says that lacks the function that is asked for."""
+    try:
+        ask(object())
+    except AttributeError as error:
+        machine.throw(AttributeError, str(error).replace("'object'", repr(cls.__qualname__)))
+    raise AssertionError(found)
 
 
 def _bind_other(machine: Machine, value: Value, cls: type, found: object, source: Source | None) -> Value:

@@ -26,6 +26,7 @@ from supple.capture.values.attributes import (
     is_odd,
     is_of_program,
     lookup,
+    refuse_property,
     special,
     type_attr,
 )
@@ -326,12 +327,11 @@ class InstanceValue(Value):
             return False
         source = guard_lookup(machine, self.cls, name, found)
         if isinstance(found, property):
-            part, what = ("fset", "setter") if verb == "__set__" else ("fdel", "deleter")
+            part = "fset" if verb == "__set__" else "fdel"
             bound = machine.wrap(getattr(found, part), attribute(source, part) if source else None)
             if bound.identity() is None:
-                machine.throw(
-                    AttributeError, f"property {name!r} of {self.cls.__name__!r} object has no {what}"
-                )
+                given = [None] * len(args)
+                refuse_property(machine, self.cls, found, lambda one: getattr(found, verb)(one, *given))
             machine.call(bound, [self, *args])
             return True
         bound = special(machine, machine.wrap(found, source), verb)

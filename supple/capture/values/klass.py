@@ -168,11 +168,11 @@ class ClassValue(Unique):
             return machine.call(getter, [ConstantValue(name)])
         if name == "__dict__":
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
-        missing = object()
-        found = getattr(self.cls, name, missing)
-        if found is missing:
+        try:
+            found = getattr(self.cls, name)
+        except AttributeError as error:  # the name of a class in C has its module in such a text
             guard_lookup(machine, self.cls, name, MISSING)
-            machine.throw(AttributeError, f"type object {self.cls.__name__!r} has no attribute {name!r}")
+            machine.throw(AttributeError, str(error))
         source = attribute(class_source(self.cls), name) if may_change(self.cls) else None
         return machine.wrap(found, source)
 
