@@ -117,6 +117,7 @@ class Convention:
         sizes: which outputs of the functional graph are the symbolic numbers of views.
         sources: what the tangents belong to, in their order.
         in_inference: whether results are tensors of inference mode; the graph does not enter it.
+        unread: how many outputs of the functional graph, the last of forward, are only there to be computed.
     """
 
     inputs: int
@@ -127,12 +128,13 @@ class Convention:
     sizes: Mapping[Number, int] = field(default_factory=dict[Number, int])
     sources: tuple[Origin, ...] = ()
     in_inference: bool = False
+    unread: int = 0
 
     @property
     def is_plain(self) -> bool:
         """Whether the functional graph can be called as it is: its outputs are the captured graph's."""
         results = tuple(Result(index) for index in range(len(self.outputs)))
-        return not self.constants and not self.mutations and self.outputs == results
+        return not (self.constants or self.mutations or self.unread) and self.outputs == results
 
 
 @dataclass(frozen=True, slots=True)

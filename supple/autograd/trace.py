@@ -22,8 +22,9 @@ from supple.autograd.storage import Storage
 from supple.expr import Expr, not_equal
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
-from supple.ir.graph.nodes import Arg, Graph, Node, Number, uses_of
+from supple.ir.graph.nodes import Arg, Graph, Node, Number, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
+from supple.ir.ops import may_raise
 from supple.runtime.modes import kept
 from supple.runtime.state import mode_settings
 from supple.shapes.decide import ONE, decide
@@ -105,6 +106,7 @@ class _Ending:
         self.inputs = inputs
         self.outputs = outputs
         self.sources = sources
+        self.recorded = len(recorder.builder.nodes)
         self.results: list[Arg] = []
         self.sizes: dict[Number, int] = {}
         self.views: list[ViewCall] = []
@@ -130,6 +132,7 @@ class _Ending:
                 kinds.append(self._output(item))
         self._require_copies()
         mutations = self._mutations()
+        unread = self._keep_what_may_raise()
         calling = Convention(
             self.inputs,
             tuple(self.recorder.constants),
@@ -139,6 +142,7 @@ class _Ending:
             self.sizes,
             tuple(map(self._origin, self.sources)),
             True in self._inference,
+            unread,
         )
         if False in self._inference and torch.is_inference_mode_enabled():
             raise NotFunctional("results are made outside of inference mode, in a call within it")
@@ -242,6 +246,19 @@ class _Ending:
     def _add(self, result: Arg) -> int:
         self.results.append(result)
         return len(self.results) - 1
+
+    def _keep_what_may_raise(self) -> int:
+        """Add what nobody reads, but may raise for what tensors hold, to the results; return how many."""
+        read = len(self.results)
+        live = {var.name for var in vars_of(self.results)}
+        for node in reversed(self.recorder.builder.nodes[: self.recorded]):
+            if node.name not in live and node.op.is_pure and not may_raise(node.op):
+                continue
+            if node.name not in live and node.op.is_pure:
+                path = () if isinstance(node.meta, TensorMeta) else (0,)
+                self._add(Var(node.name, path))
+            live.update(var.name for var in uses_of(node))
+        return len(self.results) - read
 
     def _require_copies(self) -> None:
         """Guard that a copy is one in eager too, where a write afterwards would show the difference.

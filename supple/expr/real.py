@@ -8,8 +8,8 @@ integers are not too large is for the caller to guard.
 import ast
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, cast
 
@@ -234,7 +234,7 @@ def ratio(real: object) -> Ratio | None:
             return Ratio(as_expr(exact.numerator), exact.denominator) if small else None
         case Real(op="float", args=(inner,)):
             found = ratio(inner)
-            return replace(found, through=found.through or (found.numerator,)) if found else None
+            return _made(found.numerator, found.denominator, found.through) if found else None
         case Real(op="*" | "/" | "+" | "-" as op, args=(left, right)):
             return _combined(op, ratio(left), ratio(right))
         case _:
@@ -256,9 +256,16 @@ def _combined(op: str, left: Ratio | None, right: Ratio | None) -> Ratio | None:
             made, unit = a * d + c * b, b * d
         case _:
             made, unit = a * d - c * b, b * d
-    if unit >= EXACT_BITS:
+    return _made(made, unit, (a * d, c * b, *left.through, *right.through))
+
+
+def _made(numerator: Expr, denominator: int, others: Sequence[Expr]) -> Ratio | None:
+    """Return a ratio that arithmetic gives; None where a constant in it is too large."""
+    through = (numerator, *others)
+    constants = [abs(part.value) for part in through if part.is_const]
+    if denominator >= EXACT_BITS or max(constants, default=0) > EXACT:
         return None
-    return Ratio(made, unit, (made, a * d, c * b, *left.through, *right.through))
+    return Ratio(numerator, denominator, tuple(part for part in through if not part.is_const))
 
 
 def _is_exact(denominator: int) -> bool:

@@ -108,6 +108,22 @@ def is_random(op: Op) -> bool:
     return not op.is_pure and torch.Tag.nondeterministic_seeded in getattr(op.call, "tags", ())
 
 
+_RAISING: Final = frozenset(
+    f"aten.{name}"
+    for name in "index _unsafe_index index_select gather take embedding _embedding_bag index_put index_add "
+    "index_copy index_fill index_reduce put scatter scatter_add scatter_reduce masked_scatter "
+    "nll_loss_forward nll_loss2d_forward bincount histc histogram repeat_interleave as_strided floor_divide "
+    "remainder fmod quantile nanquantile max_unpool2d max_unpool3d ctc_loss _ctc_loss "
+    "_embedding_bag_forward_only".split()
+)
+_DIVISIONS: Final = frozenset(("aten.div.Tensor_mode", "aten.div.Scalar_mode"))
+
+
+def may_raise(op: Op) -> bool:
+    """Tell whether a pure ATen operator may raise for what tensors hold: indices, targets, divisors."""
+    return op.name.rpartition(".")[0] in _RAISING or op.name in _DIVISIONS
+
+
 def op_named(name: str) -> Op:
     """Return the op of a name met before, or an ATen overload by its dotted name.
 

@@ -17,7 +17,7 @@ from typing import Final, NoReturn, cast
 import torch
 
 from supple import torch_private
-from supple.expr import Expr, equal
+from supple.expr import Expr, either, equal, less_equal
 from supple.expr.real import Real
 from supple.ir.arguments import map_leaves
 from supple.ir.dtypes import Unrepresented, from_torch, is_represented
@@ -44,10 +44,12 @@ class FakeTensor(torch.Tensor):
 
     `known_meta` is its metadata, as of when `requires_grad` was what it says; None when it must be read anew.
     `memory` is the address of the storage that it stands for, where that is known; else 0.
+    `is_fresh` tells that an operator made it, with as much memory as its elements take.
     """
 
     known_meta: TensorMeta | None = None
     memory: int = 0
+    is_fresh: bool = False
     __torch_function__ = torch_private.no_torch_function
 
     @classmethod
@@ -286,12 +288,21 @@ def _answered(
     rule = shape_rules.find(func)
     if rule is not None:
         found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
-        return map_leaves(_faked, found)
+        if func is torch.ops.aten.as_strided.default:
+            _require_within(cast("torch.Tensor", args[0]), cast("TensorMeta", found))
+        return map_leaves(_faked if func.is_view else _fresh, found)
     write = write_of(func) if is_writer(func) else None
     pure = None if write is None else shape_rules.find(write.pure)
     if write is not None and pure is not None:
         return _written(func, write, pure, completed(func, args), kwargs)
     return meta_kernels.run(func, args, kwargs, fake_from, Faking)
+
+
+def _require_within(tensor: torch.Tensor, shown: TensorMeta) -> None:
+    """Raise Misfit where a view goes beyond the memory of what an operator made; others are checked later."""
+    base = tensor if tensor._base is None else tensor._base
+    if isinstance(base, FakeTensor) and base.is_fresh:
+        require(either(equal(shown.numel, 0), less_equal(shown.offset + shown.span, meta_of(base).span)))
 
 
 def _written(
@@ -337,6 +348,13 @@ def _to_meta(arg: object) -> object:
 
 def _described(leaf: object) -> object:
     return meta_of(leaf) if isinstance(leaf, torch.Tensor) else plain(leaf)
+
+
+def _fresh(leaf: object) -> object:
+    made = _faked(leaf)
+    if isinstance(made, FakeTensor):
+        made.is_fresh = True
+    return made
 
 
 def _faked(leaf: object) -> object:

@@ -6,7 +6,7 @@ from typing import cast
 
 import torch
 
-from supple.expr import Expr
+from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import rules
@@ -142,8 +142,11 @@ def _(self: TensorMeta, alpha: float = 1.0) -> TensorMeta:
 
 @shape_rules.on(*aten("pow.Tensor_Scalar"))
 def _(self: TensorMeta, exponent: Operand) -> TensorMeta:
-    """The promoted type of both; the layout of a function of one tensor."""
-    return pointwise((self,), result_dtype((self, exponent)))
+    """The promoted type of both; the layout of a function of one tensor. Integers have no negative powers."""
+    dtype = result_dtype((self, exponent))
+    if category(dtype) < 2 and isinstance(exponent, int | Expr):
+        require(less_equal(ZERO, as_expr(exponent)))
+    return pointwise((self,), dtype)
 
 
 @shape_rules.on(*aten("pow.Scalar"))

@@ -1,0 +1,98 @@
+"""An operator that raises for what tensors hold raises though nobody reads its result; memory is not left."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import supple
+from supple.base.config import config
+
+Program = Callable[[torch.Tensor, torch.Tensor], Any]
+
+
+def written(x: torch.Tensor, i: torch.Tensor) -> None:
+    y = x.clone()
+    y[i] = 1
+
+
+DEAD: tuple[Program, ...] = (
+    written,
+    lambda x, i: x[i],
+    lambda x, i: x.gather(0, i),
+    lambda x, i: torch.embedding(x[:, None], i),
+    lambda x, i: torch.histc(x, max=float("inf")),
+    lambda x, i: torch.linalg.inv(x.new_zeros(2, 2)),
+    lambda x, i: torch.multinomial(-x, 1),
+    lambda x, i: F.one_hot(-i),
+    lambda x, i: torch.bincount(-i),
+    lambda x, i: torch.bernoulli(x + 5),
+    lambda x, i: x.index_select(0, i),
+    lambda x, i: x.index_add(0, i, x[:1]),
+    lambda x, i: F.nll_loss(x[None].log_softmax(-1), i),
+    lambda x, i: F.cross_entropy(x[None], i),
+    lambda x, i: torch.linalg.cholesky(-torch.eye(2) * x[0]),
+    lambda x, i: F.embedding_bag(i[None], x[:, None]),
+    lambda x, i: x.take(i),
+    lambda x, i: torch.normal(x, -x),
+    lambda x, i: torch.poisson(-x),
+    lambda x, i: i // 0,
+    lambda x, i: i % 0,
+    lambda x, i: i // (i - i),
+    lambda x, i: torch.repeat_interleave(x[:1], -i),
+    lambda x, i: torch.as_strided(x, (100,), (1,)),
+    lambda x, i: (i - i).reciprocal(),
+    lambda x, i: i**-2,
+    lambda x, i: torch.quantile(x, 3.0),
+    lambda x, i: torch._assert_async(x.sum() < 0),
+    lambda x, i: i.pow(-2),
+    lambda x, i: torch.pow(i, -i),
+)
+BEYOND: tuple[Program, ...] = (
+    lambda x, i: torch.as_strided(x, (100,), (1,)),
+    lambda x, i: torch.as_strided(x, (100,), (1,)) + 1,
+    lambda x, i: (x * 2).as_strided((100,), (1,)) + 1,
+    lambda x, i: (x * 2).as_strided((2,), (1,), 2) + 1,
+    lambda x, i: x.as_strided((2,), (1,), 1) + 1,
+    lambda x, i: (x * 2).as_strided((2, 2), (1, 1)) + 1,
+    lambda x, i: x.as_strided((0,), (1,), 7) + 1,
+    lambda x, i: x[1:].as_strided((3,), (1,), 0) + 1,
+    lambda x, i: x.clone().as_strided((x.shape[0], 2), (1, 0)) + 1,
+)
+
+
+def outcome(program: Program, *, has_grad: bool) -> tuple[Any, ...]:
+    try:
+        with config.patch(suppress_errors=False):
+            found = program(torch.arange(1.0, 4).requires_grad_(has_grad), torch.tensor([7]))
+            return ("returned", found.tolist())
+    except Exception as error:
+        return type(error), str(error)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("has_grad", [False, True])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("dead", DEAD)
+def test_what_nobody_reads_raises(dead: Program, backend: str, dynamic: bool | None, has_grad: bool) -> None:
+    def program(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        dead(x, i)
+        return x + 1
+
+    compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+    assert outcome(compiled, has_grad=has_grad) == outcome(program, has_grad=has_grad)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("has_grad", [False, True])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("beyond", BEYOND)
+def test_no_view_goes_beyond_the_memory(
+    beyond: Program, backend: str, dynamic: bool | None, has_grad: bool
+) -> None:
+    compiled = supple.compile(beyond, backend=backend, dynamic=dynamic)
+    assert outcome(compiled, has_grad=has_grad) == outcome(beyond, has_grad=has_grad)
