@@ -93,6 +93,7 @@ def _restored(held: Sequence[_Kept] | None) -> bool:
         if (tensor.size(), tensor.stride(), tensor.storage_offset()) != (one.size, one.stride, one.offset):
             with torch.no_grad():
                 tensor.as_strided_(one.size, one.stride, one.offset)
-        if 0 not in tensor.stride():  # torch writes to no tensor with elements in one place
+        if not any(step == 0 and size > 1 for step, size in zip(one.stride, one.size, strict=True)):
+            # Torch writes to no tensor with several elements in one place.
             tensor.data.copy_(one.values)
     return True

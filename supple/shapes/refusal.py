@@ -73,8 +73,9 @@ def _unimplemented(
 ) -> Exception | None:
     """Return what eager raises where it has an operator for other types of tensors only.
 
-    Shape rules and meta kernels do not know that. It is asked once for each overload and types; of pointwise
-    operators only, since others may read what tensors hold as places in memory.
+    Shape rules and meta kernels do not know that. It is asked once for each overload and types. Of pointwise
+    operators a few elements do; others are asked on zeros of the same sizes, where the types are not the
+    usual ones of models, or the operator takes few of those.
     """
     found: list[object] = []
     map_leaves(found.append, (*args, *kwargs.values()))
@@ -83,16 +84,34 @@ def _unimplemented(
         for x in found
         if isinstance(x, torch.Tensor | torch.dtype)
     )
-    if torch.Tag.pointwise not in func.tags:
+    is_pointwise = torch.Tag.pointwise in func.tags
+    if not is_pointwise and (func.is_view or not func._schema.returns or _are_usual(func, types)):
         return None
     known = _known(func)
     if types not in known:
-        error = refusal(func, *_on_few(args, kwargs), _ACCEPTED)
+        few = _on_few(args, kwargs) if is_pointwise else (tuple(args), dict(kwargs))
+        error = refusal(func, *few, _ACCEPTED)
         known[types] = error if _OF_TYPES.search(str(error)) else None
     return known[types]
 
 
-_OF_TYPES: Final = re.compile("implemented for|expects|[dD]type|[tT]ype")
+_CHOOSY: Final = frozenset(
+    f"aten::{name}"
+    for name in "binary_cross_entropy binary_cross_entropy_with_logits nll_loss_forward nll_loss2d_forward "
+    "linalg_cross dist complex polar grid_sampler_2d grid_sampler_3d isin huber_loss".split()
+)
+"""Operators that take floats of one or two types only, and no integers next to them."""
+
+
+def _are_usual(func: OpOverload, types: Sequence[torch.dtype]) -> bool:
+    """Tell whether types go together in models: those of floats are one, next to places and masks."""
+    if func._schema.name in _CHOOSY:
+        return False
+    floats = {one for one in types if one.is_floating_point or one.is_complex}
+    return not types or (len(floats) == 1 and {*types} - floats <= {torch.int64, torch.bool})
+
+
+_OF_TYPES: Final = re.compile("implemented for|expects|[dD]type|[tT]ype|Subtraction|Expected both inputs")
 """What errors say that tell of the types of tensors."""
 
 

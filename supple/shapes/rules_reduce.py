@@ -280,6 +280,8 @@ def _batch_norm(
     is_training = len(rest) == 5 and rest[2]
     given = (weight, bias, *rest[:2])
     dtype = next((meta.dtype for meta in given if isinstance(meta, TensorMeta)), input.dtype)
+    require(all(meta.dtype is dtype for meta in given if isinstance(meta, TensorMeta)))
+    require(dtype is input.dtype or (dtype is DType.F32 and input.dtype.is_low_precision))
     stat = fresh((input.sizes[1] if is_training else ZERO,), dtype, input)
     return fresh(input.sizes, input.dtype, input, kept_strides(input)), stat, stat
 

@@ -19,6 +19,7 @@ import math
 import operator
 import random
 import re
+import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -60,7 +61,7 @@ def tensor(rows: int, start: int = 0) -> Tensor:
 
 def hashed(value: object) -> int:
     """Return a number of what a class of the program hashes to; addresses differ from run to run."""
-    return hash(value) % 7 if type(value).__hash__ is not object.__hash__ else 1
+    return hash(value) % 7 if isinstance(type(value).__hash__, types.FunctionType) else 1
 
 
 def extremes(dtype: torch.dtype, start: int = 0) -> Tensor:

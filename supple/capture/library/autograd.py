@@ -77,6 +77,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     elif kwargs:
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply with keywords")
     needs = tuple(isinstance(value, TensorValue) and value.fake.requires_grad for value in given)
+    if any(needs) and torch.is_inference_mode_enabled():
+        machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply in inference mode")
     state = [args[0], machine.construct(Context, None, [machine.wrap(needs, None)], {})]
     before = _side_effects(machine)
     mark, count = machine.heap.mark(), len(machine.recorder.nodes)

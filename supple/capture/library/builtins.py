@@ -467,7 +467,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(value, InstanceValue):
         found = special(machine, value, "__hash__")
         if found is not None:
-            return checked(machine, hash, "__hash__", machine.call(found))
+            number = checked(machine, hash, "__hash__", machine.call(found))
+            return fold(machine, hash, number.as_python())  # -1 and large integers have another hash
     try:
         plain = value.as_python()
     except NotConstant:

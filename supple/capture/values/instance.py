@@ -118,7 +118,7 @@ class InstanceValue(Value):
         hasher = lookup(self.cls, "__hash__")
         if isinstance(hasher, types.FunctionType):
             number = machine.call(bind(machine, self, self.cls, "__hash__", hasher))
-            return HashKey(machine, self, cast("int", checked(machine, hash, "__hash__", number).as_python()))
+            return HashKey(machine, self, hash(checked(machine, hash, "__hash__", number).as_python()))
         if hasher is None:
             return super().key(machine)
         guard_lookup(machine, self.cls, "__hash__", hasher)
