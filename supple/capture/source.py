@@ -145,6 +145,17 @@ def storage_offset(tensor: Source) -> Source:
     return Called(f"{tensor.name}.storage_offset()", tensor, torch.Tensor.storage_offset)
 
 
+def shows_leaf(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is a view of a leaf that requires gradients, to which eager lets nobody write."""
+    base = tensor._base
+    return base is not None and base.is_leaf and base.requires_grad
+
+
+def of_leaf(tensor: Source) -> Source:
+    """Return the source of whether a tensor is a view of a leaf."""
+    return Called(f"shows_leaf({tensor.name})", tensor, shows_leaf)
+
+
 def context_value(variable: Source) -> Source:
     """Return the source of a context variable's value."""
     return Called(f"{variable.name}.get()", variable, ContextVar[object].get)

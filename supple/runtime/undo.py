@@ -26,6 +26,7 @@ class _Kept:
     size: torch.Size
     stride: tuple[int, ...]
     offset: int | torch.SymInt
+    requires_grad: bool
 
 
 def noting(
@@ -80,8 +81,15 @@ def _held(inputs: Iterable[object]) -> list[_Kept] | None:
 
 
 def _kept(tensor: torch.Tensor) -> _Kept:
-    values = tensor.detach().clone()
-    return _Kept(tensor, tensor.grad_fn, values, tensor.size(), tensor.stride(), tensor.storage_offset())
+    return _Kept(
+        tensor,
+        tensor.grad_fn,
+        tensor.detach().clone(),
+        tensor.size(),
+        tensor.stride(),
+        tensor.storage_offset(),
+        tensor.requires_grad,
+    )
 
 
 def _restored(held: Sequence[_Kept] | None) -> bool:
@@ -90,6 +98,8 @@ def _restored(held: Sequence[_Kept] | None) -> bool:
         return False
     for one in held:
         tensor = one.tensor
+        if tensor.is_leaf and tensor.requires_grad is not one.requires_grad:
+            tensor.requires_grad_(one.requires_grad)
         if (tensor.size(), tensor.stride(), tensor.storage_offset()) != (one.size, one.stride, one.offset):
             with torch.no_grad():
                 tensor.as_strided_(one.size, one.stride, one.offset)

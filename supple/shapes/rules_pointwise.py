@@ -167,7 +167,7 @@ def _(self: Operand, other: Operand, alpha: complex = 1) -> TensorMeta:
 @shape_rules.on(*aten("rsub.Tensor", "rsub.Scalar"))
 def _(self: Operand, other: Operand, alpha: complex = 1) -> object:
     """The difference the other way round."""
-    return shape_rules[torch.ops.aten.sub.Tensor](other, self)
+    return shape_rules[torch.ops.aten.sub.Tensor](other, self, alpha)
 
 
 @shape_rules.on(*aten("div.Tensor_mode", "div.Scalar_mode"))

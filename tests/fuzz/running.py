@@ -209,6 +209,7 @@ def is_kept(name: str, value: object) -> bool:
 def nameless(text: str) -> str:
     """Return a text without the addresses of objects and the names of autograd's nodes; see also `chain`."""
     text = re.sub(r"grad_fn=<\w+>", "grad_fn", text.replace("UnboundLocalError", "NameError"))
+    text = re.sub(r", which is output \d+ of \w+,", "", text)
     return re.sub("0x[0-9a-f]+", "0x", text)
 
 

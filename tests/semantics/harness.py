@@ -232,6 +232,15 @@ class Comparison:
             return False
         return True if known == id(got) and taken == id(want) else None
 
+    def sets(self, want: Any, got: Any, path: str) -> str | None:
+        """Compare sets by what is equal by value; of other members the order tells nothing, so by class."""
+        plain = [{one for one in members if isinstance(one, ATOMS)} for members in (want, got)]
+        others = [[one for one in members if not isinstance(one, ATOMS)] for members in (want, got)]
+        if len(others[0]) == len(others[1]) == 1:
+            return self.items([plain[0] == plain[1], *others[0]], [True, *others[1]], path)
+        kinds = [sorted(type(one).__name__ for one in members) for members in others]
+        return None if plain[0] == plain[1] and kinds[0] == kinds[1] else f"{path}: {want} and {got}"
+
     def inside(self, want: Any, got: Any, path: str) -> str | None:
         match want:
             case torch.Tensor():
@@ -243,7 +252,7 @@ class Comparison:
                     return found
                 found = self.items(list(dict.values(want)), list(dict.values(got)), path + ".values")
             case set() | frozenset():
-                found = None if want == got else f"{path}: {want} and {got}"
+                found = None if want == got else self.sets(want, got, path)
             case types.FunctionType():
                 return self.functions(want, got, path)
             case types.MethodType():

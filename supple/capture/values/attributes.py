@@ -167,6 +167,16 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
     return machine.call(machine.wrap(found.fget, attribute(source, "fget") if source else None), [value])
 
 
+def name_in_c(cls: type) -> str:
+    """Return the name of a class as CPython's own errors say it: of one written in C, with its module."""
+    is_of_python = cls.__flags__ & _IS_ON_HEAP or cls.__module__ == "builtins"
+    return cls.__name__ if is_of_python else f"{cls.__module__}.{cls.__qualname__}"
+
+
+_IS_ON_HEAP: Final = 1 << 9
+"""A flag of classes: made when the process runs, as all classes in Python are."""
+
+
 def refuse_property(
     machine: Machine, cls: type, found: property, ask: Callable[[object], object]
 ) -> NoReturn:
@@ -207,5 +217,5 @@ def type_attr(machine: Machine, value: Value, cls: type, name: str) -> Value:
         return machine.wrap(cls.__doc__, attribute(class_source(cls), name) if may_change(cls) else None)
     found = lookup(cls, name)
     if found is MISSING:
-        machine.throw(AttributeError, f"{cls.__name__!r} object has no attribute {name!r}")
+        machine.throw(AttributeError, f"{name_in_c(cls)!r} object has no attribute {name!r}")
     return bind(machine, value, cls, name, found)

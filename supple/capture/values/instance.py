@@ -26,6 +26,7 @@ from supple.capture.values.attributes import (
     is_odd,
     is_of_program,
     lookup,
+    name_in_c,
     refuse_property,
     special,
     type_attr,
@@ -152,7 +153,7 @@ class InstanceValue(Value):
     def contains(self, machine: Machine, item: Value) -> Value:
         if lookup(self.cls, "__contains__") is MISSING:
             if lookup(self.cls, "__iter__") is MISSING and lookup(self.cls, "__getitem__") is MISSING:
-                machine.throw(TypeError, f"argument of type {self.cls.__name__!r} is not iterable")
+                machine.throw(TypeError, f"argument of type {name_in_c(self.cls)!r} is not iterable")
             return ConstantValue(machine.call_python(contains, self, item).truth(machine))
         return ConstantValue(self._special(machine, "__contains__", item).truth(machine))
 
@@ -176,7 +177,7 @@ class InstanceValue(Value):
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         found = lookup(self.cls, "__call__")
         if found is MISSING:
-            machine.throw(TypeError, f"{self.cls.__name__!r} object is not callable")
+            machine.throw(TypeError, f"{name_in_c(self.cls)!r} object is not callable")
         if not isinstance(found, types.FunctionType | types.WrapperDescriptorType):
             machine.unsupported(breaks.CALL, name=self.describe())
         return machine.call(bind(machine, self, self.cls, "__call__", found), args, kwargs)
@@ -184,7 +185,7 @@ class InstanceValue(Value):
     def _special(self, machine: Machine, name: str, *args: Value) -> Value:
         found = lookup(self.cls, name)
         if found is MISSING or found is None:
-            machine.throw(TypeError, _REFUSALS[name].format(repr(self.cls.__name__)))
+            machine.throw(TypeError, _REFUSALS[name].format(repr(name_in_c(self.cls))))
         return machine.call(bind(machine, self, self.cls, name, found), args)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
@@ -233,7 +234,7 @@ class InstanceValue(Value):
             return own
         if found is MISSING:
             guard_lookup(machine, self.cls, name, MISSING)
-            machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
+            machine.throw(AttributeError, f"{name_in_c(self.cls)!r} object has no attribute {name!r}")
         return bind(machine, self, self.cls, name, found)
 
     def _slot(self, machine: Machine, name: str) -> Value:
@@ -316,7 +317,7 @@ class InstanceValue(Value):
         if name == "__class__":
             machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
         if not has_dict(self.cls) and not isinstance(found, SLOT_KINDS):
-            machine.throw(AttributeError, f"{self.cls.__name__!r} object has no attribute {name!r}")
+            machine.throw(AttributeError, f"{name_in_c(self.cls)!r} object has no attribute {name!r}")
         guard_not_first(machine, self.cls, name, found)
         self.write(machine, name, new)
 

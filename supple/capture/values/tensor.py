@@ -8,7 +8,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute, storage_offset
+from supple.capture.source import Source, attribute, instance_attribute, of_leaf, shows_leaf, storage_offset
 from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
@@ -202,6 +202,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     graph_args = tuple(to_arg(machine, value) for value in args)
     graph_kwargs = {name: to_arg(machine, value) for name, value in kwargs.items()}
     machine.heed_shared(op, (graph_args, graph_kwargs))
+    if not op.is_pure and args and torch.is_grad_enabled():
+        _refuse_views_of_leaves(machine, op, args[0])
     fake_args = [to_fake(value) for value in args]
     fake_kwargs = {name: to_fake(value) for name, value in kwargs.items()}
     try:
@@ -223,6 +225,20 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     return of_result(machine, result)
+
+
+def _refuse_views_of_leaves(machine: Machine, op: Op, target: Value) -> None:
+    """Break where an operator writes to an input that is a view of a leaf with gradients: eager raises."""
+    if not isinstance(target, TensorValue) or target.obj is None or target.source is None:
+        return
+    if target.obj.requires_grad and not target.obj.is_leaf:
+        found = shows_leaf(target.obj)
+        machine.guard(of_leaf(target.source), Kind.EQUALS, found)
+        if found:
+            error = (
+                "RuntimeError: a view of a leaf Variable that requires grad is used in an in-place operation"
+            )
+            machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=error)
 
 
 def _is_of_torch(error: BaseException) -> bool:

@@ -35,7 +35,7 @@ FOREIGN: Final = Grammar(
             "($T + int($Dec))",
             "torch.tensor($Items)",
             "torch.tensor(list($Items))",
-            "torch.frombuffer($Items, dtype=torch.float64)",
+            "torch.frombuffer($Items, dtype=torch.float64).clone()",
             "torch.from_numpy($T.detach().numpy() * 2)",
             "torch.from_numpy(np.asarray($T.detach()))",
             "($T * $Items[0])",

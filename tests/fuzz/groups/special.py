@@ -10,15 +10,15 @@ BOOLS: Final = (
     "torch.eq($T, 0)", "($T < $I)",
 )  # fmt: skip
 ANY: Final = (
-    "($T + $T)", "($T - $T)", "($T * $T)", "($T + $I)", "($I - $T)", "($T * $I)", "torch.maximum($T, $T)",
-    "torch.minimum($T, $T)", "torch.where($Mask, $T, $T)", "torch.clamp($T, $I, $I)", "torch.clamp($T, min=$T)",
+    "($T + $T)", "($T - $T)", "($T * $T)", "($T + $I)", "($I - $T)", "($T * $I)", "(torch.maximum($T, $T) + 0)",
+    "(torch.minimum($T, $T) + 0)", "torch.where($Mask, $T, $T)", "torch.clamp($T, $I, $I)", "torch.clamp($T, min=$T)",
     "torch.abs($T)", "torch.neg($T)", "torch.sign($T)", "torch.square($T)", "torch.clamp_max($T, $I)",
     "torch.where($Mask, $T, $I)", "$T.masked_fill($Mask, $I)", "torch.relu($T)", "torch.flip($T, [0])",
-    "torch.add($T, $T, alpha=$I)", "torch.fmax($T, $T)", "torch.fmin($T, $T)", "torch.sgn($T)", "$T[:]",
-    "torch.positive($T)", "$T.to($T.dtype)", "torch.amax($T)", "torch.amin($T, 0, keepdim=True)",
+    "torch.add($T, $T, alpha=$I)", "(torch.fmax($T, $T) + 0)", "(torch.fmin($T, $T) + 0)", "torch.sgn($T)", "$T[:]",
+    "torch.positive($T)", "$T.to($T.dtype)", "(torch.amax($T) + 0)", "(torch.amin($T, 0, keepdim=True) + 0)",
 )  # fmt: skip
 FLOATS: Final = (
-    "($T / $T)", "($T / $F)", "($F / $T)", "($T + $F)", "($T * $F)", "torch.sqrt(torch.abs($T))",
+    "($T / $T)", "($T / $F)", "($F / $T)", "($T + $F)", "($T * $F)", "torch.sqrt(torch.abs($T)).float()",
     "torch.floor($T)", "torch.ceil($T)", "torch.round($T)", "torch.trunc($T)", "torch.frac($T)",
     "torch.reciprocal($T)", "torch.copysign($T, $T)", "torch.nan_to_num($T)", "torch.nan_to_num($T, nan=$F)",
     "torch.fmod($T, $F)", "torch.remainder($T, $F)", "torch.div($T, $T, rounding_mode='floor')",
