@@ -151,7 +151,7 @@ class _Once:
         symbols = engine.sizes.shown() if is_told else {}
         engine.forget()
         if reason is not None and not self.options.config.verbose:
-            reason.with_traceback(None)
+            reason.with_traceback(None).__context__ = None  # frames of capture hold the arguments of the call
         return Captured(guards, run, reason, graph, None, changed, symbols), engine.stops
 
 

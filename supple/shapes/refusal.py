@@ -85,7 +85,7 @@ def _unimplemented(
         if isinstance(x, torch.Tensor | torch.dtype)
     )
     is_pointwise = torch.Tag.pointwise in func.tags
-    if not is_pointwise and (func.is_view or not func._schema.returns or _are_usual(func, types)):
+    if not is_pointwise and (func.is_view or not schema_of(func).returns or _are_usual(func, types)):
         return None
     known = _known(func)
     if types not in known:
@@ -105,7 +105,7 @@ _CHOOSY: Final = frozenset(
 
 def _are_usual(func: OpOverload, types: Sequence[torch.dtype]) -> bool:
     """Tell whether types go together in models: those of floats are one, next to places and masks."""
-    if func._schema.name in _CHOOSY:
+    if schema_of(func).name in _CHOOSY:
         return False
     floats = {one for one in types if one.is_floating_point or one.is_complex}
     return not types or (len(floats) == 1 and {*types} - floats <= {torch.int64, torch.bool})

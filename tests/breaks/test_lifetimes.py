@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -42,6 +43,21 @@ def test_arguments_are_free_after_the_call_that_compiles(stops: int, dynamic: bo
         run(x, box, stops)
         del x, box
         assert [one() for one in alive] == [None, None]
+
+
+def refused(x: torch.Tensor, box: Box) -> float:
+    supple.graph_break()
+    return float(np.int64()) + box.scale
+
+
+@pytest.mark.usefixtures("without_collector")
+def test_arguments_are_free_when_a_break_came_of_an_error_of_capture() -> None:
+    run = supple.compile(refused, backend="eager")
+    x, box = torch.ones(3), Box()
+    alive: list[Any] = [weakref.ref(x), weakref.ref(box)]
+    run(x, box)
+    del x, box
+    assert [one() for one in alive] == [None, None]
 
 
 def released(x: torch.Tensor, seen: list[Any]) -> torch.Tensor:
