@@ -161,9 +161,17 @@ def context_value(variable: Source) -> Source:
     return Called(f"{variable.name}.get()", variable, ContextVar[object].get)
 
 
+_REFER: Final[Function] = weakref.ReferenceType[object].__call__
+
+
 def referent(reference: Source) -> Source:
     """Return the source of what a weak reference refers to."""
-    return Called(f"{reference.name}()", reference, weakref.ReferenceType[object].__call__)
+    return Called(f"{reference.name}()", reference, _REFER)
+
+
+def is_weak(source: Source | None) -> bool:
+    """Tell whether a source is what a weak reference refers to."""
+    return isinstance(source, Called) and source.function is _REFER
 
 
 def root_of(source: Source) -> Source:

@@ -45,10 +45,11 @@ def noting(
         is_versioned: whether torch counts all that the graph writes to its inputs when it is atomic.
         is_counted: whether torch counts that too when each operator writes.
     """
-    is_atomic = vars(compiled).get(ATOMIC, _never)
+    matters = is_versioned and (kept is not None or not is_counted)
+    is_atomic = getattr(compiled, ATOMIC, _never) if matters else _never
 
     def run(*inputs: object) -> object:
-        is_whole = is_versioned and is_atomic(inputs)
+        is_whole = is_atomic(inputs)
         before = _versions(inputs) if is_counted or is_whole else None
         drawn = draws(inputs) if is_random else []
         held = None if is_whole or kept is None else _held(inputs[place] for place in kept)

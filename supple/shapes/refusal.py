@@ -85,7 +85,7 @@ def _unimplemented(
         if isinstance(x, torch.Tensor | torch.dtype)
     )
     is_pointwise = torch.Tag.pointwise in func.tags
-    if not is_pointwise and (func.is_view or not schema_of(func).returns or _are_usual(func, types)):
+    if not is_pointwise and (not _is_askable(func) or _are_usual(func, types)):
         return None
     known = _known(func)
     if types not in known:
@@ -93,6 +93,11 @@ def _unimplemented(
         error = refusal(func, *few, _ACCEPTED)
         known[types] = error if _OF_TYPES.search(str(error)) else None
     return known[types]
+
+
+def _is_askable(func: OpOverload) -> bool:
+    """Tell whether a call of an operator on zeros does nothing but compute: no collective, no view."""
+    return func.namespace == "aten" and not func.is_view and bool(schema_of(func).returns)
 
 
 _CHOOSY: Final = frozenset(
