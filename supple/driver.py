@@ -10,6 +10,7 @@ import torch
 
 from supple import autograd, torch_private
 from supple.base import events
+from supple.base.collector import collecting
 from supple.base.interrupts import is_interrupt
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python
@@ -46,7 +47,7 @@ class Functional:
         The ShapeEnv of a graph with symbols is active.
         """
         try:
-            with timed("autograd"):
+            with timed("autograd"), collecting(False):  # what a finalizer computes would be traced
                 split = autograd.split(graph, self._options, decomposed=self._decomposed)
             ambient = ambient_now()
             homes = {one.index: one.input for one in split.convention.mutations if split.backward is None}

@@ -4,14 +4,14 @@ import gc
 import inspect
 import time
 import types
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 import torch
 
 from supple.base import events
+from supple.base.collector import collecting
 from supple.base.errors import InternalError, OptionsError, Unsupported, Where
 from supple.base.options import Options
 from supple.base.stance import Backend
@@ -120,17 +120,6 @@ def place_of(function: types.FunctionType) -> Where:
         lines = (number for _, _, number in made.co_lines())
         line = next((number for number in lines if number not in (None, line)), line)
     return Where(code.co_filename, line, code.co_qualname.partition(" from ")[0])
-
-
-@contextmanager
-def collecting(is_on: bool) -> Generator[None]:
-    """Switch the collector of cycles; to walk all objects of torch once takes longer than capture."""
-    before = gc.isenabled()
-    (gc.enable if is_on else gc.disable)()
-    try:
-        yield
-    finally:
-        (gc.enable if before else gc.disable)()
 
 
 def compile_call(

@@ -39,10 +39,10 @@ def refused(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, obj
     It is asked on few elements of each tensor first: many such numbers are fine. A symbolic number that may
     be another in the next call is guarded to be within the range, or is specialised.
     """
-    if torch.Tag.nondeterministic_seeded in func.tags:
+    if torch.Tag.nondeterministic_seeded in func.tags or _UNSAFE.search(func.name()):
         return None
     given = (*args, *kwargs.values())
-    numbers = [one for one in given if isinstance(one, int | float) and not isinstance(one, bool)]
+    numbers = list(_numbers(func, args, kwargs))
     typed = [x for x in given if isinstance(x, torch.dtype | torch.Tensor)]
     types = [one if isinstance(one, torch.dtype) else one.dtype for one in typed] or [
         torch.get_default_dtype()
@@ -57,6 +57,19 @@ def refused(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, obj
     is_fine = refusal(func, few, named, _ACCEPTED) is _ACCEPTED
     found = _ACCEPTED if is_fine else refusal(func, args, kwargs, _ACCEPTED)
     return None if found is _ACCEPTED else found
+
+
+_UNSAFE: Final = re.compile("backward|mkldnn|rnn|lstm|gru|attention")
+"""Operators that read what another one left for them: with zeros in its place they write anywhere."""
+
+
+def _numbers(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[float]:
+    """Yield the plain numbers that an operator may convert to the type of the tensors: no sizes."""
+    for place, parameter in enumerate(schema_of(func).arguments):
+        one = args[place] if place < len(args) else kwargs.get(parameter.name)
+        is_number = isinstance(one, int | float) and not isinstance(one, bool)
+        if is_number and "int" not in str(parameter.type).lower():
+            yield one
 
 
 def _on_few(
@@ -74,8 +87,9 @@ def _unimplemented(
     """Return what eager raises where it has an operator for other types of tensors only.
 
     Shape rules and meta kernels do not know that. It is asked once for each overload and types. Of pointwise
-    operators a few elements do; others are asked on zeros of the same sizes, where the types are not the
-    usual ones of models, or the operator takes few of those.
+    operators a few elements do; some others are asked on zeros of the same sizes, where the types are not the
+    usual ones of models, or the operator takes few of those. Not all others: zeros where an operator expects
+    what another one left for it (`mkldnn_rnn_layer_backward`) make it write anywhere.
     """
     found: list[object] = []
     map_leaves(found.append, (*args, *kwargs.values()))
@@ -85,7 +99,7 @@ def _unimplemented(
         if isinstance(x, torch.Tensor | torch.dtype)
     )
     is_pointwise = torch.Tag.pointwise in func.tags
-    if not is_pointwise and (not _is_askable(func) or _are_usual(func, types)):
+    if not is_pointwise and (schema_of(func).name not in _ASKED or _are_usual(func, types)):
         return None
     known = _known(func)
     if types not in known:
@@ -95,17 +109,19 @@ def _unimplemented(
     return known[types]
 
 
-def _is_askable(func: OpOverload) -> bool:
-    """Tell whether a call of an operator on zeros does nothing but compute: no collective, no view."""
-    return func.namespace == "aten" and not func.is_view and bool(schema_of(func).returns)
-
-
 _CHOOSY: Final = frozenset(
     f"aten::{name}"
     for name in "binary_cross_entropy binary_cross_entropy_with_logits nll_loss_forward nll_loss2d_forward "
     "linalg_cross dist complex polar grid_sampler_2d grid_sampler_3d isin huber_loss".split()
 )
 """Operators that take floats of one or two types only, and no integers next to them."""
+_ASKED: Final = _CHOOSY | {
+    f"aten::{name}"
+    for name in "native_layer_norm native_group_norm native_batch_norm convolution mv addmv dot vdot mm "
+    "addmm bmm baddbmm _trilinear _prelu_kernel _cdist_forward _euclidean_dist log_sigmoid_forward "
+    "searchsorted bucketize cumsum cumprod logcumsumexp".split()
+}
+"""Operators that may be asked: they compute and do nothing else, and read no memory of their own making."""
 
 
 def _are_usual(func: OpOverload, types: Sequence[torch.dtype]) -> bool:

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import supple
+from supple.base import events
 
 
 @pytest.fixture
@@ -77,3 +78,42 @@ def test_what_was_made_before_a_break_is_free_behind_it() -> None:
         seen: list[Any] = []
         run(torch.ones(3), seen)
         assert seen[1:] == [True]
+
+
+class Ending:
+    """Computes when the collector finds it, by an operator and by compiled code."""
+
+    def __init__(self, found: list[torch.Tensor]) -> None:
+        self.found, self.own = found, self
+
+    def __del__(self) -> None:
+        self.found.append(torch.ones(3) + 1)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("soon", [100, 300, 1000, 3000])
+def test_a_finalizer_that_runs_while_something_is_compiled_computes_numbers(
+    backend: str, requires_grad: bool, soon: int
+) -> None:
+    found: list[torch.Tensor] = []
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        for _ in range(50):
+            x = x.sin() * 2
+        return x.sum()
+
+    def listener(event: events.Event) -> None:
+        if isinstance(event, events.GraphCaptured):
+            gc.collect()
+            Ending(found)
+            gc.set_threshold(soon)
+
+    before, stop = gc.get_threshold(), events.listen(listener)
+    try:
+        supple.compile(program, backend=backend)(torch.ones(4, 4, requires_grad=requires_grad))
+    finally:
+        stop()
+        gc.set_threshold(*before)
+    gc.collect()
+    assert [(type(one), one.tolist()) for one in found] == [(torch.Tensor, [2, 2, 2])]
