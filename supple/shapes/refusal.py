@@ -67,8 +67,8 @@ def _numbers(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, obje
     """Yield the plain numbers that an operator may convert to the type of the tensors: no sizes."""
     for place, parameter in enumerate(schema_of(func).arguments):
         one = args[place] if place < len(args) else kwargs.get(parameter.name)
-        is_number = isinstance(one, int | float) and not isinstance(one, bool)
-        if is_number and "int" not in str(parameter.type).lower():
+        is_size = "int" in str(parameter.type).lower()
+        if isinstance(one, int | float) and not isinstance(one, bool) and not is_size:
             yield one
 
 
