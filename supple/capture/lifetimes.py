@@ -13,7 +13,7 @@ import torch
 
 from supple.capture import breaks
 from supple.capture.machine import Machine
-from supple.capture.source import Local, is_weak
+from supple.capture.source import Local
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.function import FunctionValue
@@ -36,9 +36,8 @@ def let_go(machine: Machine, value: Value | None) -> None:
 
 
 def let_go_of_name(machine: Machine, value: Value | None) -> None:
-    """Break where a frame loses such a value that it alone may hold: an argument of the captured function, or
-    what a weak reference refers to."""
-    if value is not None and (isinstance(value.source, Local) or is_weak(value.source)):
+    """Break where a frame loses such a value that it alone may hold: an argument of the captured function."""
+    if value is not None and isinstance(value.source, Local):
         let_go(machine, value)
 
 

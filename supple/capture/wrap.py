@@ -18,7 +18,17 @@ from supple.base.memo import of_object
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
-from supple.capture.source import Called, Local, Source, attribute, instance_attribute, item, key_at, type_of
+from supple.capture.source import (
+    Called,
+    Local,
+    Source,
+    attribute,
+    instance_attribute,
+    is_weak,
+    item,
+    key_at,
+    type_of,
+)
 from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.attributes import C_CALLABLES, is_odd, is_of_program, lookup, may_change
 from supple.capture.values.base import Value, take_all
@@ -93,6 +103,8 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
             return value
         if there is not None:
             engine.guard_same(source, there)
+            if is_weak(there) and isinstance(source, Local):
+                value.source = source  # the argument is what holds it
             return value
     value = _rule(kind)(engine, obj, source)
     if not (source is None and kind in (list, dict, tuple, set)):
