@@ -19,7 +19,7 @@ from supple.capture.library.table import Args, Kwargs, call, effect, make, polyf
 from supple.capture.machine import Machine
 from supple.capture.source import Called
 from supple.capture.values.array import ArrayValue
-from supple.capture.values.attributes import MISSING, class_source, is_odd, lookup, special
+from supple.capture.values.attributes import MISSING, as_hash, class_source, is_odd, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
@@ -468,7 +468,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         found = special(machine, value, "__hash__")
         if found is not None:
             number = checked(machine, hash, "__hash__", machine.call(found))
-            return fold(machine, hash, number.as_python())  # -1 and large integers have another hash
+            return ConstantValue(as_hash(cast("int", number.as_python())))
     try:
         plain = value.as_python()
     except NotConstant:

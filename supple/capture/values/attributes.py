@@ -177,6 +177,11 @@ _IS_ON_HEAP: Final = 1 << 9
 """A flag of classes: made when the process runs, as all classes in Python are."""
 
 
+def as_hash(number: int) -> int:
+    """Return what `hash` makes of the number that a class's `__hash__` gives."""
+    return number if -(2**63) <= number < 2**63 and number != -1 else hash(number)
+
+
 def refuse_property(
     machine: Machine, cls: type, found: property, ask: Callable[[object], object]
 ) -> NoReturn:

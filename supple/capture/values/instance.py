@@ -18,6 +18,7 @@ from supple.capture.source import Source, attribute, instance_attribute, pinned
 from supple.capture.values.attributes import (
     MISSING,
     SLOT_KINDS,
+    as_hash,
     bind,
     guard_lookup,
     guard_no_setter,
@@ -119,7 +120,8 @@ class InstanceValue(Value):
         hasher = lookup(self.cls, "__hash__")
         if isinstance(hasher, types.FunctionType):
             number = machine.call(bind(machine, self, self.cls, "__hash__", hasher))
-            return HashKey(machine, self, hash(checked(machine, hash, "__hash__", number).as_python()))
+            given = cast("int", checked(machine, hash, "__hash__", number).as_python())
+            return HashKey(machine, self, as_hash(given))
         if hasher is None:
             return super().key(machine)
         guard_lookup(machine, self.cls, "__hash__", hasher)
