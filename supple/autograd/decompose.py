@@ -6,6 +6,7 @@ after:   n = aten.neg.default(x); e = aten.exp.default(n); a = aten.add.Tensor(e
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final, cast
 
 from supple.autograd import decompose_activation as _activation
@@ -25,7 +26,7 @@ from supple.ir.graph.rewrite import without_dead, without_repeats
 from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, is_random
-from supple.shapes.layout import is_dense
+from supple.shapes.layout import generally_equal, is_dense
 
 #: The files that fill the table.
 RULE_FILES = (_activation, _backward, _creation, _norm, _pointwise, _reduce, _view)
@@ -169,7 +170,11 @@ def separated(graph: Graph, wanted: Graph) -> Graph:
         layout = cast("TensorMeta", meta_of(cast("Var", was), metas))
         value = lowering.restrided(now, layout)
         root = root_of(value, makers)
-        if root in taken and value is now:
+        mine = lowering.tensor_meta(value)
+        if not all(map(generally_equal, mine.strides, layout.strides)):
+            # A program sees the strides of dimensions of size 1 too.
+            value = lowering.emit("aten.clone.default", (value,), meta=replace(mine, strides=layout.strides))
+        elif root in taken and value is now:
             value = lowering.emit("aten.clone.default", (value,))
         taken.add(root)
         outputs.append(value)

@@ -69,7 +69,12 @@ class Description:
     def tensor(self, value: torch.Tensor, path: str) -> None:
         """Describe a tensor: metadata, memory that it shares, numbers."""
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
-            flags = value.requires_grad, value.is_leaf, value.is_inference(), value.is_conj(), value.is_neg()
+            try:
+                is_leaf = value.is_leaf
+            except RuntimeError as error:  # a view made without gradients, whose base was written since
+                self.lines.append(Line(path, str(error)))
+                return
+            flags = value.requires_grad, is_leaf, value.is_inference(), value.is_conj(), value.is_neg()
             described = (value.dtype, tuple(value.shape), value.layout, value.device.type, *flags)
             if value.layout is not torch.strided or value.is_quantized or value.is_nested or value.is_meta:
                 self.lines.append(Line(path, described))

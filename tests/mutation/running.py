@@ -20,6 +20,7 @@ from supple.base import events
 from supple.base.config import config
 from tests.fuzz.running import LATE, UNDEFINED, nameless
 from tests.mutation.description import Description, difference
+from tests.mutation.expected import reason
 from tests.mutation.mutations import FIRST_HANDLE, CannotApply, Mutation, mutations
 from tests.mutation.places import Cell, Global, Place, places
 from tests.mutation.worlds import Program, World
@@ -365,7 +366,9 @@ def findings(
                 session.counts["pairs"] += 1
                 try:
                     found = session.differs(mutation)
-                    if found is not None and is_steady(session, mutation):
+                    if found is not None and reason(session.program.name, str(mutation)):
+                        session.counts["expected"] += 1
+                    elif found is not None and is_steady(session, mutation):
                         session.counts["findings"] += 1
                         yield shortest(session, chosen[: index + 1], found)
                 except (
@@ -395,6 +398,6 @@ def shortest(session: Session, history: Sequence[Mutation], found: tuple[str, st
         differs = again.differs(last)
         if differs is not None:
             return Finding(session.program.name, (*before, last), *differs)
-    return Finding(
-        session.program.name, (last,), found[0], f"{found[1]} (after {len(earlier)} other mutations)"
-    )
+    phase, kind, text = found
+    text = f"{text} (after {len(earlier)} other mutations)"
+    return Finding(session.program.name, (last,), phase, kind, text)

@@ -31,4 +31,6 @@ def _(
 @replace(torch.autograd.profiler.record_function)
 def _(name: str, args: str | None = None) -> Any:
     """A range of the profiler: captured code has none."""
+    if not isinstance(name, (str, bytes)) or not isinstance(args, str | None):
+        torch.ops.profiler._record_function_enter_new(name, args)  # eager's error
     return contextlib.nullcontext()

@@ -95,7 +95,7 @@ IDENTITY: Final = Grammar(
         "$=Obj = $Obj",
         "$@Net.weight = $Net.weight",
         "$@Net.count += 1",
-        "$=T = sum((p * 2 for p in {*$Net.parameters(), *$Net.parameters()}), torch.zeros(3))",
+        "$=T = torch.stack([p.sum() * 2 for p in {*$Net.parameters(), *$Net.parameters()}]).sort().values",
     ),
     preamble="""
 class Thing:
