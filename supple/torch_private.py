@@ -35,6 +35,7 @@ make_wrapper_subclass = Tensor._make_wrapper_subclass
 
 # Within it, operators on tensor subclasses run the kernels of their backend.
 no_torch_dispatch: Final = torch._C._DisableTorchDispatch
+DispatchMode: Final = TorchDispatchMode
 
 # Number of active `__torch_function__` modes; the public API can only walk them.
 function_mode_count: Final = torch._C._len_torch_function_stack
@@ -144,6 +145,8 @@ FOREACH: Final = {
     for name, function in vars(torch).items()
     if name.startswith("_foreach_") and name != "_foreach_powsum"
 }
+# What a range of the profiler begins with.
+begin_range: Final = cast("Callable[..., object]", torch.ops.profiler._record_function_enter_new)
 # How optimizers read the number of a step.
 get_step = cast("Callable[..., object]", _get_value)
 

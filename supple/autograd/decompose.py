@@ -174,7 +174,7 @@ def separated(graph: Graph, wanted: Graph) -> Graph:
         if not all(map(generally_equal, mine.strides, layout.strides)):
             # A program sees the strides of dimensions of size 1 too.
             value = lowering.emit("aten.clone.default", (value,), meta=replace(mine, strides=layout.strides))
-        elif root in taken and value is now:
+        if root in taken and value is now:
             value = lowering.emit("aten.clone.default", (value,))
         taken.add(root)
         outputs.append(value)

@@ -90,6 +90,11 @@ def pinned(label: str, value: object) -> Source:
     return Pinned(label, None, value)
 
 
+def class_source(cls: type) -> Source:
+    """Return the source of a class, held by the entry."""
+    return pinned(f"C[{cls.__module__}.{cls.__qualname__}@{id(cls):x}]", cls)
+
+
 def global_variable(globals_source: Source, variable: str) -> Source:
     """Return the source of a global variable of the module whose dict is `globals_source`."""
     return item(globals_source, variable, dict)

@@ -581,7 +581,8 @@ def attention_by_hand(q: Tensor, k: Tensor, v: Tensor) -> Any:
 
 @program(lambda n: (floats(2, 2, 3, 4), floats(2, 2, n, 4)))
 def attention_to_a_memory(q: Tensor, memory: Tensor) -> Any:
-    return F.scaled_dot_product_attention(q, memory, memory.tanh())  # eager reads past a value that is too short
+    # Eager reads past the end of values that are fewer than the keys.
+    return F.scaled_dot_product_attention(q, memory, memory.tanh())
 
 
 @program(lambda n: (floats(2, n, 4), floats(2, 1, 4)))

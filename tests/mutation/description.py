@@ -100,7 +100,8 @@ def _(value: torch.Tensor, made: Description, path: str) -> None:
 
 @parts.register
 def _(value: dict, made: Description, path: str) -> None:
-    for index, (key, one) in enumerate(dict.items(value)):
+    base = collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
+    for index, (key, one) in enumerate(base.items(value)):
         made.add(key, f"{path}.key {index}")
         made.add(one, f"{path}[{key if isinstance(key, str | int) else index!r}]")
 

@@ -13,6 +13,11 @@ EXPECTED: Final[dict[tuple[str, str], str]] = {
     ("everyday_training.adamw", "['capturable']: flipped"): (
         "torch's optimizers check this where `torch.compiler.is_compiling()` is false only"
     ),
+    (
+        "torch_types.cond",
+        "args[0]: Parameter",
+    ): "eager compiles the branches by torch, which marks parameters",
+    ("torch_types.while_loop", "args[0]: Parameter"): "as above",
 }
 """By the name of a program and the end of a mutation's text: why captured code and eager differ."""
 

@@ -103,6 +103,11 @@ def wrapping(function: Any) -> Any:
     return lambda *args, **kwargs: function(*args, **kwargs)
 
 
+def doubled(saved: torch.Tensor) -> torch.Tensor:
+    """Return what a hook keeps of a tensor saved for backward; indices stay, which eager does not check."""
+    return saved * 2 if saved.is_floating_point() and saved.layout is torch.strided else saved
+
+
 PROCESS: Final[dict[str, Block]] = {
     "no_grad": torch.no_grad,
     "inference_mode": torch.inference_mode,
@@ -122,7 +127,7 @@ PROCESS: Final[dict[str, Block]] = {
     "torch function mode": Doubling,
     "torch dispatch mode": Passing,
     "no torch functions": torch._C.DisableTorchFunctionSubclass,
-    "saved tensors": lambda: torch.autograd.graph.saved_tensors_hooks(lambda x: x * 2, lambda x: x),
+    "saved tensors": lambda: torch.autograd.graph.saved_tensors_hooks(doubled, lambda x: x),
     "saved on cpu": torch.autograd.graph.save_on_cpu,
     "without mkldnn": lambda: torch.backends.mkldnn.flags(enabled=False),
     "denormals": lambda: state(lambda: False, torch.set_flush_denormal, True),

@@ -52,10 +52,14 @@ class Other:
     """An object that nothing was written for."""
 
 
+UNCOPIED: Final = (type, types.ModuleType, torch._ops.OpOverloadPacket)
+"""What has no copy of its own; that of an operator's overloads never ends."""
+
+
 @functools.singledispatch
 def variants(value: Any) -> Iterator[Variant]:
     """Yield what could stand in the place of a value of this type."""
-    if not isinstance(value, type | types.ModuleType):
+    if not isinstance(value, UNCOPIED):
         yield "equal copy", lambda: copy.copy(value)
     yield "None", lambda: None
     yield "an object", Other

@@ -3,10 +3,11 @@
 from itertools import islice
 from typing import cast
 
+from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, count_of, opcode
 from supple.capture.values.attributes import MISSING, lookup
-from supple.capture.values.base import Value, drain, take_all
+from supple.capture.values.base import Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import container, take_counted
 from supple.capture.values.mapping import DictValue, SetValue
@@ -142,7 +143,15 @@ def _(frame: Frame, instruction: Instruction) -> None:
     given = frame.pop()
     target = frame.stack[-count_of(instruction)]
     assert isinstance(target, DictValue), target.describe()
-    for key, value in pairs_of(frame, given):
+    try:
+        pairs = pairs_of(frame, given)
+    except Raised as raised:
+        if not issubclass(raised.value.python_type(), AttributeError):
+            raise
+        if instruction.op == "DICT_MERGE":
+            engine.unsupported(breaks.OPERATOR, name="**", kinds=given.describe())
+        engine.throw(TypeError, f"{name_in_c(engine, given.python_type())!r} object is not a mapping")
+    for key, value in pairs:
         if instruction.op == "DICT_MERGE" and target.find(engine, key) is not None:
             engine.throw(TypeError, f"got multiple values for keyword argument {key.as_python()!r}")
         target.set_item(engine, key, value)
@@ -178,17 +187,27 @@ def _(frame: Frame, instruction: Instruction) -> None:
     frame.stack.extend(reversed(items))
 
 
+def is_iterable(value: Value) -> bool:
+    """Tell whether a class has what iteration asks for, or whether its metaclass alone can tell."""
+    kind = value.python_type()
+    return type(kind) is not type or any(
+        lookup(kind, name) is not MISSING for name in ("__iter__", "__getitem__")
+    )
+
+
 def _require_iterable(frame: Frame, value: Value, refusal: str) -> None:
     kind = value.python_type()
-    if all(lookup(kind, name) is MISSING for name in ("__iter__", "__getitem__")) and type(kind) is type:
-        frame.engine.throw(TypeError, refusal.format(kind.__name__))
+    if not is_iterable(value):
+        frame.engine.throw(TypeError, refusal.format(name_in_c(frame.engine, kind)))
 
 
 @opcode.on("UNPACK_EX")
 def _(frame: Frame, instruction: Instruction) -> None:
     """A, *b, c = x."""
     before, after = cast("tuple[int, int]", instruction.arg)
-    items = take_all(frame.engine, frame.pop())
+    given = frame.pop()
+    _require_iterable(frame, given, "cannot unpack non-iterable {} object")
+    items = take_all(frame.engine, given)
     if len(items) < before + after:
         msg = f"not enough values to unpack (expected at least {before + after}, got {len(items)})"
         frame.engine.throw(ValueError, msg)

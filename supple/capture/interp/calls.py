@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
-from supple.capture.interp.build import pairs_of
+from supple.capture.interp.build import is_iterable, pairs_of
 from supple.capture.interp.frame import NULL, Frame, opcode
 from supple.capture.library.table import transparent
 from supple.capture.source import global_variable, pinned
@@ -74,7 +74,10 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """f(*args, **kwargs)."""
     pairs = pairs_of(frame, frame.pop()) if instruction.arg else []
     kwargs = {str(key.as_python()): value for key, value in pairs}
-    args = take_counted(frame.engine, frame.pop())
+    given = frame.pop()
+    if not is_iterable(given):
+        frame.engine.unsupported(breaks.OPERATOR, name="*", kinds=given.describe())
+    args = take_counted(frame.engine, given)
     first, second = frame.pop_many(2)
     _call(frame, first, second, args, kwargs)
 

@@ -4,7 +4,7 @@ from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, opcode
 from supple.capture.values.attributes import MISSING, lookup, type_attr
-from supple.capture.values.base import Raised, Value
+from supple.capture.values.base import Raised, Value, name_in_c
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.sequence import SequenceValue
@@ -110,9 +110,9 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _special(frame: Frame, manager: Value, name: str) -> Value:
     cls = manager.python_type()
     if lookup(cls, name) is MISSING:
-        frame.engine.throw(
-            TypeError, f"{cls.__name__!r} object does not support the context manager protocol"
-        )
+        refusal = f"{name_in_c(frame.engine, cls)!r} object does not support the context manager protocol"
+        missed = " (missed __exit__ method)" if name == "__exit__" else ""
+        frame.engine.throw(TypeError, refusal + missed)
     return type_attr(frame.engine, manager, cls, name)
 
 

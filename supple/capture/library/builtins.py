@@ -4,7 +4,7 @@ import abc
 import functools
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final, cast
 
 import torch
@@ -17,14 +17,21 @@ from supple.capture.library import operators, polyfills
 from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
-from supple.capture.source import Called
+from supple.capture.source import Called, class_source
 from supple.capture.values.array import ArrayValue
-from supple.capture.values.attributes import MISSING, as_hash, class_source, is_odd, lookup, special
-from supple.capture.values.base import NotConstant, Raised, Value, take_all
+from supple.capture.values.attributes import MISSING, as_hash, is_odd, lookup, special
+from supple.capture.values.base import NotConstant, Raised, Value, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
-from supple.capture.values.instance import InstanceDict, InstanceValue, checked, container, take_counted
+from supple.capture.values.instance import (
+    EnumValue,
+    InstanceDict,
+    InstanceValue,
+    checked,
+    container,
+    take_counted,
+)
 from supple.capture.values.klass import super_of
 from supple.capture.values.mapping import Address, DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
@@ -69,7 +76,9 @@ def _attribute_name(machine: Machine, name: Value) -> str:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """isinstance(x, classes): by the class, `__instancecheck__` written in Python inlined."""
     value, wanted = args
-    return ConstantValue(any(_is_instance(machine, value, cls) for cls in _classes(machine, wanted)))
+    refusal = "isinstance() arg 2 must be a type, a tuple of types, or a union"
+    classes = _classes(machine, wanted, refusal)
+    return ConstantValue(any(_is_instance(machine, value, cls) for cls in classes))
 
 
 def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
@@ -77,10 +86,10 @@ def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
     if not isinstance(cls, type):
         note_bases(kind)
         try:
+            isinstance(None, cast("type", cls))
             return bool(issubclass(kind, cls))  # pyright: ignore[reportArgumentType]  # a union
-        except TypeError:
-            message = "isinstance() arg 2 must be a type, a tuple of types, or a union"
-            machine.throw(TypeError, message)
+        except TypeError as error:
+            machine.throw(TypeError, str(error))
     if kind is cls:
         return True
     if isinstance(value, TensorValue) and _checks_tensors(cls):
@@ -116,21 +125,33 @@ def _checks_tensors(cls: type) -> bool:
     return type(cls).__module__.split(".")[0] == "torch"
 
 
-def _classes(machine: Machine, wanted: Value) -> list[object]:
-    if isinstance(wanted, SequenceValue):
-        return [cls for item in wanted.all(machine) for cls in _classes(machine, item)]
-    return [wanted.as_python()]
+def _classes(machine: Machine, wanted: Value, refusal: str) -> Iterator[object]:
+    """Yield the classes of a tuple, and of tuples in it, up to what is asked for."""
+    if isinstance(wanted, SequenceValue) and not wanted.is_mutable:
+        for item in wanted.all(machine):
+            yield from _classes(machine, item, refusal)
+        return
+    try:
+        yield wanted.as_python()
+    except NotConstant:
+        if isinstance(wanted, InstanceValue):
+            raise
+        machine.throw(TypeError, refusal)
 
 
 @call.on(issubclass)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """issubclass(cls, classes)."""
     kind = args[0].as_python()
-    if not isinstance(kind, type):
-        machine.throw(TypeError, "issubclass() arg 1 must be a class")
-    for cls in _classes(machine, args[1]):
-        is_class = isinstance(cls, type)
-        if _is_subclass(machine, kind, cls) if is_class else fold_raw(machine, issubclass, kind, cls):
+    refusal = "issubclass() arg 1 must be a class"
+    if isinstance(kind, type):
+        refusal = "issubclass() arg 2 must be a class, a tuple of classes, or a union"
+    for cls in _classes(machine, args[1], refusal):
+        if isinstance(kind, type) and isinstance(cls, type):
+            is_derived: object = _is_subclass(machine, kind, cls)
+        else:
+            is_derived = fold_raw(machine, issubclass, kind, cls)
+        if is_derived:
             return ConstantValue(True)
     return ConstantValue(False)
 
@@ -321,7 +342,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             return machine.call(own)
     kind = value.python_type()
     if not any(all(lookup(kind, name) is not MISSING for name in names) for names in _REVERSIBLE):
-        machine.throw(TypeError, f"{kind.__name__!r} object is not reversible")
+        if lookup(kind, "__getitem__") is not MISSING and dict not in kind.__mro__:
+            value.length(machine)  # raises what CPython says of the missing method
+        machine.throw(TypeError, f"{name_in_c(machine, kind)!r} object is not reversible")
     own = isinstance(value, InstanceValue) and [special(machine, value, name) for name in _REVERSIBLE[1]]
     if isinstance(value, InstanceValue) and (value.payload is None or (own and own != [None, None])):
         return _backwards(machine, value)
@@ -413,7 +436,7 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
             return fold(machine, kind, found.as_python())
         if args[0].payload is None and all(lookup(args[0].cls, name) is MISSING for name in names):
             what = "a string, a bytes-like object" if kind is int else "a string"
-            what += f" or a real number, not {args[0].cls.__name__!r}"
+            what += f" or a real number, not {name_in_c(machine, args[0].cls)!r}"
             machine.throw(TypeError, f"{kind.__name__}() argument must be {what}")
         args = args if args[0].payload is None else [args[0].payload, *args[1:]]
     if args and isinstance(args[0], SymbolicValue):
@@ -464,6 +487,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """hash(x) of constants, and by the class's `__hash__`; that of others is an address."""
     value = args[0]
+    if isinstance(value, EnumValue) or (isinstance(value, SequenceValue) and not value.is_mutable):
+        return ConstantValue(hash(value.key(machine)))
     if isinstance(value, InstanceValue):
         found = special(machine, value, "__hash__")
         if found is not None:

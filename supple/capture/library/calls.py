@@ -22,7 +22,7 @@ from supple.capture.library.table import Args, Call, Kwargs, call, make, polyfil
 from supple.capture.machine import Machine
 from supple.capture.source import pinned
 from supple.capture.values.attributes import IN_C, MISSING, guard_lookup, lookup
-from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
+from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c, take_all
 from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue, container
@@ -326,7 +326,7 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     base = next((base for base in PAYLOADS if issubclass(kind, base)), None)
     if base is None:
         if args and lookup(kind, "__init__") is object.__init__ and kind.__new__ is object.__new__:
-            machine.throw(TypeError, f"{kind.__name__}() takes no arguments")
+            machine.throw(TypeError, f"{name_in_c(machine, kind)}() takes no arguments")
         return made
     if base is dict:
         made.payload = DictValue(kind)

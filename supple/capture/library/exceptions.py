@@ -9,7 +9,7 @@ from typing import Final
 from supple.capture.library.table import NONE, Args, Kwargs, call
 from supple.capture.library.text import text_of, written
 from supple.capture.machine import Machine
-from supple.capture.values.base import Value
+from supple.capture.values.base import Value, name_in_c, name_of
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
@@ -27,7 +27,7 @@ PLAIN: Final = tuple(
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """BaseException.__init__(error, *args): the new arguments."""
     if kwargs:
-        machine.throw(TypeError, f"{args[0].python_type().__name__}() takes no keyword arguments")
+        machine.throw(TypeError, f"{name_in_c(machine, args[0].python_type())}() takes no keyword arguments")
     assert isinstance(args[0], InstanceValue), args[0].describe()
     args[0].write(machine, "args", new_tuple(args[1:]))
     return NONE
@@ -62,7 +62,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """repr(error): the class's name and the arguments."""
     given = _arguments(machine, args[0])
     inside = ", ".join(written(machine, one) for one in given)
-    return ConstantValue(f"{args[0].python_type().__name__}({inside})")
+    return ConstantValue(f"{name_of(machine, args[0].python_type())}({inside})")
 
 
 # Capture keeps no tracebacks.

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from supple.capture.library.table import replace
-from supple.torch_private import associative_scan, tree_flatten, tree_unflatten
+from supple.torch_private import associative_scan, begin_range, tree_flatten, tree_unflatten
 
 
 @replace(associative_scan)
@@ -29,8 +29,8 @@ def _(
 
 
 @replace(torch.autograd.profiler.record_function)
-def _(name: str, args: str | None = None) -> Any:
+def _(name: object, args: object = None) -> Any:
     """A range of the profiler: captured code has none."""
     if not isinstance(name, (str, bytes)) or not isinstance(args, str | None):
-        torch.ops.profiler._record_function_enter_new(name, args)  # eager's error
+        begin_range(name, args)  # eager's error
     return contextlib.nullcontext()

@@ -18,13 +18,13 @@ from supple.capture.library.text import percent
 from supple.capture.machine import Machine
 from supple.capture.values.array import operate
 from supple.capture.values.attributes import IN_C, MISSING, is_odd, lookup, special, type_attr
-from supple.capture.values.base import NotConstant, Raised, Value
+from supple.capture.values.base import NotConstant, Raised, Value, name_in_c
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, WeakReferenceValue
 from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.sequence import SequenceValue, index_of
 from supple.capture.values.symbolic import applied
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import function_op
@@ -157,14 +157,19 @@ def _on_sequences(
         if not isinstance(other, SequenceValue) or _base(other) is not _base(left):
             if isinstance(right, InstanceValue) and lookup(right.cls, "__radd__") is not MISSING:
                 return None
-            kinds = f'{left.kind.__name__} (not "{right.python_type().__name__}") to {left.kind.__name__}'
+            own, other_kind = name_in_c(machine, left.kind), name_in_c(machine, right.python_type())
+            kinds = f'{own} (not "{other_kind}") to {own}'
             machine.throw(TypeError, f"can only concatenate {kinds}")
         is_size = left.kind.__name__ == "Size" and not left.is_mutable
         return SequenceValue(left.kind if is_size else _base(left), [*left.all(machine), *other.all(machine)])
     if plain == "*":
+        count = right
         if isinstance(right, InstanceValue):
-            return None
-        items = cast("list[Value]", fold_raw(machine, operator.mul, left.all(machine), right.as_python()))
+            is_asked = lookup(right.cls, "__rmul__") is not MISSING
+            if is_asked or lookup(right.cls, "__index__") is MISSING:
+                return None
+            count = ConstantValue(index_of(machine, right))
+        items = cast("list[Value]", fold_raw(machine, operator.mul, left.all(machine), count.as_python()))
         if is_in_place and left.is_mutable:
             left.rewrite(machine, items)
             return left
@@ -213,7 +218,7 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     except NotConstant:
         pass
     if _is_decided(left) and _is_decided(right):
-        kinds = f"{left.python_type().__name__!r} and {right.python_type().__name__!r}"
+        kinds = f"{name_in_c(machine, left.python_type())!r} and {name_in_c(machine, right.python_type())!r}"
         shown = "** or pow()" if plain == "**" else plain
         machine.throw(TypeError, f"unsupported operand type(s) for {shown}{symbol[len(plain) :]}: {kinds}")
     machine.unsupported(
@@ -263,7 +268,7 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         answer = _answer(machine, owner, name, other)
         if answer is not None:
             return answer
-    if symbol == "!=":
+    if symbol == "!=" and not (isinstance(left, ConstantValue) and isinstance(right, ConstantValue)):
         return ConstantValue(not _compare_structures(machine, "==", operator.eq, left, right).truth(machine))
     return _compare_structures(machine, symbol, function, left, right)
 
@@ -349,7 +354,7 @@ def _compare_structures(
         machine.unsupported(breaks.OPERATOR, name="==", kinds=f"{left.describe()} and {right.describe()}")
     if are_numbers or any(map(_compares_in_c, (left, right), COMPARISONS[symbol][1:])):
         machine.unsupported(breaks.OPERATOR, name=symbol, kinds=f"{left.describe()} and {right.describe()}")
-    kinds = f"{left.python_type().__name__!r} and {right.python_type().__name__!r}"
+    kinds = f"{name_in_c(machine, left.python_type())!r} and {name_in_c(machine, right.python_type())!r}"
     machine.throw(TypeError, f"{symbol!r} not supported between instances of {kinds}")
 
 

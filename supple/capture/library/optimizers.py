@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import torch
 
+from supple.capture import breaks
 from supple.capture.library.operations import torch_op
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, replace
 from supple.capture.machine import Machine
@@ -67,7 +68,15 @@ def step_count(x: object) -> object:
     return x.double() if isinstance(x, torch.Tensor) else x
 
 
-@replace(group_tensors)
+@call.on(group_tensors)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Lists of tensors by device and dtype; that there are none is an error of eager's."""
+    first = args[0].get_item(machine, ConstantValue(0)) if args else NONE
+    if not isinstance(first, SequenceValue) or not first.items:
+        machine.unsupported(breaks.CALL, name="an operator on lists of no tensors")
+    return machine.call(machine.wrap(grouped, None), args, kwargs)
+
+
 def grouped(lists: Sequence[Sequence[Any]], with_indices: bool = False) -> object:
     """Lists of tensors that belong together by place, one set of lists for each device and dtype."""
     found: dict[object, tuple[list[list[Any]], list[int]]] = {}

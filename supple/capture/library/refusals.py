@@ -22,7 +22,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
-from supple.torch_private import ScriptMethod
+from supple.torch_private import DispatchMode, ScriptMethod
 
 BY_MODULE: Final[dict[str, Reason]] = {
     **dict.fromkeys("numpy.random random _random secrets uuid time datetime".split(), breaks.RANDOM),
@@ -104,6 +104,8 @@ for _function in (torch.save, torch.load, asyncio.run):
     call.on(_function)(partial(_refuse, breaks.OUTSIDE, f"{_function.__module__}.{_function.__name__}"))
 for _name in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
     call.on(getattr(torch.Tensor, _name))(partial(_refuse, breaks.AUTOGRAD, f"Tensor.{_name}"))
+# It notes in torch that a mode is active: what capture itself has active, is noted there too.
+call.on(DispatchMode.__enter__)(partial(_refuse, breaks.CALL, "TorchDispatchMode.__enter__"))
 for _function in (torch.autograd.backward, torch.autograd.grad):
     call.on(_function)(partial(_refuse, breaks.AUTOGRAD, f"torch.autograd.{_function.__name__}"))
 for _name in ("shuffle", "choice", "choices", "sample", "randint", "randrange", "uniform", "gauss"):

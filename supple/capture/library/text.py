@@ -10,7 +10,7 @@ from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, special, type_attr
-from supple.capture.values.base import NotConstant, Value, take_all
+from supple.capture.values.base import NotConstant, Value, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.function import LeafValue
 from supple.capture.values.instance import InstanceValue, checked, container
@@ -39,7 +39,7 @@ call.on(object.__format__)(lambda machine, args, _: _unformatted(machine, args[0
 def _unformatted(machine: Machine, value: Value, spec: Value) -> Value:
     """Return what `object.__format__` gives: str(x); a spec is an error."""
     if spec.as_python():
-        name = value.python_type().__name__
+        name = name_in_c(machine, value.python_type())
         machine.throw(TypeError, f"unsupported format string passed to {name}.__format__")
     return text_of(machine, "__str__", value)
 
@@ -53,7 +53,7 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
         if own is not None or not isinstance(value.payload, ConstantValue):
             found = machine.call(type_attr(machine, value, value.cls, "__format__"), [spec])
             if not issubclass(found.python_type(), str):
-                kind = found.python_type().__name__
+                kind = name_in_c(machine, found.python_type())
                 machine.throw(TypeError, f"__format__ must return a str, not {kind}")
             return found
         if not spec.as_python():
@@ -139,11 +139,17 @@ def percent(machine: Machine, template: str, given: Value) -> Value:
     found = container(given)
     if isinstance(found, DictValue):
         pairs = zip(found.keys(machine), found.values(machine), strict=True)
-        return fold(
-            machine, str.__mod__, template, {key.as_python(): _part(machine, value) for key, value in pairs}
-        )
+        return _formatted(machine, template, {key.as_python(): _part(machine, value) for key, value in pairs})
     values = given.all(machine) if isinstance(given, SequenceValue) and not given.is_mutable else [given]
-    return fold(machine, str.__mod__, template, tuple(_part(machine, value) for value in values))
+    return _formatted(machine, template, tuple(_part(machine, value) for value in values))
+
+
+def _formatted(machine: Machine, template: str, parts: object) -> Value:
+    """Return `template % parts`; what asks for more than the text of an object is left to Python."""
+    try:
+        return ConstantValue(str.__mod__(template, parts))
+    except (TypeError, ValueError, KeyError) as error:
+        machine.unsupported(breaks.OPERATOR, name="%", kinds=f"{template!r} and these values: {error}")
 
 
 def _part(machine: Machine, value: Value) -> object:

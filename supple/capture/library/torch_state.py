@@ -18,7 +18,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, make, polyfill, transparent
 from supple.capture.machine import Machine
-from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.base import NotConstant, Value, refuse_attribute
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.tensor import emit
@@ -95,7 +95,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @call.on(torch.get_default_device)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The device of the innermost context, or of the process, which is guarded."""
-    with machine.heap.devices[-1] if machine.heap.devices else nullcontext():
+    with (
+        torch_private.no_torch_dispatch(),
+        machine.heap.devices[-1] if machine.heap.devices else nullcontext(),
+    ):
         return machine.wrap(torch.get_default_device(), None)
 
 
@@ -145,4 +148,4 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         entries = None if module.own_is_empty(machine, table) else module.own(machine, table)
         if entries is not None and entries.contains(machine, args[1]).truth(machine):
             return entries.get_item(machine, args[1])
-    machine.throw(AttributeError, f"{module.cls.__name__!r} object has no attribute {name!r}")
+    refuse_attribute(machine, module.cls, name)

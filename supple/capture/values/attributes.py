@@ -9,8 +9,8 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.guards.reads import note_lookup
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, item, pinned
-from supple.capture.values.base import Value
+from supple.capture.source import Source, attribute, class_source, item
+from supple.capture.values.base import Value, refuse_attribute
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.runtime import classes
 from supple.runtime.classes import MISSING as MISSING
@@ -64,11 +64,6 @@ def guard_not_first(machine: Machine, cls: type, name: str, found: object) -> No
         guard_lookup(machine, cls, name, found)
     else:
         machine.guard(_raw_source(machine, cls, name), Kind.TYPE, type(found))
-
-
-def class_source(cls: type) -> Source:
-    """Return the source of a class, held by the entry."""
-    return pinned(f"C[{cls.__module__}.{cls.__qualname__}@{id(cls):x}]", cls)
 
 
 def guard_lookup(machine: Machine, cls: type, name: str, found: object) -> Source | None:
@@ -167,16 +162,6 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
     return machine.call(machine.wrap(found.fget, attribute(source, "fget") if source else None), [value])
 
 
-def name_in_c(cls: type) -> str:
-    """Return the name of a class as CPython's own errors say it: of one written in C, with its module."""
-    is_of_python = cls.__flags__ & _IS_ON_HEAP or cls.__module__ == "builtins"
-    return cls.__name__ if is_of_python else f"{cls.__module__}.{cls.__qualname__}"
-
-
-_IS_ON_HEAP: Final = 1 << 9
-"""A flag of classes: made when the process runs, as all classes in Python are."""
-
-
 def as_hash(number: int) -> int:
     """Return what `hash` makes of the number that a class's `__hash__` gives."""
     return number if -(2**63) <= number < 2**63 and number != -1 else hash(number)
@@ -222,5 +207,5 @@ def type_attr(machine: Machine, value: Value, cls: type, name: str) -> Value:
         return machine.wrap(cls.__doc__, attribute(class_source(cls), name) if may_change(cls) else None)
     found = lookup(cls, name)
     if found is MISSING:
-        machine.throw(AttributeError, f"{name_in_c(cls)!r} object has no attribute {name!r}")
+        refuse_attribute(machine, cls, name)
     return bind(machine, value, cls, name, found)

@@ -5,13 +5,17 @@ capture where that cannot be known. Kinds override what they support.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Final, NoReturn, TypeVar
 
 from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source
+from supple.capture.source import Source, attribute, class_source
+from supple.runtime.classes import may_change
 
 V = TypeVar("V")
+_IS_ON_HEAP: Final = 1 << 9
+"""A flag of classes: made when the process runs, as all classes in Python are."""
 
 
 class NotConstant(Exception):  # control flow inside capture, never shown
@@ -24,6 +28,24 @@ class Raised(Exception):  # an exception of the captured program, as a value
     def __init__(self, value: "Value") -> None:
         super().__init__(value)
         self.value = value
+
+
+def name_of(machine: Machine, cls: type) -> str:
+    """Return the name of a class for a text, which holds while the class has that name."""
+    if may_change(cls):
+        machine.guard(attribute(class_source(cls), "__name__"), Kind.EQUALS, cls.__name__)
+    return cls.__name__
+
+
+def name_in_c(machine: Machine, cls: type) -> str:
+    """Return the name of a class as CPython's own errors say it: of one written in C, with its module."""
+    is_of_python = cls.__flags__ & _IS_ON_HEAP or cls.__module__ == "builtins"
+    return name_of(machine, cls) if is_of_python else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def refuse_attribute(machine: Machine, cls: type, name: str) -> NoReturn:
+    """Raise what CPython raises for an attribute that objects of a class do not have."""
+    machine.throw(AttributeError, f"{name_in_c(machine, cls)!r} object has no attribute {name!r}")
 
 
 class Value:
@@ -61,7 +83,7 @@ class Value:
 
     def key(self, machine: Machine) -> object:
         """Return a hashable that is equal for equal dict keys; TypeError in the program if unhashable."""
-        machine.throw(TypeError, f"unhashable type: {self.python_type().__name__!r}")
+        machine.throw(TypeError, f"unhashable type: {name_in_c(machine, self.python_type())!r}")
 
     def truth(self, machine: Machine) -> bool:
         """Return `bool(x)`."""
@@ -69,7 +91,7 @@ class Value:
 
     def length(self, machine: Machine) -> "Value":
         """Return `len(x)`."""
-        machine.throw(TypeError, f"object of type {self.python_type().__name__!r} has no len()")
+        machine.throw(TypeError, f"object of type {name_in_c(machine, self.python_type())!r} has no len()")
 
     def get_attr(self, machine: Machine, name: str) -> "Value":
         """Return `x.name`; raises AttributeError in the program when there is none."""
@@ -101,11 +123,11 @@ class Value:
 
     def iterate(self, machine: Machine) -> "Value":
         """Return `iter(x)`."""
-        machine.throw(TypeError, f"{self.python_type().__name__!r} object is not iterable")
+        machine.throw(TypeError, f"{name_in_c(machine, self.python_type())!r} object is not iterable")
 
     def advance(self, machine: Machine) -> "Value | None":
         """Return the next item of an iterator, None at its end."""
-        machine.throw(TypeError, f"{self.python_type().__name__!r} object is not an iterator")
+        machine.throw(TypeError, f"{name_in_c(machine, self.python_type())!r} object is not an iterator")
 
     def call(self, machine: Machine, args: Sequence["Value"], kwargs: Mapping[str, "Value"]) -> "Value":
         """Return `x(*args, **kwargs)`."""

@@ -8,7 +8,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Pinned, Source, attribute, cell, instance_attribute, item, referent, root_of
-from supple.capture.values.base import LazyValue, NotConstant, Unique, Value
+from supple.capture.values.base import LazyValue, NotConstant, Unique, Value, refuse_attribute
 from supple.capture.values.constant import LITERALS, ConstantValue
 
 UNBOUND = object()
@@ -261,7 +261,7 @@ class LeafValue(Unique):
     def get_attr(self, machine: Machine, name: str) -> Value:
         found = getattr(self.obj, name, UNBOUND)
         if found is UNBOUND:
-            machine.throw(AttributeError, f"{type(self.obj).__name__!r} object has no attribute {name!r}")
+            refuse_attribute(machine, type(self.obj), name)
         is_fixed = type(self.obj).__module__.split(".")[0] in ("builtins", "torch", "_contextvars")
         return machine.wrap(found, None if is_fixed or self.source is None else attribute(self.source, name))
 

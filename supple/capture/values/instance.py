@@ -27,12 +27,20 @@ from supple.capture.values.attributes import (
     is_odd,
     is_of_program,
     lookup,
-    name_in_c,
     refuse_property,
     special,
     type_attr,
 )
-from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, drain, take_all
+from supple.capture.values.base import (
+    LazyValue,
+    NotConstant,
+    Raised,
+    Value,
+    drain,
+    name_in_c,
+    refuse_attribute,
+    take_all,
+)
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import Record, SequenceValue, contains
@@ -56,6 +64,10 @@ _REFUSALS: Final = {
     "__next__": "{} object is not an iterator",
     "__contains__": "{} object is not a container",
 }
+
+
+_HALVES: Final = {"__setitem__": "__delitem__", "__delitem__": "__setitem__"}
+"""Methods that CPython keeps in one slot: it looks for the one where a class has the other."""
 
 
 _FIELD: Final[type[object]] = type(cast("object", vars(Record)["field"]))
@@ -135,7 +147,7 @@ class InstanceValue(Value):
         for name in ("__bool__", "__len__"):
             if lookup(self.cls, name) is not MISSING:
                 found = type_attr(machine, self, self.cls, name).call(machine, (), {})
-                return checked(machine, bool, name, found).truth(machine)
+                return checked(machine, bool if name == "__bool__" else len, name, found).truth(machine)
         for name in ("__bool__", "__len__"):
             guard_lookup(machine, self.cls, name, MISSING)
         return True
@@ -154,8 +166,9 @@ class InstanceValue(Value):
 
     def contains(self, machine: Machine, item: Value) -> Value:
         if lookup(self.cls, "__contains__") is MISSING:
-            if lookup(self.cls, "__iter__") is MISSING and lookup(self.cls, "__getitem__") is MISSING:
-                machine.throw(TypeError, f"argument of type {name_in_c(self.cls)!r} is not iterable")
+            is_iterable = lookup(self.cls, "__iter__") not in (MISSING, None)
+            if not is_iterable and lookup(self.cls, "__getitem__") is MISSING:
+                machine.throw(TypeError, f"argument of type {name_in_c(machine, self.cls)!r} is not iterable")
             return ConstantValue(machine.call_python(contains, self, item).truth(machine))
         return ConstantValue(self._special(machine, "__contains__", item).truth(machine))
 
@@ -165,7 +178,7 @@ class InstanceValue(Value):
         found = self._special(machine, "__iter__")
         kind = found.python_type()
         if lookup(kind, "__next__") is MISSING:
-            machine.throw(TypeError, f"iter() returned non-iterator of type {kind.__name__!r}")
+            machine.throw(TypeError, f"iter() returned non-iterator of type {name_in_c(machine, kind)!r}")
         return found
 
     def advance(self, machine: Machine) -> Value | None:
@@ -179,15 +192,19 @@ class InstanceValue(Value):
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         found = lookup(self.cls, "__call__")
         if found is MISSING:
-            machine.throw(TypeError, f"{name_in_c(self.cls)!r} object is not callable")
+            machine.throw(TypeError, f"{name_in_c(machine, self.cls)!r} object is not callable")
         if not isinstance(found, types.FunctionType | types.WrapperDescriptorType):
             machine.unsupported(breaks.CALL, name=self.describe())
         return machine.call(bind(machine, self, self.cls, "__call__", found), args, kwargs)
 
     def _special(self, machine: Machine, name: str, *args: Value) -> Value:
         found = lookup(self.cls, name)
+        if found is None and name not in ("__iter__", "__contains__"):
+            machine.throw(TypeError, "'NoneType' object is not callable")
+        if found is MISSING and lookup(self.cls, _HALVES.get(name, name)) is not MISSING:
+            machine.throw(AttributeError, name)
         if found is MISSING or found is None:
-            machine.throw(TypeError, _REFUSALS[name].format(repr(name_in_c(self.cls))))
+            machine.throw(TypeError, _REFUSALS[name].format(repr(name_in_c(machine, self.cls))))
         return machine.call(bind(machine, self, self.cls, name, found), args)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
@@ -236,7 +253,7 @@ class InstanceValue(Value):
             return own
         if found is MISSING:
             guard_lookup(machine, self.cls, name, MISSING)
-            machine.throw(AttributeError, f"{name_in_c(self.cls)!r} object has no attribute {name!r}")
+            refuse_attribute(machine, self.cls, name)
         return bind(machine, self, self.cls, name, found)
 
     def _slot(self, machine: Machine, name: str) -> Value:
@@ -319,7 +336,7 @@ class InstanceValue(Value):
         if name == "__class__":
             machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
         if not has_dict(self.cls) and not isinstance(found, SLOT_KINDS):
-            machine.throw(AttributeError, f"{name_in_c(self.cls)!r} object has no attribute {name!r}")
+            refuse_attribute(machine, self.cls, name)
         guard_not_first(machine, self.cls, name, found)
         self.write(machine, name, new)
 
@@ -358,7 +375,8 @@ class InstanceValue(Value):
         if isinstance(found, SLOT_KINDS):
             self._slot(machine, name)
         elif self.own(machine, name) is None:
-            machine.throw(AttributeError, name)
+            # The text depends on how CPython keeps the attributes of this object.
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         self.write(machine, name, DELETED)
 
     def write(self, machine: Machine, name: str, new: Value) -> None:
@@ -407,8 +425,17 @@ def checked(machine: Machine, builtin: Callable[..., object], name: str, found: 
     """Return what a builtin function makes of the result of a special method; it may raise about it."""
     if found.python_type() is builtin:
         return found
+    kind = found.python_type()
+    if builtin is bool:
+        machine.throw(TypeError, f"__bool__ should return bool, returned {name_in_c(machine, kind)}")
+    if isinstance(found, InstanceValue) and isinstance(found.payload, ConstantValue) and builtin is not str:
+        found = found.payload
     if not isinstance(found, ConstantValue):
-        if not issubclass(found.python_type(), str if builtin in (str, repr) else int):
+        if kind is int and builtin is len and machine.compare("<", found, ConstantValue(0)).truth(machine):
+            machine.throw(ValueError, "__len__() should return >= 0")
+        if kind is int:
+            return found
+        if builtin not in (str, repr) or not issubclass(kind, str):
             machine.unsupported(breaks.OBJECT, name=found.describe(), detail=f"a {name} returned it")
         return found
     plain = found.value
@@ -424,9 +451,26 @@ class EnumValue(ConstantValue):
 
     __slots__ = ()
 
+    def identity(self) -> object:
+        return type(self.value), id(self.value)  # members may say themselves what they are equal to
+
+    def key(self, machine: Machine) -> object:
+        kind = self.python_type()
+        hasher, equal = lookup(kind, "__hash__"), lookup(kind, "__eq__")
+        is_own = isinstance(hasher, types.FunctionType) and hasher.__module__ != "enum"
+        if hasher is None:
+            return super(ConstantValue, self).key(machine)
+        if not is_own and not isinstance(equal, types.FunctionType):
+            return self.value
+        number = machine.call(self.get_attr(machine, "__hash__")) if is_own else None
+        given = hash(self.value) if number is None else checked(machine, hash, "__hash__", number).as_python()
+        return HashKey(machine, self, as_hash(cast("int", given)))
+
     def get_attr(self, machine: Machine, name: str) -> Value:
         kind = type(self.value)
         source = pinned(f"{kind.__qualname__}@{id(self.value):x}", self.value)
+        if not hasattr(self.value, "_value_"):
+            machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="a new member of an enumeration")
         if name in ("value", "name", "_value_", "_name_"):
             return machine.wrap(getattr(self.value, name), attribute(source, name))
         found = lookup(kind, name)

@@ -125,7 +125,7 @@ class ClassValue(Unique):
         for name in ("__bool__", "__len__"):
             found = self._on_metaclass(machine, name)
             if found is not None:
-                return checked(machine, bool, name, found).truth(machine)
+                return checked(machine, bool if name == "__bool__" else len, name, found).truth(machine)
         return True
 
     def _on_metaclass(self, machine: Machine, name: str, *args: Value) -> Value | None:

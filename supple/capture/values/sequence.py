@@ -17,7 +17,7 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Called, Source, attribute, item
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
-from supple.capture.values.base import LazyValue, NotConstant, Value, take_all
+from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c, take_all
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
 
@@ -164,7 +164,7 @@ class SequenceValue(Value):
     def require_mutable(self, machine: Machine, what: str) -> None:
         """Raise TypeError in the program for a tuple."""
         if not self.is_mutable:
-            machine.throw(TypeError, f"{self.kind.__name__!r} object {what}")
+            machine.throw(TypeError, f"{name_in_c(machine, self.kind)!r} object {what}")
 
     def rewrite(self, machine: Machine, items: list[Value]) -> None:
         """Replace the contents, with undo, and note the change for replay."""
@@ -216,7 +216,12 @@ def index_of(machine: Machine, key: Value) -> object:
     if issubclass(key.python_type(), int):
         return key.as_python()
     method = special(machine, key, "__index__")
-    return key.as_python() if method is None else machine.call(method).as_python()
+    if method is None:
+        return key.as_python()
+    found = machine.call(method).as_python()
+    if not isinstance(found, int):
+        machine.throw(TypeError, f"__index__ returned non-int (type {type(found).__name__})")
+    return found
 
 
 FINISHED: Final = 1 << 60
