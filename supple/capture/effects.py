@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from supple.capture import breaks
-from supple.capture.rebuild import Builder, V, contents, held_by, is_existing
+from supple.capture.rebuild import Builder, V, asks_keys, contents, held_by, is_existing
 from supple.capture.residual import Const
 from supple.capture.values.attributes import SLOT_KINDS, lookup
 from supple.capture.values.function import CellValue, FunctionValue
@@ -90,8 +90,8 @@ def _write_mapping(builder: Builder, target: str, value: DictValue) -> None:
 
 @_holds(SetValue)
 def _(builder: Builder, value: SetValue) -> None:
-    """The contents of an existing set; a new one is made of them."""
-    if is_existing(value):
+    """The contents of an existing set, and of a new one that the program compares."""
+    if is_existing(value) or (asks_keys(value) and value.kind is not frozenset):
         _write_set(builder, builder.prepare(value), value)
 
 

@@ -263,9 +263,10 @@ class _Restored:
     def changes(self, devices: Sequence[torch.device]) -> "_Changes":
         """Return what sets the modes of now, and enters devices as contexts."""
         now = zip(self._before, mode_settings(), strict=True)
-        calls = [new for old, new in now if new != old]
+        nesting = deeper(self._depth)
+        calls = [new for old, new in now if new != old or nesting != HERE]
         calls += [(torch.device.__enter__, (device,)) for device in devices]
-        return _Changes(tuple(calls), deeper(self._depth))
+        return _Changes(tuple(calls), nesting)
 
     def __exit__(self, *_: object) -> None:
         nest(self._depth)
@@ -427,13 +428,13 @@ def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Valu
         write = rule_of(contents, value)
         assert write is not None, value.describe()
         write(builder, value)
-    builder.finish(advances=True)
     for scope in engine.written_globals():
         for name, value in scope.written.items():
             writer.push(builder.prepare(value), Const(scope.names), Const(name))
             writer.op("STORE_SUBSCR")
     for variable, value in engine.context_changes():
         writer.run(variable, builder.prepare(value))
+    builder.finish(late=True)
     for effect in engine.heap.effects:
         called = builder.all((effect.callee, *effect.args, *effect.kwargs.values()))
         writer.op("PUSH_NULL")

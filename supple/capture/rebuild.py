@@ -16,7 +16,7 @@ from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue, Suspended
-from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue
+from supple.capture.values.instance import DELETED, HashKey, InstanceDict, InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictIterator, DictValue, DictView, SetValue
 from supple.capture.values.pymodule import PythonModuleValue
@@ -62,7 +62,7 @@ class Builder:
         self._prepared = writer.code
         self._made: dict[object, str] = {}
         self._fills: list[Callable[[], None]] = []
-        self._advances: list[Callable[[], None]] = []
+        self._late: list[Callable[[], None]] = []
 
     def need(self, value: Value) -> None:
         """Collect the tensors that making `value` needs, before the graph is compiled."""
@@ -101,19 +101,20 @@ class Builder:
         self._made[key] = name
         fill = rule_of(contents, value)
         if fill is not None and not is_existing(value):
-            fills = self._advances if isinstance(value, SequenceIterator) else self._fills
+            fills = self._late if isinstance(value, SequenceIterator) or asks_keys(value) else self._fills
             fills.append(lambda: fill(self, value))
         return name
 
-    def finish(self, *, advances: bool = False) -> None:
+    def finish(self, *, late: bool = False) -> None:
         """Emit the contents of containers made so far (they may refer to each other).
 
         Args:
-            advances: also what iterators took, now that lists from before the call hold it.
+            late: also what iterators took, now that lists from before the call hold it, and what asks
+                methods of the program, now that cells and globals have their values.
         """
-        while self._fills or (advances and self._advances):
+        while self._fills or (late and self._late):
             if not self._fills:
-                self._advances.pop(0)()
+                self._late.pop(0)()
                 continue
             with self._ahead():
                 self._fills.pop(0)()
@@ -153,6 +154,11 @@ class Builder:
 def rule_of(rules: "Rules[Rebuild]", value: Value) -> "Rebuild | None":
     """Return the rule for the kind of a value, or the nearest one that it is made of."""
     return next((found for cls in type(value).__mro__ if (found := rules.find(cls))), None)
+
+
+def asks_keys(value: Value) -> bool:
+    """Tell whether entries are put in their places by `__hash__` and `__eq__` of the program."""
+    return isinstance(value, DictValue | SetValue) and any(isinstance(key, HashKey) for key in value.items)
 
 
 def is_existing(value: Value) -> bool:
@@ -287,8 +293,9 @@ def _(builder: Builder, value: DictValue) -> None:
 
 @rebuilds(SetValue)
 def _(builder: Builder, value: SetValue) -> None:
-    """A set of its members."""
-    builder.writer.called(value.kind, builder.keys(value.items.values()))
+    """A set of its members; empty, and filled later, where those are compared by the program."""
+    is_filled_later = asks_keys(value) and value.kind is not frozenset
+    builder.writer.called(value.kind, () if is_filled_later else builder.keys(value.items.values()))
 
 
 @rebuilds(SliceValue)

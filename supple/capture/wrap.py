@@ -263,6 +263,8 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
         at = key_at(source, place) if value.is_placed and source is not None else None
         made = wrap(engine, member, at)
         value.items[made.key(engine)] = made
+    if len(value.items) != len(members):
+        engine.unsupported(breaks.OBJECT, name=kind.__name__, detail="members of it are equal by now")
     if kind in (set, frozenset):
         return value
     instance = _instance(engine, obj, source)

@@ -12,7 +12,10 @@ import torch
 
 from supple.torch_private import InferenceGuard
 
-Depth = tuple[int, tuple[bool, ...]]
+Block = tuple[bool, bool]
+"""A block of inference mode: whether it is on, and the grad mode to which leaving returns."""
+
+Depth = tuple[int, tuple[Block, ...]]
 """How many blocks of autocast are entered, and which of inference mode by `enter_inference`."""
 
 HERE: Final[Depth] = (0, ())
@@ -20,7 +23,7 @@ HERE: Final[Depth] = (0, ())
 
 class _Entered(threading.local):
     def __init__(self) -> None:
-        self.modes: tuple[bool, ...] = ()
+        self.blocks: tuple[Block, ...] = ()
         self.guards: list[InferenceGuard] = []
 
 
@@ -29,15 +32,16 @@ _entered = _Entered()
 
 def enter_inference(mode: bool) -> None:
     """Begin a block of inference mode, or with False one of normal mode."""
+    block = mode, torch.is_grad_enabled()
     guard = InferenceGuard(mode)
     guard.__enter__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
     _entered.guards.append(guard)
-    _entered.modes += (mode,)
+    _entered.blocks += (block,)
 
 
 def leave_inference() -> None:
     """End the innermost block."""
-    _entered.modes = _entered.modes[:-1]
+    _entered.blocks = _entered.blocks[:-1]
     _entered.guards.pop().__exit__(None, None, None)
 
 
@@ -64,25 +68,26 @@ class InferenceMode:
 def depth() -> Depth:
     """Return what is entered now."""
     torch.autocast_increment_nesting()
-    return torch.autocast_decrement_nesting(), _entered.modes
+    return torch.autocast_decrement_nesting(), _entered.blocks
 
 
 def deeper(before: Depth) -> Depth:
     """Return what was entered since."""
-    blocks, modes = depth()
-    return blocks - before[0], modes[len(before[1]) :]
+    count, blocks = depth()
+    return count - before[0], blocks[len(before[1]) :]
 
 
 def nest(before: Depth, deeper: Depth = HERE) -> None:
     """Leave and enter what makes the depth that of before, deeper by this, whatever a graph did to it."""
-    blocks, modes = before
+    count, blocks = before
     more, entered = deeper
-    for _ in range(abs(missing := blocks + more - depth()[0])):
+    for _ in range(abs(missing := count + more - depth()[0])):
         (torch.autocast_increment_nesting if missing > 0 else torch.autocast_decrement_nesting)()
-    wanted = modes + entered
-    while _entered.modes != wanted[: len(_entered.modes)]:
+    wanted = blocks + entered
+    while _entered.blocks != wanted[: len(_entered.blocks)]:
         leave_inference()
-    for mode in wanted[len(_entered.modes) :]:
+    for mode, grad_mode in wanted[len(_entered.blocks) :]:
+        torch.set_grad_enabled(grad_mode)
         enter_inference(mode)
 
 

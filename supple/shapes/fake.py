@@ -9,8 +9,9 @@ fakes too,
 and torch's own dispatch of tensor subclasses stays out (it loads torch.distributed on first use).
 """
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+import threading
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Final, NoReturn, cast
 
@@ -251,6 +252,24 @@ def run_fake(
         raise refusal(func, args, kwargs, failure) from None
 
 
+class _Read(threading.local):
+    def __init__(self) -> None:
+        self.numbers: list[tuple[torch.Tensor, object]] = []
+
+
+_read = _Read()
+
+
+@contextmanager
+def numbers_read() -> Generator[list[tuple[torch.Tensor, object]]]:
+    """Collect the tensors whose only element is read as a number, each with the number."""
+    before, _read.numbers = _read.numbers, []
+    try:
+        yield _read.numbers
+    finally:
+        _read.numbers = before
+
+
 def _require_apart(
     func: torch_private.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> None:
@@ -290,7 +309,10 @@ def _answered(
         found = rule(*map(_to_meta, args), **{name: _to_meta(arg) for name, arg in kwargs.items()})
         if func is torch.ops.aten.as_strided.default:
             _require_within(cast("torch.Tensor", args[0]), cast("TensorMeta", found))
-        return map_leaves(_faked if func.is_view else _fresh, found)
+        made = map_leaves(_faked if func.is_view else _fresh, found)
+        if func is torch.ops.aten._local_scalar_dense.default:
+            _read.numbers.append((cast("torch.Tensor", args[0]), made))
+        return made
     write = write_of(func) if is_writer(func) else None
     pure = None if write is None else shape_rules.find(write.pure)
     if write is not None and pure is not None:

@@ -24,6 +24,10 @@ TOLD: Final = 120.0
 """How often, in seconds, the progress is told."""
 
 
+TIMES: Final = 5
+"""How often eager does what ended a process: it reads memory that is not its own, which may go well."""
+
+
 @dataclass(frozen=True)
 class Chosen:
     """What the command line asks for, and when it is over."""
@@ -39,11 +43,21 @@ class Chosen:
         return time.monotonic() > self.until
 
 
-def pairs_of(program: Program, chosen: Chosen, first: int, file: IO[str]) -> None:
-    """Run the mutations of one program from one on; write which one runs, and at the end the counts."""
+def pairs_of(
+    program: Program, chosen: Chosen, first: int, file: IO[str], *, is_checking_eager: bool = False
+) -> None:
+    """Run the mutations of one program from one on; write which one runs, and at the end the counts.
+
+    Args:
+        is_checking_eager: run the first one only, by eager in place of compiled code.
+    """
     session = Session(program, chosen.backend, chosen.dynamic)
     drawn = session.mutations()[crc32(program.name.encode()) % chosen.every :: chosen.every]
     mutations = [one for one in drawn if chosen.only in str(one)][first:]
+    if is_checking_eager:
+        for _ in range(TIMES):
+            session.differs(mutations[0], is_checking_eager=True)
+        return
 
     def tell(number: int) -> None:
         file.write(json.dumps([first + number, str(mutations[number])]) + "\n")
@@ -63,14 +77,18 @@ def in_processes(program: Program, chosen: Chosen) -> Counter[str]:
         last, is_whole = in_a_process(program, chosen, first)
         if is_whole:
             return counts + Counter(last)
-        counts["crashes"] += 1
-        click.echo(f"{'=' * 80}\n{program.name}: the process ended, with {last}")
+        is_eagers = bool(last) and not in_a_process(program, chosen, last[0], is_checking_eager=True)[1]
+        counts["undefined" if is_eagers else "crashes"] += 1
+        if not is_eagers:
+            click.echo(f"{'=' * 80}\n{program.name}: the process ended, with {last}")
         if not last or chosen.is_over():
             return counts
         first = last[0] + 1
 
 
-def in_a_process(program: Program, chosen: Chosen, first: int) -> tuple[Any, bool]:
+def in_a_process(
+    program: Program, chosen: Chosen, first: int, *, is_checking_eager: bool = False
+) -> tuple[Any, bool]:
     """Run a program in a process of its own; return counts or the last mutation, and whether it is whole."""
     read, write = os.pipe()
     child = os.fork()
@@ -79,7 +97,7 @@ def in_a_process(program: Program, chosen: Chosen, first: int) -> tuple[Any, boo
         status = 1
         try:
             with os.fdopen(write, "w") as file:
-                pairs_of(program, chosen, first, file)
+                pairs_of(program, chosen, first, file, is_checking_eager=is_checking_eager)
             status = 0
         except Exception:  # the parent counts a process that ended early
             traceback.print_exc()

@@ -2,6 +2,7 @@
 
 import collections
 import enum
+import re
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -29,6 +30,12 @@ class Line:
     numbers: Any = None
 
 
+def told(value: object) -> str:
+    """Return the text of an atom; of an error's text what does not depend on the stack of the interpreter."""
+    text = repr(value).partition("\\nException raised from")[0]
+    return re.sub("maximum recursion depth exceeded.*", "maximum recursion depth exceeded", text)
+
+
 @dataclass
 class Description:
     """Lines about values in the order in which they are reached; an object met again is a number."""
@@ -45,7 +52,7 @@ class Description:
         if kind in EXACT or isinstance(value, ATOMS):
             plain = kind.__qualname__
             self.lines.append(
-                Line(path, plain, value) if isinstance(value, float) else Line(path, (plain, repr(value)))
+                Line(path, plain, value) if isinstance(value, float) else Line(path, (plain, told(value)))
             )
         elif isinstance(
             value, type | types.ModuleType | types.BuiltinFunctionType | types.CodeType | enum.Enum

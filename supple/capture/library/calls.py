@@ -29,6 +29,7 @@ from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, new_tuple, stored
 from supple.capture.values.tensor import TensorValue, emit
+from supple.ir.ops import OpKind
 from supple.torch_private import disabled_by_torch
 
 PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
@@ -140,6 +141,8 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
         return overridden
     if takes_tensors(args, kwargs) or is_factory(function):
         op = op_for(function, args, kwargs)
+        if op is not None and op.kind is OpKind.METHOD and not (args and isinstance(args[0], TensorValue)):
+            machine.unsupported(breaks.CALL, name=f"{op.name}, of what is no tensor,")
         if op is not None:
             return emit(machine, op, args, kwargs)
     else:

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from supple.capture.library.contents import item_of
 from supple.capture.library.operations import torch_op
-from supple.capture.library.table import Args, Kwargs, call
+from supple.capture.library.table import NONE, Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
@@ -158,7 +158,48 @@ def _are_usual(machine: Machine, least: int, numbers: Sequence[Value | None]) ->
     return True
 
 
-call.on(functional.interpolate)(partial(_for_plain_sizes, functional.interpolate, resized, 3))
+_MODES: Final = {
+    "nearest": (3, 4, 5),
+    "nearest-exact": (3, 4, 5),
+    "area": (3, 4, 5),
+    "linear": (3,),
+    "bilinear": (4,),
+    "bicubic": (4,),
+    "trilinear": (5,),
+}
+"""How images are made larger or smaller, and the ranks of the images for which there is each."""
+
+
+@call.on(functional.interpolate)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """What eager refuses of the arguments, it refuses in words of its own."""
+    names = ("input", "size", "scale_factor", "mode", "align_corners", "recompute_scale_factor")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    options = {name: given.pop(name).as_python() for name in names[3:] if name in given}
+    mode, corners, again = (options.get(name) for name in names[3:])
+    image, kinds = given.pop("input", NONE), dict[str, list[type]]()
+    for name, one in given.items():
+        if one.identity() is not None:
+            parts = one.items if isinstance(one, SequenceValue) else [one]
+            kinds[name] = [part.python_type() for part in parts]
+    ranks = _MODES.get(str(mode or "nearest"), ())
+    is_usual = (
+        isinstance(image, TensorValue)
+        and image.fake.dim() in ranks
+        and (corners is None or (type(corners) is bool and str(mode) in LINEAR))
+        and (again is None or again is False or (again is True and "size" not in kinds))
+        and len(kinds) == 1
+        and given.keys() <= _NUMBERS.keys()
+        and all(set(found) <= _NUMBERS.get(name, set()) for name, found in kinds.items())
+        and all(len(found) in (1, image.fake.dim() - 2) for found in kinds.values())
+    )
+    if not is_usual:
+        return _by_eager(functional.interpolate, machine, args, kwargs)
+    return _for_plain_sizes(functional.interpolate, resized, 3, machine, args, kwargs)
+
+
+_NUMBERS: Final[dict[str, set[type]]] = {"size": {int}, "scale_factor": {int, float}}
+"""What sizes and factors are."""
 
 
 def _max_pool1d(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:

@@ -112,6 +112,8 @@ class DictValue(Value):
             by_key, value = self._entry(machine, key, position)
             # An entry that was read with an equal key of another type (1 and True) keeps the key of the dict.
             ordered[by_key] = (value[0], known[by_key][1]) if by_key in known else value
+        if len(ordered) != len(keys):
+            machine.unsupported(breaks.OBJECT, name="dict", detail="keys of it are equal by now")
         self.items = ordered
         self.is_complete = True
 

@@ -1,7 +1,7 @@
 """Tensors: a fake tensor that stands for the real one, and how calls on it become graph nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import torch
 
@@ -16,11 +16,11 @@ from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.instance import InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue
-from supple.capture.values.symbolic import SymbolicValue
-from supple.ir.graph.nodes import Arg
-from supple.ir.ops import Op, function_op, op_on
+from supple.capture.values.symbolic import TYPES, SymbolicValue
+from supple.ir.graph.nodes import Arg, Var, map_arg
+from supple.ir.ops import Op, function_op, method_op, op_on
 from supple.shapes.errors import DataDependent, NoShapeRule
-from supple.shapes.fake import meta_of
+from supple.shapes.fake import meta_of, numbers_read
 from supple.shapes.layout import are_strides_general, is_row_major
 
 #: Attributes that are plain metadata, read off the fake tensor.
@@ -207,7 +207,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     fake_args = [to_fake(value) for value in args]
     fake_kwargs = {name: to_fake(value) for name, value in kwargs.items()}
     try:
-        result = op.call(*fake_args, **fake_kwargs)
+        with numbers_read() as read:
+            result = op.call(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     except (NoShapeRule, AssertionError, *RAISED) as error:
@@ -216,6 +217,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         said = str(error).partition(_STACK)[0]
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
     query = op.name.rsplit(".", 1)[-1]
+    if read and query not in ANSWERS and query != "item":
+        graph_args, graph_kwargs = _with_numbers(machine, op, read, (graph_args, graph_kwargs))
     if query in LAYOUT_QUERIES:
         result = _layout_asked(machine, query, [*args, *kwargs.values()], result)
     if query in OF_STORAGE:
@@ -225,6 +228,20 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     return of_result(machine, result)
+
+
+def _with_numbers(
+    machine: Machine, op: Op, read: Sequence[tuple[torch.Tensor, object]], args: Any
+) -> tuple[tuple[Arg, ...], dict[str, Arg]]:
+    """Return arguments in which the tensors that the op reads as numbers are numbers, which nodes read."""
+    numbers: dict[Var, Arg] = {}
+    for tensor, number in read:
+        if type(number) not in TYPES or not machine.recorder.knows(tensor):
+            machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
+        var = machine.recorder.var_of(tensor)
+        machine.recorder.record(method_op("item"), (var,), {}, number, machine.user_stack())
+        numbers[var] = SymbolicValue(cast("torch.SymInt | torch.SymFloat | torch.SymBool", number)).expr
+    return map_arg(lambda var: numbers.get(var, var), args)
 
 
 def _refuse_views_of_leaves(machine: Machine, op: Op, target: Value) -> None:
