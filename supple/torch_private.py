@@ -145,6 +145,8 @@ FOREACH: Final = {
     for name, function in vars(torch).items()
     if name.startswith("_foreach_") and name != "_foreach_powsum"
 }
+# What reads the only element of a tensor as a number.
+local_scalar_dense: Final = torch.ops.aten._local_scalar_dense.default
 # What a range of the profiler begins with.
 begin_range: Final = cast("Callable[..., object]", torch.ops.profiler._record_function_enter_new)
 # How optimizers read the number of a step.

@@ -31,6 +31,7 @@ from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, WeakReferenceValue, wrap_function
 from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
+from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input
 from supple.ir.graph.symbols import numbers_of, simplified
@@ -307,6 +308,9 @@ def _plan(engine: Engine, result: Value) -> _Plan:
     for value in dirty:
         if rule_of(contents, value) is None:
             engine.unsupported(breaks.SIDE_EFFECT, name=value.describe())
+    written = next((value for value in dirty if isinstance(value, DictValue)), None)
+    if written is not None and engine.has_views_of_dicts():
+        engine.unsupported(breaks.SIDE_EFFECT, name=f"{written.describe()}, which a mappingproxy may show,")
     # A first, discarded pass finds out what cannot be made outside of the graph, before anything is compiled.
     probe = Builder(engine, Writer())
     probe.results = "_"

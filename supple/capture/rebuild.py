@@ -16,7 +16,8 @@ from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue, Suspended
-from supple.capture.values.instance import DELETED, HashKey, InstanceDict, InstanceValue
+from supple.capture.values.hashing import HashKey
+from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictIterator, DictValue, DictView, SetValue
 from supple.capture.values.pymodule import PythonModuleValue

@@ -10,10 +10,11 @@ from typing import Final
 
 import torch
 
+from supple.runtime.state import Setting, mode_settings
 from supple.torch_private import InferenceGuard
 
-Block = tuple[bool, bool]
-"""A block of inference mode: whether it is on, and the grad mode to which leaving returns."""
+Block = tuple[bool, tuple[Setting, ...]]
+"""A block of inference mode: whether it is on, and the grad mode and autocast to which leaving returns."""
 
 Depth = tuple[int, tuple[Block, ...]]
 """How many blocks of autocast are entered, and which of inference mode by `enter_inference`."""
@@ -32,7 +33,7 @@ _entered = _Entered()
 
 def enter_inference(mode: bool) -> None:
     """Begin a block of inference mode, or with False one of normal mode."""
-    block = mode, torch.is_grad_enabled()
+    block = mode, tuple(mode_settings())
     guard = InferenceGuard(mode)
     guard.__enter__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
     _entered.guards.append(guard)
@@ -86,8 +87,9 @@ def nest(before: Depth, deeper: Depth = HERE) -> None:
     wanted = blocks + entered
     while _entered.blocks != wanted[: len(_entered.blocks)]:
         leave_inference()
-    for mode, grad_mode in wanted[len(_entered.blocks) :]:
-        torch.set_grad_enabled(grad_mode)
+    for mode, settings in wanted[len(_entered.blocks) :]:
+        for setter, args in settings:
+            setter(*args)
         enter_inference(mode)
 
 

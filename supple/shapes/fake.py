@@ -310,7 +310,7 @@ def _answered(
         if func is torch.ops.aten.as_strided.default:
             _require_within(cast("torch.Tensor", args[0]), cast("TensorMeta", found))
         made = map_leaves(_faked if func.is_view else _fresh, found)
-        if func is torch.ops.aten._local_scalar_dense.default:
+        if func is torch_private.local_scalar_dense:
             _read.numbers.append((cast("torch.Tensor", args[0]), made))
         return made
     write = write_of(func) if is_writer(func) else None

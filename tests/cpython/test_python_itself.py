@@ -51,6 +51,20 @@ KNOWN: dict[str, dict[str, str]] = {
     "test_subclassinit": {},
     "test_super": {},
     "test_with": {},
+    "test_abc": {},
+    "test_baseexception": {},
+    "test_contains": {},
+    "test_decorators": {},
+    "test_dynamicclassattribute": {},
+    "test_except_star": {},
+    "test_exception_variations": {},
+    "test_generator_stop": {},
+    "test_sort": {},
+    "test_string": {},
+    "test_userdict": {},
+    "test_userlist": {},
+    "test_weakset": {},
+    "test_yield_from": {},
 }
 """Of each module, the tests that fail compiled, and why."""
 

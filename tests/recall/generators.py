@@ -59,6 +59,7 @@ GENERATORS: Final[dict[str, Generator]] = {
         Generator("special", _SWEEP, _whole(*_PYTEST, _SWEEP)),
         Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
         Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),
+        Generator("cpython", "tests/cpython", _whole(*_PYTEST, "tests/cpython")),
         Generator("properties", "tests/property", _whole(*_PYTEST, "tests/property")),
     )
 }

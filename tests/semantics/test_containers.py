@@ -583,3 +583,23 @@ def sum_of_tensors_in_a_dict(x):
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_captured_like_eager(one):
     one.check()
+
+
+class Backwards(dict):
+    def keys(self):
+        return reversed(list(dict.keys(self)))
+
+    __iter__ = keys
+
+
+class OtherKeys(dict):
+    def keys(self):
+        return ["a"]
+
+
+@case(Backwards(a=X, b=2))
+@case(OtherKeys(a=X, b=2))
+def subclass_of_dict_that_is_iterated_otherwise(table):
+    filled = {}
+    filled.update(table)
+    return [*dict(table)], [*filled], [*{**table}], [*(dict(c=1) | table)], [*table.copy()], [*table.items()]

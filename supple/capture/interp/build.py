@@ -9,7 +9,7 @@ from supple.capture.interp.frame import Frame, count_of, opcode
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.instance import container, take_counted
+from supple.capture.values.instance import container, is_iterated_as_dict, take_counted
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 
@@ -161,7 +161,7 @@ def pairs_of(frame: Frame, mapping: Value) -> list[tuple[Value, Value]]:
     """Return the items of a mapping: a dict's, or by `keys()` and `[]`."""
     engine = frame.engine
     found = container(mapping)
-    if isinstance(found, DictValue):
+    if isinstance(found, DictValue) and is_iterated_as_dict(mapping):
         return list(zip(found.keys(engine), found.values(engine), strict=True))
     keys = take_all(engine, engine.call(mapping.get_attr(engine, "keys")))
     return [(key, mapping.get_item(engine, key)) for key in keys]

@@ -39,6 +39,7 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue, is_generator
 from supple.capture.values.instance import InstanceValue
+from supple.capture.values.mapping import DictValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.capture.wrap import wrap
@@ -326,6 +327,12 @@ class Engine:
         names = vars(torch.nn.modules.module)
         base = pinned("G[torch.nn.modules.module]", names)
         return [(names[name], global_variable(base, name)) for name in torch_private.GLOBAL_MODULE_HOOKS]
+
+    def has_views_of_dicts(self) -> bool:
+        """Tell whether the program has a `types.MappingProxyType`, which may show any dict, but a class's."""
+        values = [value for _, value in self.objects.values() if isinstance(value, DictValue)]
+        views = [value for value in values if value.kind is types.MappingProxyType]
+        return not all(value.source and value.source.name.endswith(".__dict__") for value in views)
 
     def compare(self, op: str, left: Value, right: Value) -> Value:
         """Return `left op right`."""

@@ -19,17 +19,19 @@ from supple.capture.library.table import Args, Kwargs, call, effect, make, polyf
 from supple.capture.machine import Machine
 from supple.capture.source import Called, class_source
 from supple.capture.values.array import ArrayValue
-from supple.capture.values.attributes import MISSING, as_hash, is_odd, lookup, special
+from supple.capture.values.attributes import MISSING, is_odd, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.hashing import as_hash
 from supple.capture.values.instance import (
     EnumValue,
     InstanceDict,
     InstanceValue,
     checked,
     container,
+    is_iterated_as_dict,
     take_counted,
 )
 from supple.capture.values.klass import super_of
@@ -395,7 +397,7 @@ def _pairs(machine: Machine, given: Value) -> list[tuple[Value, Value]]:
     found = container(given)
     if isinstance(found, InstanceDict):
         found = found.as_dict(machine)
-    if isinstance(found, DictValue):
+    if isinstance(found, DictValue) and is_iterated_as_dict(given):
         return list(zip(found.keys(machine), found.values(machine), strict=True))
     try:
         method = given.get_attr(machine, "keys")
@@ -409,6 +411,12 @@ def _pairs(machine: Machine, given: Value) -> list[tuple[Value, Value]]:
         for pair in take_all(machine, given)
     ]
     return list(cast("dict[Value, Value]", fold_raw(machine, dict, rows)).items())
+
+
+@make.on(types.MappingProxyType)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """A view of a mapping, which shows what is written later."""
+    machine.unsupported(breaks.CALL, name="types.MappingProxyType")
 
 
 @make.on(slice)

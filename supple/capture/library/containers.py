@@ -210,7 +210,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """dict.copy."""
     old = _dict(machine, args[0])
     made = DictValue(old.kind)
-    fill_dict(machine, made, [old], {})
+    fill_dict(machine, made, [args[0]], {})
     return made
 
 

@@ -162,11 +162,6 @@ def _read_property(machine: Machine, value: Value, found: property, source: Sour
     return machine.call(machine.wrap(found.fget, attribute(source, "fget") if source else None), [value])
 
 
-def as_hash(number: int) -> int:
-    """Return what `hash` makes of the number that a class's `__hash__` gives."""
-    return number if -(2**63) <= number < 2**63 and number != -1 else hash(number)
-
-
 def refuse_property(
     machine: Machine, cls: type, found: property, ask: Callable[[object], object]
 ) -> NoReturn:

@@ -4,6 +4,7 @@ Attribute access follows CPython's `object.__getattribute__`: data descriptors, 
 class attributes, `__getattr__`. Instances of subclasses of builtin containers carry a `payload`.
 """
 
+import collections
 import itertools
 import threading
 import types
@@ -18,7 +19,6 @@ from supple.capture.source import Source, attribute, instance_attribute, pinned
 from supple.capture.values.attributes import (
     MISSING,
     SLOT_KINDS,
-    as_hash,
     bind,
     guard_lookup,
     guard_no_setter,
@@ -42,6 +42,7 @@ from supple.capture.values.base import (
     take_all,
 )
 from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.hashing import HashKey, as_hash
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import Record, SequenceValue, contains
 from supple.runtime.rebuild import bare_instance
@@ -479,26 +480,6 @@ class EnumValue(ConstantValue):
         return InstanceValue(kind, source, self.value).get_attr(machine, name)
 
 
-class HashKey:
-    """The dict key of an object whose class defines `__hash__`: equality is the program's `==`."""
-
-    __slots__ = ("_machine", "hash", "value")
-
-    def __init__(self, machine: Machine, value: Value, number: int) -> None:
-        self._machine = machine
-        self.value = value
-        self.hash = number
-
-    def __hash__(self) -> int:
-        return self.hash
-
-    def __eq__(self, other: object) -> bool:
-        value = other.value if isinstance(other, HashKey) else ConstantValue(other)
-        if self.value is value:
-            return True
-        return self._machine.compare("==", self.value, value).truth(self._machine)
-
-
 def instance_dict(obj: object) -> dict[str, object]:
     """Return the object's own dict, empty for one without."""
     found = getattr(obj, "__dict__", None)
@@ -579,6 +560,14 @@ class InstanceDict(Value):
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         return type_attr(machine, self, dict, name)
+
+
+def is_iterated_as_dict(value: Value) -> bool:
+    """Tell whether a dict, or an object of a subclass, gives its entries by itself, and not by `keys()`."""
+    return not isinstance(value, InstanceValue) or lookup(value.cls, "__iter__") in _ITERATIONS
+
+
+_ITERATIONS: Final = tuple(vars(kind)["__iter__"] for kind in (dict, collections.OrderedDict))
 
 
 def payload_of(value: Value) -> Value:

@@ -322,6 +322,8 @@ class DictView(Value):
         return self.list(machine).contains(machine, item)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        if name == "mapping":
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         return type_attr(machine, self, self.python_type(), name)
 
 
