@@ -2,7 +2,7 @@
 
 import functools
 import types
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar, cast
@@ -376,7 +376,8 @@ def _(builder: Builder, value: InstanceDict) -> None:
 @rebuilds(DictView)
 def _(builder: Builder, value: DictView) -> None:
     """d.keys(), d.values(), d.items()."""
-    builder.called(getattr(dict, value.part), value.mapping)
+    base = OrderedDict if issubclass(value.mapping.kind, OrderedDict) else dict
+    builder.called(getattr(base, value.part), value.mapping)
 
 
 @rebuilds(SequenceIterator)

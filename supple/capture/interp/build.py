@@ -6,10 +6,11 @@ from typing import cast
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, count_of, opcode
+from supple.capture.values.arrival import take_counted
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.instance import container, is_iterated_as_dict, take_counted
+from supple.capture.values.instance import container, is_iterated_as_dict
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
 

@@ -13,12 +13,13 @@ from supple.capture.interp.build import is_iterable, pairs_of
 from supple.capture.interp.frame import NULL, Frame, opcode
 from supple.capture.library.table import transparent
 from supple.capture.source import global_variable, pinned
+from supple.capture.values.arrival import take_counted
 from supple.capture.values.attributes import MISSING, guard_lookup, lookup
 from supple.capture.values.base import LazyValue, Raised, Value, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
-from supple.capture.values.instance import InstanceValue, container, take_counted
+from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, new_tuple

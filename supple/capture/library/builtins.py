@@ -1,6 +1,7 @@
 """Builtin functions and classes."""
 
 import abc
+import collections
 import functools
 import threading
 import types
@@ -19,8 +20,9 @@ from supple.capture.library.table import Args, Kwargs, call, effect, make, polyf
 from supple.capture.machine import Machine
 from supple.capture.source import Called, class_source
 from supple.capture.values.array import ArrayValue
+from supple.capture.values.arrival import take_counted
 from supple.capture.values.attributes import MISSING, is_odd, lookup, special
-from supple.capture.values.base import NotConstant, Raised, Value, name_in_c, take_all
+from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue
@@ -32,7 +34,6 @@ from supple.capture.values.instance import (
     checked,
     container,
     is_iterated_as_dict,
-    take_counted,
 )
 from supple.capture.values.klass import super_of
 from supple.capture.values.mapping import Address, DictValue, SetValue
@@ -387,30 +388,39 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def fill_dict(machine: Machine, made: DictValue | InstanceDict, args: Args, kwargs: Kwargs) -> None:
     """What `dict.update` and `dict.__init__` do."""
     if args:
-        for key, value in _pairs(machine, args[0]):
+        is_ordered = isinstance(made, DictValue) and issubclass(made.kind, collections.OrderedDict)
+        for key, value in _pairs(machine, args[0], is_ordered=is_ordered):
             made.set_item(machine, key, value)
     for name, value in kwargs.items():
         made.set_item(machine, ConstantValue(name), value)
 
 
-def _pairs(machine: Machine, given: Value) -> list[tuple[Value, Value]]:
+def _pairs(machine: Machine, given: Value, *, is_ordered: bool) -> Iterator[tuple[Value, Value]]:
+    """Yield what a dict is filled from; an OrderedDict stores each entry before it asks for the next key."""
     found = container(given)
     if isinstance(found, InstanceDict):
         found = found.as_dict(machine)
     if isinstance(found, DictValue) and is_iterated_as_dict(given):
-        return list(zip(found.keys(machine), found.values(machine), strict=True))
+        yield from list(zip(found.keys(machine), found.values(machine), strict=True))
+        return
     try:
         method = given.get_attr(machine, "keys")
     except Raised as raised:
         if not issubclass(raised.value.python_type(), AttributeError):
             raise
     else:
-        return [(key, given.get_item(machine, key)) for key in take_all(machine, machine.call(method))]
-    rows = [
-        take_all(machine, pair) if hasattr(pair.python_type(), "__iter__") else pair
-        for pair in take_all(machine, given)
-    ]
-    return list(cast("dict[Value, Value]", fold_raw(machine, dict, rows)).items())
+        keys = drain(machine, machine.call(method).iterate(machine))
+        for key in keys if is_ordered else list(keys):
+            yield key, given.get_item(machine, key)
+        return
+    rows: list[object] = []
+    for item in drain(machine, given.iterate(machine)):
+        row = take_all(machine, item) if hasattr(item.python_type(), "__iter__") else item
+        rows.append(row)
+        if not isinstance(row, list) or len(row) != 2:
+            fold_raw(machine, dict, rows)
+        key, value = cast("list[Value]", row)
+        yield key, value
 
 
 @make.on(types.MappingProxyType)

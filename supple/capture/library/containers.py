@@ -12,10 +12,12 @@ from typing import Final
 from supple.capture import breaks
 from supple.capture.library import polyfills
 from supple.capture.library.builtins import fill_dict
+from supple.capture.library.sets import add_members
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
+from supple.capture.values.arrival import arriving
 from supple.capture.values.attributes import MISSING, lookup, type_attr
-from supple.capture.values.base import Value, take_all
+from supple.capture.values.base import Raised, Value
 from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
@@ -81,7 +83,6 @@ def _dict(machine: Machine, value: Value) -> DictValue:
 _READ: Final[Mapping[str, Callable[[Machine, Value], object]]] = {
     "index": index_of,
     "item": lambda machine, value: value,
-    "items": take_all,
 }
 
 
@@ -89,7 +90,7 @@ def moving(kinds: str, *methods: Callable[..., object]) -> None:
     """Add the rules of methods that only move, add and drop items: they run on a real container of them.
 
     Args:
-        kinds: what their arguments are: each "index", "item" or "items".
+        kinds: what their arguments are: each "index" or "item".
     """
     for method in methods:
         call.on(method)(partial(_moving, method, kinds.split()))
@@ -104,9 +105,17 @@ def _moving(
 
 
 call.on(list.append)(effect(lambda machine, args, _: sequence(args[0]).extend(machine, [args[1]])))
-call.on(list.extend)(
-    effect(lambda machine, args, _: sequence(args[0]).extend(machine, take_all(machine, args[1])))
-)
+
+
+@call.on(list.extend)
+@effect
+def _extend(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    """list.extend."""
+    target = sequence(args[0])
+    for items in arriving(machine, args[1], into=target, is_counted=True):
+        target.extend(machine, items)
+
+
 moving("index item", list.insert)
 moving("index", list.pop)
 moving("", list.clear, list.reverse)
@@ -119,8 +128,17 @@ call.on(list.copy)(lambda machine, args, _: new_list(sequence(args[0]).all(machi
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """list.sort."""
     target = sequence(args[0])
-    result = machine.call(machine.wrap(polyfills.sorted_, None), [target], kwargs)
+    taken = target.all(machine)
+    machine.heap.replace(target.items, [])
+    try:
+        result = machine.call(machine.wrap(polyfills.sorted_, None), [new_list(taken)], kwargs)
+    except Raised:
+        target.rewrite(machine, taken)
+        raise
+    is_modified = bool(target.items)
     target.rewrite(machine, sequence(result).items)
+    if is_modified:
+        machine.throw(ValueError, "list modified during sort")
     return NONE
 
 
@@ -164,9 +182,13 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if isinstance(found, DictValue):
         fill_dict(machine, found, args[1:], kwargs)
     elif isinstance(found, SequenceValue):
-        found.rewrite(machine, take_all(machine, args[1]) if len(args) > 1 else [])
+        found.rewrite(machine, [])
+        for items in arriving(machine, args[1], is_counted=True) if len(args) > 1 else ():
+            found.extend(machine, items)
     elif isinstance(found, SetValue):
-        found.rewrite(machine, {item.key(machine): item for item in take_all(machine, args[1])})
+        found.rewrite(machine, {})
+        for given in args[1:]:
+            add_members(machine, found, given)
     return NONE
 
 

@@ -5,12 +5,14 @@
 
 import collections
 import copy
+from collections.abc import Callable
 
 from supple.capture.library import polyfills
-from supple.capture.library.containers import contents, moving
-from supple.capture.library.table import NONE, Args, Kwargs, call, make, polyfill
+from supple.capture.library.containers import contents, moving, sequence
+from supple.capture.library.table import NONE, Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
-from supple.capture.values.base import Value, take_all
+from supple.capture.values.arrival import arriving
+from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
@@ -35,13 +37,32 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     assert limit is None or isinstance(limit, int), limit
     made.maxlen = limit
     if args:
-        made.change(machine, _Deque.extend, take_all(machine, args[0]))
+        _fill(machine, made, _Deque.extend, args[0])
     return made
+
+
+def _fill(machine: Machine, target: SequenceValue, method: Callable[..., object], given: Value) -> None:
+    for items in arriving(machine, given, into=target):
+        target.change(machine, method, items)
+
+
+call.on(_Deque.extend)(
+    effect(lambda machine, args, _: _fill(machine, sequence(args[0]), _Deque.extend, args[1]))
+)
+call.on(_Deque.extendleft)(
+    effect(lambda machine, args, _: _fill(machine, sequence(args[0]), _Deque.extendleft, args[1]))
+)
+
+
+@call.on(_Deque.__iadd__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """deque += items."""
+    _fill(machine, sequence(args[0]), _Deque.extend, args[1])
+    return args[0]
 
 
 moving("", _Deque.pop, _Deque.popleft, _Deque.clear, _Deque.reverse)
 moving("item", _Deque.append, _Deque.appendleft)
-moving("items", _Deque.extend, _Deque.extendleft, _Deque.__iadd__)
 moving("index item", _Deque.insert)
 moving("index", _Deque.rotate)
 call.on(_Deque.copy, collections.defaultdict.copy)(

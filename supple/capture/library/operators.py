@@ -23,7 +23,7 @@ from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, WeakReferenceValue
 from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
 from supple.capture.values.klass import ClassValue
-from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceValue, index_of
 from supple.capture.values.symbolic import applied
 from supple.capture.values.tensor import TensorValue, emit
@@ -190,10 +190,21 @@ def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool)
 
 def _on_sets(machine: Machine, name: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
     found = container(left)
+    if isinstance(right, DictView) and isinstance(found, SetValue):
+        return _on_set_and_view(machine, name, found, right)
     if is_in_place and isinstance(found, SetValue) and issubclass(found.kind, set):
         sets.combine_in_place(machine, name, found, [right])
         return left
     return sets.combined(machine, name, left, [right])
+
+
+def _on_set_and_view(machine: Machine, name: str, left: SetValue, right: DictView) -> Value:
+    """What the view does, also in place: a new set."""
+    if name == "and":
+        return sets.combined(machine, name, right, [left])
+    made = SetValue()
+    made.items, made.is_ordered = dict(left.items), False
+    return sets.combined(machine, name, made, [right])
 
 
 def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Value:

@@ -188,9 +188,10 @@ def sorted_(
 ) -> list[Any]:
     """sorted(items, key=key, reverse=reverse), stable, by binary insertion."""
     reverse = _flag(reverse)
+    taken = list(items)
+    ranks = taken if key is None else [key(item) for item in taken]
     ranked: list[Any] = []
-    for item in items:
-        rank = item if key is None else key(item)
+    for rank, item in zip(ranks, taken, strict=True):
         low, high = 0, len(ranked)
         while low < high:
             middle = (low + high) // 2

@@ -4,16 +4,19 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import operator
-from collections.abc import Callable, Set
+import sys
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from supple.capture.library import polyfills
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
-from supple.capture.values.base import Value, take_all
+from supple.capture.values.arrival import arriving
+from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import container
 from supple.capture.values.mapping import DictView, SetValue
+from supple.capture.values.sequence import new_list
 
 Members = dict[object, Value]
 
@@ -27,12 +30,9 @@ def as_set(value: Value) -> SetValue:
 
 def members(machine: Machine, value: Value) -> Members:
     """Return the members of any iterable by key, without asking for the order of a set's."""
-    found = container(value)
-    if isinstance(found, SetValue):
-        return dict(found.items)
     made: Members = {}
-    for item in take_all(machine, value):
-        made.setdefault(item.key(machine), item)
+    for key, item in _keyed(machine, value):
+        made.setdefault(key, item)
     return made
 
 
@@ -45,6 +45,22 @@ def _new_set(machine: Machine, kind: type, args: Args) -> Value:
     return made
 
 
+def add_members(machine: Machine, target: SetValue, given: Value) -> None:
+    """Add what an iterable gives; what it gave before an error stays."""
+    found = container(given)
+    if isinstance(found, SetValue):
+        target.rewrite(machine, {**target.items, **found.items, **target.items})
+        machine.heap.set_field(target, "is_ordered", False)
+        return
+    for items in arriving(machine, given, into=target):
+        added: Members = {}
+        try:
+            for item in items:
+                added.setdefault(item.key(machine), item)
+        finally:
+            target.rewrite(machine, {**target.items, **added, **target.items})
+
+
 polyfill[set.remove] = polyfills.set_remove
 make.on(set)(lambda machine, args, _: _new_set(machine, set, args))
 make.on(frozenset)(lambda machine, args, _: _new_set(machine, frozenset, args))
@@ -55,16 +71,59 @@ COMBINE: Final = {"and": "intersection", "or": "union", "sub": "difference", "xo
 
 
 def combined(machine: Machine, name: str, left: Value, rights: Args) -> SetValue:
-    """Return a new set or frozenset, as the left one is (a set for a dict's view)."""
+    """Return a new set, or a frozenset as the left one is, unless a dict's view does it."""
     found = container(left)
-    made = SetValue(frozenset if isinstance(found, SetValue) and issubclass(found.kind, frozenset) else set)
+    is_frozen = isinstance(found, SetValue) and issubclass(found.kind, frozenset)
+    made = SetValue(frozenset if is_frozen else set)
     made.items = members(machine, left)
     made.is_ordered = False
-    for right in rights:
+    for place, right in enumerate(rights):
+        if name == "and":
+            made.items = _common(machine, made if place else left, right)
+            continue
         others = members(machine, right)
+        if name == "xor":
+            made.items = members(machine, left)  # what gives the others may have changed it
         kept = getattr(operator, f"__{name}__")(made.items.keys(), others.keys())
-        made.items = {key: value for key, value in {**others, **made.items}.items() if key in kept}
+        both = {**made.items, **others, **made.items} if name == "or" else {**others, **made.items}
+        made.items = {key: value for key, value in both.items() if key in kept}
     return made
+
+
+def _common(machine: Machine, left: Value, right: Value) -> Members:
+    """Return what both have: of two equal members that of the smaller one, or what an iterator gives.
+
+    An iterator is asked for no more members once all are found.
+    """
+    own = container(left)
+    if isinstance(own, SetValue) and not isinstance(container(right), SetValue):
+        found: Members = {}
+        for key, item in _keyed(machine, right):
+            if key in own.items:
+                found.setdefault(key, item)
+                if len(found) >= len(own.items):
+                    break
+        return found
+    mine, others = members(machine, left), members(machine, right)
+    other = container(right)
+    is_frozen = isinstance(other, SetValue) and issubclass(other.kind, frozenset)
+    if len(others) == len(mine):
+        is_right = isinstance(own, SetValue) or is_frozen or isinstance(right, DictView)
+    else:
+        is_right = len(others) < len(mine) or (is_frozen and not isinstance(own, SetValue))
+    first, second = (others, mine) if is_right else (mine, others)
+    return {key: item for key, item in first.items() if key in second}
+
+
+def _keyed(machine: Machine, given: Value) -> Iterator[tuple[object, Value]]:
+    """Yield the items of an iterable with their keys, as they arrive; those of a set in no order."""
+    found = container(given)
+    if isinstance(found, SetValue):
+        yield from list(found.items.items())
+        return
+    for items in arriving(machine, given):
+        for item in items:
+            yield item.key(machine), item
 
 
 def combine_in_place(machine: Machine, name: str, left: SetValue, rights: Args) -> None:
@@ -83,8 +142,20 @@ def _updating(name: str) -> Call:
 
 for _name, _method in COMBINE.items():
     call.on(getattr(set, _method), getattr(frozenset, _method))(_combining(_name))
-    if _name != "or":
-        call.on(getattr(set, f"{_method}_update"))(_updating(_name))
+call.on(set.intersection_update)(_updating("and"))
+call.on(set.symmetric_difference_update)(_updating("xor"))
+
+
+@call.on(set.difference_update)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.difference_update: members go as the items arrive."""
+    target = as_set(args[0])
+    for group in args[1:]:
+        for items in arriving(machine, group, into=target):
+            combine_in_place(machine, "sub", target, [new_list(items)])
+    return NONE
+
+
 call.on(set.copy, frozenset.copy)(_combining("or"))
 
 
@@ -93,9 +164,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """set.update: members of sequences are added in their order."""
     target = as_set(args[0])
     for group in args[1:]:
-        target.rewrite(machine, {**target.items, **members(machine, group), **target.items})
-        if isinstance(container(group), SetValue):
-            machine.heap.set_field(target, "is_ordered", False)
+        add_members(machine, target, group)
     return NONE
 
 
@@ -138,13 +207,24 @@ def compare_sets(machine: Machine, function: Callable[..., object], left: Value,
     return bool(function(members(machine, left).keys(), members(machine, right).keys()))
 
 
-def _comparing(function: Callable[..., object]) -> Call:
-    return lambda machine, args, kwargs: ConstantValue(compare_sets(machine, function, args[0], args[1]))
+@call.on(set.issubset, frozenset.issubset)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """set.issubset: Python 3.12 asks for no more items once all members are found."""
+    if sys.version_info < (3, 12):
+        others = members(machine, args[1])
+        return ConstantValue(members(machine, args[0]).keys() <= others.keys())
+    return ConstantValue(len(_common(machine, args[0], args[1])) == len(as_set(args[0]).items))
 
 
-call.on(set.issubset, frozenset.issubset)(_comparing(operator.le))
-call.on(set.issuperset, frozenset.issuperset)(_comparing(operator.ge))
-call.on(set.isdisjoint, frozenset.isdisjoint)(_comparing(Set.isdisjoint))
+def _until(*, is_member: bool) -> Call:
+    """The rule of what asks for items until one is a member, or is none."""
+    return lambda machine, args, kwargs: ConstantValue(
+        not any((key in as_set(args[0]).items) is is_member for key, _ in _keyed(machine, args[1]))
+    )
+
+
+call.on(set.issuperset, frozenset.issuperset)(_until(is_member=False))
+call.on(set.isdisjoint, frozenset.isdisjoint)(_until(is_member=True))
 
 
 def is_set_like(value: Value) -> bool:

@@ -36,7 +36,6 @@ from supple.capture.values.base import (
     NotConstant,
     Raised,
     Value,
-    drain,
     name_in_c,
     refuse_attribute,
     take_all,
@@ -406,20 +405,6 @@ class InstanceValue(Value):
         names.update(dict.fromkeys(self.attrs))
         slots = {name for name in names if isinstance(lookup(self.cls, name), SLOT_KINDS)}
         return [name for name in names if name not in slots and self.attrs.get(name) is not DELETED]
-
-
-def take_counted(machine: Machine, value: Value) -> list[Value]:
-    """Return all items of an iterable for a new list; its class is asked how many, if it can tell."""
-    iterator = value.iterate(machine)
-    if isinstance(value, InstanceValue):
-        found = lookup(value.cls, "__len__")
-        if isinstance(found, types.FunctionType):
-            try:
-                value.length(machine)
-            except Raised as raised:
-                if not issubclass(raised.value.python_type(), TypeError):
-                    raise
-    return list(drain(machine, iterator))
 
 
 def checked(machine: Machine, builtin: Callable[..., object], name: str, found: Value) -> Value:

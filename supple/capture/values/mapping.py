@@ -250,7 +250,9 @@ class DictIterator(Value):
         self.position = 0
 
     def python_type(self) -> type:
-        return type(iter(getattr(_EMPTY, self.part)() if isinstance(self.mapping, DictValue) else {0}))
+        return type(
+            iter(empty_view(self.mapping.kind, self.part) if isinstance(self.mapping, DictValue) else {0})
+        )
 
     def iterate(self, machine: Machine) -> Value:
         return self
@@ -258,9 +260,11 @@ class DictIterator(Value):
     def advance(self, machine: Machine) -> Value | None:
         if self.position >= FINISHED:
             return None
+        is_ordered = issubclass(self.mapping.kind, collections.OrderedDict)
         if len(self.mapping.items) != len(self.keys):
             name = "dictionary" if isinstance(self.mapping, DictValue) else "Set"
-            machine.throw(RuntimeError, f"{name} changed size during iteration")
+            what = "OrderedDict mutated" if is_ordered else f"{name} changed size"
+            machine.throw(RuntimeError, f"{what} during iteration")
         if self.position >= len(self.keys):
             machine.heap.set_field(self, "position", FINISHED)
             return None
@@ -276,12 +280,10 @@ class DictIterator(Value):
         return found if self.part == "values" else new_tuple([key, found])
 
 
-_EMPTY: Final[Mapping[str, object]] = {}
-_VIEWS: Final[dict[str, type]] = {
-    "keys": type(_EMPTY.keys()),
-    "values": type(_EMPTY.values()),
-    "items": type(_EMPTY.items()),
-}
+def empty_view(kind: type, part: str) -> Collection[object]:
+    """Return `keys()`, `values()` or `items()` of an empty dict, or of an OrderedDict, which has its own."""
+    made: dict[str, object] = collections.OrderedDict() if issubclass(kind, collections.OrderedDict) else {}
+    return getattr(made, part)()
 
 
 class DictView(Value):
@@ -295,7 +297,7 @@ class DictView(Value):
         self.part = part
 
     def python_type(self) -> type:
-        return _VIEWS[self.part]
+        return type(empty_view(self.mapping.kind, self.part))
 
     def length(self, machine: Machine) -> Value:
         return self.mapping.length(machine)

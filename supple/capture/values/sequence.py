@@ -17,7 +17,7 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Called, Source, attribute, item
 from supple.capture.values.attributes import MISSING, lookup, special, type_attr
-from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c, take_all
+from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
 
@@ -154,7 +154,11 @@ class SequenceValue(Value):
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
         self.require_mutable(machine, "does not support item assignment")
         index = index_of(machine, key)
-        given = take_all(machine, new) if isinstance(index, slice) else new
+        given = new
+        if isinstance(index, slice):
+            given = cast(
+                "SequenceValue", machine.call(machine.wrap(list, None), [new.iterate(machine)])
+            ).items
         self.change(machine, operator.setitem, cast("object", index), given)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
@@ -177,13 +181,11 @@ class SequenceValue(Value):
         machine.heap.replace(self.items, items)
 
     def extend(self, machine: Machine, items: Sequence[Value]) -> None:
-        """Append items to a list or deque."""
-        if self._before is None:
-            self.rewrite(machine, [*self.items, *items])
-            return
+        """Append items to a list."""
         for one in items:
             machine.heap.append(self._items, one)
-        machine.heap.touch(self)
+        if self.source is not None:
+            machine.heap.touch(self)
 
     def contains(self, machine: Machine, item: Value) -> Value:
         from_library = machine.call_python(contains, self, item)

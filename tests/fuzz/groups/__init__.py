@@ -16,6 +16,7 @@ from tests.fuzz.groups.foreign import FOREIGN
 from tests.fuzz.groups.functions import FUNCTIONS
 from tests.fuzz.groups.identity import IDENTITY
 from tests.fuzz.groups.integers import INTEGERS
+from tests.fuzz.groups.iterators import ITERATORS
 from tests.fuzz.groups.layout import LAYOUT, VIEWS
 from tests.fuzz.groups.modes import MODES
 from tests.fuzz.groups.numbers import NUMBERS
@@ -28,6 +29,7 @@ GROUPS: Final = (
     FUNCTIONS,
     MODES,
     IDENTITY,
+    ITERATORS,
     LAYOUT,
     VIEWS,
     *SPECIAL,
