@@ -187,12 +187,13 @@ def methods(kind: type) -> list[tuple[str, Callable[..., Any]]]:
 
 @contextlib.contextmanager
 def of_class(value: Any, kind: type) -> Iterator[None]:
+    """Change the class of an object, whatever its own `__setattr__` does."""
     before = type(value)
-    value.__class__ = kind
+    object.__setattr__(value, "__class__", kind)
     try:
         yield
     finally:
-        value.__class__ = before
+        object.__setattr__(value, "__class__", before)
 
 
 @contextlib.contextmanager

@@ -208,7 +208,11 @@ def called(
             if is_undefined(results[0]):
                 return None
         if mutation is None or mutation.places:
-            return both(worlds, results)
+            try:
+                return both(worlds, results)
+            except Exception:
+                if mutation is None:
+                    raise  # else what is changed forbids to look: compared below, when it is changed back
     return both(worlds, results)
 
 
