@@ -14,6 +14,7 @@ import torch
 from supple.ir.arguments import Arg
 from supple.ir.graph.nodes import Graph, Meta, Node, meta_of, uses_of, vars_of
 from supple.ir.meta import TensorMeta
+from supple.runtime.undo import version
 from supple.shapes.promote import category
 
 _IN_PARTS: Final = frozenset(
@@ -33,7 +34,7 @@ def has_effects(graph: Graph, fakes: Sequence[torch.Tensor] | None) -> bool:
     impure = [node for node in graph.nodes if not node.op.is_pure and any(uses_of(node))]
     if fakes is None or not all(_WRITES.fullmatch(node.op.name) for node in impure):
         return bool(impure)
-    return bool(impure) and any(fake.is_inference() or fake._version for fake in fakes)
+    return bool(impure) and any(version(fake) != 0 for fake in fakes)
 
 
 _WRITES: Final = re.compile(
@@ -63,13 +64,18 @@ def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: 
         is_counted: whether torch counts all writes of the graph: of inputs with no write nothing is held.
     """
     metas, has_written, is_late = graph.metas(), False, False
+    written = {name for name, fake in fakes.items() if not is_counted or version(fake) != 0}
+    for item in graph.inputs:
+        if isinstance(item.meta, TensorMeta) and fakes[item.name].requires_grad != item.meta.requires_grad:
+            written.add(item.name)
+    is_refusable = any(fakes[name].requires_grad for name in written)
     for node in graph.nodes:
         used = [meta_of(var, metas) for var in uses_of(node)]
-        is_late |= _is_in_parts(node) or (has_written and (not used or _may_raise(node, used)))
+        may_raise = not used or _may_raise(node, used) or (is_refusable and _may_be_refused(node, used))
+        is_late |= _is_in_parts(node) or (has_written and may_raise)
         has_written |= bool(used) and not node.op.is_pure
     if not is_late:
         return None
-    written = {name for name, fake in fakes.items() if not is_counted or fake.is_inference() or fake._version}
     return [place for place, item in enumerate(graph.inputs) if item.name in written]
 
 
@@ -86,9 +92,21 @@ def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
         return True
     if node.op.name in _OF_ITEMS:
         return _has_list(node.args[1])
+    if node.op.name in _OF_LEAVES:
+        return True
     return _LOOKED_AT.search(node.op.name) is not None
 
 
+def _may_be_refused(node: Node, used: Sequence[Meta]) -> bool:
+    """Tell whether autograd may refuse what an operator writes: of an input nobody knows how it was made.
+
+    It may be a view of a leaf, one of several views that one operator returned, or one made in `no_grad`.
+    """
+    return not node.op.is_pure and any(isinstance(meta, TensorMeta) and meta.requires_grad for meta in used)
+
+
+_OF_LEAVES: Final = frozenset(("Tensor.detach_", "Tensor.requires_grad_"))
+"""Operators that refuse a tensor for how it was made, whatever it holds."""
 _OF_ITEMS: Final = frozenset(("Tensor.__getitem__", "Tensor.__setitem__"))
 
 

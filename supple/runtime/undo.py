@@ -69,8 +69,16 @@ def _never(_: Sequence[object]) -> bool:
 
 def _versions(inputs: Sequence[object]) -> list[object]:
     """Return how often tensors were written; where nobody counts that, what is equal to nothing."""
-    tensors = (item for item in inputs if isinstance(item, torch.Tensor))
-    return [object() if item.is_inference() else item._version for item in tensors]
+    counts = (version(item) for item in inputs if isinstance(item, torch.Tensor))
+    return [object() if count is None else count for count in counts]
+
+
+def version(tensor: torch.Tensor) -> int | None:
+    """Return how often a tensor was written; None where torch does not count that, as in inference mode."""
+    try:
+        return tensor._version
+    except RuntimeError:  # more tensors than those for which `is_inference` is true, such as one after `set_`
+        return None
 
 
 def _held(inputs: Iterable[object]) -> list[_Kept] | None:

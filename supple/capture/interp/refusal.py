@@ -25,6 +25,7 @@ from supple.capture.values.tensor import TensorValue
 from supple.expr import Expr, not_equal
 from supple.expr.simplify import negated
 from supple.ir.graph.nodes import uses_of
+from supple.runtime.undo import version
 
 _RAISES = frozenset({"RAISE_VARARGS", "RERAISE"})
 _LEAVES = frozenset({"RETURN_VALUE", "YIELD_VALUE", "SEND", "FOR_ITER"})
@@ -74,7 +75,7 @@ def _can_run_again(frame: Frame) -> bool:
     engine = frame.engine
     writes = any(not node.op.is_pure and any(uses_of(node)) for node in engine.recorder.nodes)
     fakes = [item.fake for item in engine.recorder.lifted if writes]
-    is_written = any(fake.is_inference() or fake._version for fake in fakes)
+    is_written = any(version(fake) != 0 for fake in fakes)
     return not is_written and not any(where.is_caught for where in engine.user_stack())
 
 

@@ -22,6 +22,7 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import function_op
+from supple.runtime.undo import version
 from supple.torch_private import autograd_function_apply
 
 
@@ -140,7 +141,7 @@ _CHECKS: Final = ("determinism_check", "early_stop")
 def _versions(machine: Machine) -> dict[int, int]:
     """Return how often each tensor was written."""
     fakes = {key: value.fake for key, value in machine.tensors.items()}
-    return {key: 0 if fake.is_inference() else fake._version for key, fake in fakes.items()}
+    return {key: version(fake) or 0 for key, fake in fakes.items()}
 
 
 def _bound(machine: Machine, forward: Any, args: Sequence[Value], kwargs: Kwargs) -> list[Value]:
