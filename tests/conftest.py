@@ -95,3 +95,18 @@ def fresh_compiler() -> Iterator[None]:
     api = sys.modules.get("supple.api")
     if api is not None:
         api.reset()
+
+
+@pytest.fixture(autouse=True)
+def modes(seed: int) -> Iterator[None]:
+    """Fail a test that leaves other modes of torch than it found, and put them back for the next ones."""
+    if "torch" not in sys.modules:  # the tests of bytecode need none
+        yield
+        return
+    from tests.modes import modes_now, set_modes  # noqa: PLC0415  # only where there is torch
+
+    before = modes_now()
+    yield
+    after = modes_now()
+    set_modes(before)
+    assert after == before, "the test left other modes than it found"

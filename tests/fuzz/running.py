@@ -22,6 +22,7 @@ from supple.base.config import config
 from tests.fuzz import setting
 from tests.fuzz.calling import ADDRESS
 from tests.fuzz.comparing import MODULE, Twins
+from tests.modes import modes_now, set_modes
 
 LATE: Final = (
     "refer to a single memory location",
@@ -179,7 +180,9 @@ def difference_of_call(
     return None
 
 
-PARTS: Final = ("result", "prints", "arguments", "globals", "grad mode", "seed", "random")
+USUAL: Final = modes_now()
+"""The modes in which each call begins."""
+PARTS: Final = ("result", "prints", "arguments", "globals", "modes", "seed", "random")
 
 
 @contextlib.contextmanager
@@ -201,6 +204,7 @@ def loaded(source: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         supple.reset()
         gc.enable()
         gc.collect()  # but now, not in a later program
+        set_modes(USUAL)  # a generator that ends leaves its blocks
         linecache.cache.pop(name, None)
 
 
@@ -212,12 +216,12 @@ def namespace(code: Any, module: str) -> dict[str, Any]:
 
 
 def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -> Outcome:
-    """Return what a call does; random numbers, grad mode and numbers of hooks are the same for each."""
+    """Return what a call does; random numbers, modes and numbers of hooks are the same for each."""
     args = result = error = None
     text = io.StringIO()
     torch.manual_seed(0)
     random.seed(0)
-    torch.set_grad_enabled(True)  # a generator of a call before may have ended since
+    set_modes(USUAL)  # a generator of a call before may have ended since
     RemovableHandle.next_id = 0
     with contextlib.redirect_stdout(text):
         try:
@@ -226,11 +230,11 @@ def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -
             result = ("returned", run(*args) if way is None else way(run, *args))
         except Exception as raised:  # what a program raises is compared
             result, error = ("raised", chain(raised)), raised
-    grad = torch.is_grad_enabled()
-    torch.set_grad_enabled(True)
+    modes = modes_now()
+    set_modes(USUAL)
     kept = {name: value for name, value in names.items() if is_kept(name, value)}
     state = torch.get_rng_state(), random.getstate()
-    return Outcome((result, nameless(text.getvalue()), args, kept, grad, *state), error)
+    return Outcome((result, nameless(text.getvalue()), args, kept, modes, *state), error)
 
 
 def is_kept(name: str, value: object) -> bool:

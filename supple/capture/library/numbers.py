@@ -78,7 +78,20 @@ def symbolic(machine: Machine, function: Function, args: Sequence[Value]) -> Val
     if not any(isinstance(value, SymbolicValue) for value in args):
         return None
     numbers = [numeric(one) if function is torch.sym_not else decided(numeric(one)) for one in args]
-    return None if None in numbers else fold(machine, function, *numbers)
+    if None in numbers:
+        return None
+    if function in _DEFINED and isinstance(args[0], SymbolicValue) and _is_known(machine, args[0]):
+        # Code that computes the number later, where it is needed, would raise there.
+        numbers = numbers if _DEFINED[function](numbers[0]) else [args[0].as_python()]
+    return fold(machine, function, *numbers)
+
+
+#: Function on torch's symbolic numbers -> the condition under which it raises nothing.
+_DEFINED: Final[dict[Function, Callable[[Any], bool]]] = {
+    torch.sym_sqrt: lambda number: bool(number >= 0),
+    sym_sin: lambda number: bool(_is_finite(number)),
+    sym_cos: lambda number: bool(_is_finite(number)),
+}
 
 
 def _or_folded(

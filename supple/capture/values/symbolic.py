@@ -107,7 +107,7 @@ def applied(machine: Machine, function: object, values: Sequence[Value]) -> Valu
         some = next(vars(number)["node"] for number in numbers if type(number) in TYPES)
         left, right = (as_expr(one) if isinstance(one, int) else one for one in map(plain, numbers))
         return machine.wrap(some.env.decide_real(COMPARISONS[function], left, right), None)
-    if is_float and has_hints and not _is_smooth(function, *numbers):
+    if has_hints and not (_is_smooth if is_float else _is_defined)(function, *numbers):
         return fold(machine, function, *(value.as_python() for value in values))
     if is_float and has_hints and function in OWN:
         # Of floats torch's own `**` loads its symbolic engine, its `//` rounds a quotient.
@@ -125,6 +125,13 @@ def _is_smooth(function: object, left: Any, right: Any = None) -> bool:
         is_positive = bool(left >= 0 if type(right) not in TYPES and right > 0 else left > 0)
         return is_positive and _is_finite_power(left, right)
     return function not in DIVISIONS or bool(right != 0 and abs(left) < math.inf and abs(right) < math.inf)
+
+
+def _is_defined(function: object, left: Any, right: Any = None) -> bool:
+    """Decide that an operator of integers raises nothing, for these and what the guards let through."""
+    if function in DIVISIONS:
+        return bool(right != 0)
+    return function is not POW or bool(right >= 0) or bool(left != 0)
 
 
 def _is_finite_power(base: Any, exponent: Any) -> bool:
