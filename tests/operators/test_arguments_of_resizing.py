@@ -1,6 +1,7 @@
 """`interpolate` with arguments that eager refuses, at sizes that vary: the same error, or the same image."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch.nn import functional
 
 import supple
+from supple.base.config import config
 
 SIZES: dict[str, Any] = {
     "none": None,
@@ -76,3 +78,42 @@ def test_arguments_are_refused_as_in_eager(option: str) -> None:
                 torch.testing.assert_close(got, want)
             else:
                 assert got == want, (size, factor)
+
+
+def named(x: Any, **numbers: Any) -> torch.Tensor:
+    """Take the numbers by name, from a list that is there before the call where it is one."""
+    return functional.interpolate(x, **numbers)
+
+
+RESIZING: dict[str, Any] = {
+    "interpolate": named,
+    "upsample": lambda x, **numbers: functional.upsample(x, **numbers),
+    "upsample_bilinear": lambda x, **numbers: functional.upsample_bilinear(x, **numbers),
+    "upsample_nearest": lambda x, **numbers: functional.upsample_nearest(x, **numbers),
+}
+
+
+@pytest.mark.parametrize("image", [None, 1, "text", [1.0]], ids=str)
+@pytest.mark.parametrize("function", RESIZING)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_no_image_is_refused_as_in_eager(function: str, image: object) -> None:
+    # SYM15, X-SND01
+    with config.patch(suppress_errors=False):
+        for numbers in ({"size": [4, 5]}, {"scale_factor": [1.5, 2.0]}, {"scale_factor": 2}):
+            compiled = supple.compile(RESIZING[function])
+            assert isinstance(compiled(torch.ones(1, 2, 3, 3), **numbers), torch.Tensor)
+            want = outcome(lambda x, given=numbers: RESIZING[function](x, **given), image)
+            assert outcome(lambda x, call=compiled, given=numbers: call(x, **given), image) == want
+
+
+def test_the_function_of_torch_is_resized_whatever_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    # X-SND01
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return functional.interpolate(x, scale_factor=2, mode="nearest", antialias=False)
+
+    image = torch.randn(1, 2, 3, 3)
+    compiled = supple.compile(program)
+    want = compiled(image)
+    monkeypatch.setattr(functional, "interpolate", partial(functional.interpolate))
+    with config.patch(suppress_errors=False):
+        torch.testing.assert_close(compiled(image), want)

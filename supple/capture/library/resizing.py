@@ -170,7 +170,11 @@ _MODES: Final = {
 """How images are made larger or smaller, and the ranks of the images for which there is each."""
 
 
-@call.on(functional.interpolate)
+_INTERPOLATE: Final[Function] = functional.interpolate
+"""Torch's own, whatever a program puts in its place."""
+
+
+@call.on(_INTERPOLATE)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """What eager refuses of the arguments, it refuses in words of its own."""
     names = ("input", "size", "scale_factor", "mode", "align_corners", "recompute_scale_factor")
@@ -180,7 +184,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     image, kinds = given.pop("input", NONE), dict[str, list[type]]()
     for name, one in given.items():
         if one.identity() is not None:
-            parts = one.items if isinstance(one, SequenceValue) else [one]
+            parts = one.all(machine) if isinstance(one, SequenceValue) else [one]
             kinds[name] = [part.python_type() for part in parts]
     ranks = _MODES.get(str(mode or "nearest"), ())
     is_usual = (
@@ -194,8 +198,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         and all(len(found) in (1, image.fake.dim() - 2) for found in kinds.values())
     )
     if not is_usual:
-        return _by_eager(functional.interpolate, machine, args, kwargs)
-    return _for_plain_sizes(functional.interpolate, resized, 3, machine, args, kwargs)
+        return _by_eager(_INTERPOLATE, machine, args, kwargs)
+    return _for_plain_sizes(_INTERPOLATE, resized, 3, machine, args, kwargs)
 
 
 _NUMBERS: Final[dict[str, set[type]]] = {"size": {int}, "scale_factor": {int, float}}

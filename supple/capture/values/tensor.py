@@ -211,8 +211,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
             result = op.call(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
-    except (NoShapeRule, AssertionError, *RAISED) as error:
-        if isinstance(error, AssertionError) and not _is_of_torch(error):
+    except (NoShapeRule, AssertionError, AttributeError, *RAISED) as error:
+        if isinstance(error, AssertionError | AttributeError) and not _is_of_torch(error):
             raise
         said = str(error).partition(_STACK)[0]
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
