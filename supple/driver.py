@@ -46,6 +46,11 @@ class Functional:
 
         The ShapeEnv of a graph with symbols is active.
         """
+        parts = [(piece, self._whole(piece.graph)) for piece in autograd.pieces(graph)]
+        return compile_python(autograd.joined(graph, parts)) if parts else self._whole(graph)
+
+    def _whole(self, graph: Graph) -> Compiled:
+        """Return what runs a graph as one node of autograd."""
         try:
             with timed("autograd"), collecting(False):  # what a finalizer computes would be traced
                 split = autograd.split(graph, self._options, decomposed=self._decomposed)
@@ -120,6 +125,15 @@ def needs_grad(graph: Graph) -> bool:
     return any(isinstance(item.meta, TensorMeta) and item.meta.requires_grad for item in graph.inputs)
 
 
+def _watched(split: autograd.Split) -> tuple[int, ...]:
+    """Return the places of the inputs and constants that are tensors and matter to gradients."""
+    convention = split.convention
+    unread = {mutation.input for mutation in convention.mutations if not mutation.is_read}
+    given = [isinstance(item.meta, TensorMeta) for item in split.source.inputs]
+    given += [isinstance(item, torch.Tensor) for item in convention.constants]
+    return tuple(place for place, is_tensor in enumerate(given) if is_tensor and place not in unread)
+
+
 def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
     """Return a functional graph run by eager torch, operator by operator; no result is written in place."""
     run = compile_python(graph)
@@ -140,7 +154,7 @@ def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], a
         again=autograd.rerun(split.convention, compile_python(split.source)),
         is_random=any(is_random(node.op) for node in split.forward.nodes),
         constants=len(split.convention.constants),
-        scratch=tuple(mutation.input for mutation in split.convention.mutations if not mutation.is_read),
+        watched=_watched(split),
         ambient=ambient,
     )
 

@@ -73,6 +73,14 @@ any_autocast: Final = torch._C._is_any_autocast_enabled
 # Within it autocast is off for every device; `torch.autocast` knows one device and costs ten times as much.
 DisableAutocast: Final = torch._C._DisableAutocast
 
+# Functions without a public name that take the arguments of an ATen overload; a call of the overload itself
+# takes five to ten microseconds longer.
+FUNCTIONS: Final = {
+    f"aten.{name}.default": f"torch.{name}"
+    for name in ("_embedding_bag", "_scaled_dot_product_flash_attention_for_cpu", "_adaptive_avg_pool2d")
+    if hasattr(torch, name)
+}
+
 # Where torch keeps its functions in C, by the part of ATen that they are of.
 OPERATOR_NAMESPACES: Final[tuple[object, ...]] = tuple(
     vars(torch._C)[name]
@@ -195,6 +203,10 @@ def without_saved_tensor_hooks() -> Generator[None]:
         set_tracing(before)
 
 
+# Whether the backward that runs was told to retain the graph; true where none runs.
+retains_graph = cast("Callable[[], bool]", torch._C._autograd._get_current_graph_task_keep_graph)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # no stub
+
+
 # Questions whose answer inside captured code is True, and those whose answer is False.
 TRUE_WHILE_COMPILING: Final = (torch.compiler.is_compiling, torch.compiler.is_dynamo_compiling)
 FALSE_WHILE_COMPILING: Final[tuple[object, ...]] = (
@@ -209,24 +221,33 @@ FALSE_WHILE_COMPILING: Final[tuple[object, ...]] = (
     torch.cuda.is_current_stream_capturing,
 )
 
-# Questions about thread state: asked during capture, the answers are guarded as a whole.
-STATE_QUERIES: Final = (
-    torch.is_grad_enabled,
-    torch.is_inference_mode_enabled,
-    torch.is_autocast_enabled,
-    torch.is_autocast_cpu_enabled,
-    torch.get_autocast_dtype,
-    torch.get_autocast_gpu_dtype,
-    torch.get_autocast_cpu_dtype,
-    torch.is_autocast_cache_enabled,
-    torch.get_default_dtype,
-    torch.is_anomaly_enabled,
-    torch._C._get_cudnn_enabled,
-    torch._C._is_any_autocast_enabled,
-    torch._C._is_torch_function_mode_enabled,
-    torch._C._get_privateuse1_backend_name,
-    torch.amp.autocast_mode.is_autocast_available,
-)
+# Questions about thread state, and the part of the state that the answer comes from where it is not guarded
+# in every call.
+STATE_QUERIES: Final[dict[Callable[..., object], str]] = {
+    torch.is_grad_enabled: "",
+    torch.is_inference_mode_enabled: "",
+    torch.is_autocast_enabled: "",
+    torch.is_autocast_cpu_enabled: "",
+    torch.get_autocast_dtype: "autocast_defaults",
+    torch.get_autocast_gpu_dtype: "autocast_defaults",
+    torch.get_autocast_cpu_dtype: "autocast_defaults",
+    torch.is_autocast_cache_enabled: "autocast_defaults",
+    torch.get_default_dtype: "",
+    torch.is_anomaly_enabled: "anomaly",
+    torch._C._get_cudnn_enabled: "cudnn",
+    torch._C._is_any_autocast_enabled: "",
+    torch._C._is_torch_function_mode_enabled: "",
+    torch._C._get_privateuse1_backend_name: "private_backend",
+    torch.amp.autocast_mode.is_autocast_available: "private_backend",
+}
+
+# What `torch.backends.cudnn.enabled` asks, without the module around it.
+is_cudnn_enabled: Final = torch._C._get_cudnn_enabled
+# The name that a backend outside of torch has, on which autocast depends.
+private_backend: Final = torch._C._get_privateuse1_backend_name
+
+# Whether a tensor stands for zeros that are not in memory.
+is_zero_tensor: Final = torch.Tensor._is_zerotensor
 
 # Checks that a program states itself, and what they raise.
 CHECKS: Final = {

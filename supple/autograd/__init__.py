@@ -1,5 +1,6 @@
 """Stage 2: a captured graph becomes functional ATen graphs, decomposed to the core operators."""
 
+from supple.autograd.chained import joined, pieces
 from supple.autograd.convention import Backward, Split, bind, is_atomic, rerun
 from supple.autograd.errors import NeedsGrad, NotFunctional, Refused
 from supple.autograd.higher import of_gradients
@@ -13,7 +14,9 @@ __all__ = [
     "Split",
     "bind",
     "is_atomic",
+    "joined",
     "of_gradients",
+    "pieces",
     "rerun",
     "split",
 ]

@@ -133,7 +133,7 @@ def _degrees(count: int | Expr, correction: float) -> Number:
     """Return the number that a sum of squares is divided by."""
     if isinstance(count, Expr) and float(correction).is_integer():
         return maximum(count - int(correction), 0)
-    return calculated("max", calculated("-", count, float(correction)), 0.0)
+    return calculated("max", 0.0, calculated("-", count, float(correction)))  # 0 for a NaN, as in C++
 
 
 def _spread(

@@ -45,7 +45,8 @@ from supple.capture.guards.explain import arguments, failure
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.library import marks as marks_rules
 from supple.capture.notes import tell, tell_long, write_note
-from supple.capture.resume import CONTINUES, Continuations, can_generate
+from supple.capture.points import can_generate
+from supple.capture.resume import CONTINUES, Continuations
 from supple.capture.source import local
 from supple.runtime.entries import Check, Entries, Entry
 from supple.runtime.rebuild import make_function

@@ -83,7 +83,7 @@ def _(builder: Builder, value: DictValue) -> None:
 
 def _write_mapping(builder: Builder, target: str, value: DictValue) -> None:
     parts = builder.all(part for _, part in value.items.values())
-    keys = builder.keys([key for key, _ in value.items.values()])
+    keys = builder.members(value.items, [key for key, _ in value.items.values()])
     function = runtime.replace_mapping if is_existing(value) else runtime.fill_mapping
     builder.writer.run(function, target, dict(zip(keys, parts, strict=True)))
 
@@ -96,7 +96,7 @@ def _(builder: Builder, value: SetValue) -> None:
 
 
 def _write_set(builder: Builder, target: str, value: SetValue) -> None:
-    builder.writer.run(runtime.replace_set, target, builder.keys(value.items.values()))
+    builder.writer.run(runtime.replace_set, target, builder.members(value.items, value.items.values()))
 
 
 @_holds(CellValue)

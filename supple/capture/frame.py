@@ -14,7 +14,7 @@ import torch
 from supple.base import events
 from supple.base.errors import Unsupported
 from supple.base.options import Options
-from supple.capture import breaks, effects, resume
+from supple.capture import breaks, effects, points, resume
 from supple.capture.drive import HandOver, driven
 from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
@@ -35,9 +35,9 @@ from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input
 from supple.ir.graph.symbols import numbers_of, simplified
-from supple.runtime.modes import HERE, NESTING, Depth, deeper, depth, kept, nest
+from supple.runtime.modes import DEPTHS, HERE, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
-from supple.runtime.undo import noting
+from supple.runtime.undo import has_history, noting, version
 from supple.shapes.checks import checked
 from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
@@ -184,13 +184,13 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
     states: list[Value] = []
     for frame, called in itertools.zip_longest(frames, frames[1:]):
         code = frame.code_object
-        if not resume.can_take(code, frame.pc - 1, frame.slots()):
+        if not points.can_take(code, frame.pc - 1, frame.slots()):
             engine.unsupported(breaks.REBUILD, name="handler")
         kept = [name for name, value in frame.locals.items() if _is_missed(value, places)]
-        point = resume.point_at(code, frame.pc - 1, frame.locals, frame.slots(), kept)
+        point = points.point_at(code, frame.pc - 1, frame.locals, frame.slots(), kept)
         left.append((point, frame.function.global_names, _runs(frame, called)))
         cells: list[Value] = []
-        for name in resume.cell_names(code):
+        for name in points.cell_names(code):
             cell = frame.cells.get(name)
             if cell is None:
                 engine.unsupported(breaks.REBUILD, name="closure cell")
@@ -300,7 +300,7 @@ class _Plan:
     changes: _Changes = _Changes()
 
 
-_Left = tuple[resume.Point, dict[str, object], resume.Runs]
+_Left = tuple[points.Point, dict[str, object], resume.Runs]
 
 
 def _plan(engine: Engine, result: Value) -> _Plan:
@@ -317,7 +317,23 @@ def _plan(engine: Engine, result: Value) -> _Plan:
     _need(engine, probe, result, dirty)
     engine.refuse_open_generators(probe.generators)
     _write(engine, probe, result, dirty)
+    _refuse_lost_histories(engine, probe)
     return _Plan(result, dirty)
+
+
+def _refuse_lost_histories(engine: Engine, probe: Builder) -> None:
+    """Give up where a graph that may raise, which the program sees, writes gradients' history into a view.
+
+    Autograd's history of a view, or one that is longer than before, cannot be undone.
+    """
+    lifted = engine.recorder.lifted
+    if not any(version(item.fake) and item.fake.requires_grad and has_history(item.real) for item in lifted):
+        return
+    graph = engine.recorder.graph(tuple(engine.recorder.var_of(one.fake) for one in probe.tensors.values()))
+    is_told = any(at.is_caught for node in graph.nodes for at in node.where) or any(_effects(engine))
+    fakes = {item.name: item.fake for item in lifted}
+    if is_told and held_inputs(graph, fakes, is_counted=False) is not None:
+        engine.unsupported(breaks.SIDE_EFFECT, name="what autograd knows of a tensor")
 
 
 def _effects(engine: Engine) -> Iterator[str]:
@@ -376,8 +392,9 @@ def _finish(
             compiled = noting(
                 compiled, held, is_versioned=is_versioned, is_counted=is_counted, is_random=is_random
             )
-        compiled = kept()(compiled) if any(node.op.name in NESTING for node in graph.nodes) else compiled
-        recover = Recovery(function, mode_settings(), writes, is_caught)
+        compiled = kept()(compiled) if any(node.op.name in DEPTHS for node in graph.nodes) else compiled
+        settings = mode_settings(defaults=engine.has_asked("autocast_defaults"))
+        recover = Recovery(function, settings, writes, is_caught)
         builder.results = call_graph(writer, compiled, [source for source, _ in inputs], recover)
     if is_nested:
         writer.run(nest, before, Const(plan.changes.nesting))

@@ -59,6 +59,13 @@ class Machine(Protocol):
         """Record a condition; does nothing without a source (the object was made during capture)."""
         ...
 
+    def ask_state(self, part: str) -> None:
+        """Guard a part of the process's state, of those in `runtime.state.ON_REQUEST`, as the call found it.
+
+        What changes the part asks before.
+        """
+        ...
+
     def is_same(self, left: "Value", right: "Value") -> bool:
         """Return `left is right`; that two existing objects are different ones is guarded."""
         ...

@@ -3,7 +3,7 @@
 import functools
 import types
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
@@ -62,7 +62,8 @@ class Builder:
         self.results = ""
         self._prepared = writer.code
         self._made: dict[object, str] = {}
-        self._fills: list[Callable[[], None]] = []
+        self._begun: set[object] = set()
+        self._fills: dict[object, Callable[[], None]] = {}
         self._late: list[Callable[[], None]] = []
 
     def need(self, value: Value) -> None:
@@ -96,14 +97,28 @@ class Builder:
         known = self._made.get(key)
         if known is not None:
             return known
+        if key in self._begun:  # what must be complete before it is made holds it
+            self.engine.unsupported(breaks.REBUILD, name=value.describe())
+        self._begun.add(key)
         with self._ahead():
             self._push(value)
             name = self.writer.store()
         self._made[key] = name
         fill = rule_of(contents, value)
         if fill is not None and not is_existing(value):
-            fills = self._late if isinstance(value, SequenceIterator) or asks_keys(value) else self._fills
-            fills.append(lambda: fill(self, value))
+            if isinstance(value, SequenceIterator) or asks_keys(value):
+                self._late.append(lambda: fill(self, value))
+            else:
+                self._fills[key] = lambda: fill(self, value)
+        return name
+
+    def complete(self, value: Value) -> str:
+        """Prepare a container whose contents are complete then, whatever the objects in it hold."""
+        name = self.prepare(value)
+        fill = self._fills.pop(value.identity(), None)
+        if fill is not None:
+            with self._ahead():
+                fill()
         return name
 
     def finish(self, *, late: bool = False) -> None:
@@ -118,18 +133,26 @@ class Builder:
                 self._late.pop(0)()
                 continue
             with self._ahead():
-                self._fills.pop(0)()
+                self._fills.pop(next(iter(self._fills)))()
 
-    def keys(self, values: Collection[Value]) -> list[str]:
-        """Prepare values that are about to be hashed: what was made so far is complete then."""
+    def members(self, items: Mapping[object, object], values: Iterable[Value]) -> list[str]:
+        """Prepare keys that are about to be hashed: where the program does it, all made so far is complete.
+
+        Args:
+            items: the container, by key.
+        """
         names = self.all(values)
-        if not all(isinstance(value, ConstantValue) for value in values):
+        if any(map(_asks, items)):
             self.finish()
         return names
 
     def all(self, values: Iterable[Value]) -> list[str]:
         """Prepare values; return the variables that hold them."""
         return [self.prepare(value) for value in values]
+
+    def named(self, values: Mapping[str, Value]) -> dict[str, str]:
+        """Prepare values that have names; return their variables."""
+        return dict(zip(values, self.all(values.values()), strict=True))
 
     def called(self, function: object, *values: Value) -> None:
         """Push `function(*values)`."""
@@ -159,7 +182,14 @@ def rule_of(rules: "Rules[Rebuild]", value: Value) -> "Rebuild | None":
 
 def asks_keys(value: Value) -> bool:
     """Tell whether entries are put in their places by `__hash__` and `__eq__` of the program."""
-    return isinstance(value, DictValue | SetValue) and any(isinstance(key, HashKey) for key in value.items)
+    return isinstance(value, DictValue | SetValue) and any(map(_asks, value.items))
+
+
+def _asks(key: object) -> bool:
+    """Tell whether a key, or a part of it, is hashed by the program."""
+    if isinstance(key, tuple | frozenset):
+        return any(map(_asks, cast("Collection[object]", key)))
+    return isinstance(key, HashKey)
 
 
 def is_existing(value: Value) -> bool:
@@ -221,7 +251,7 @@ def _parts_of_views(value: Value) -> Sequence[Value]:
         case DictIterator():
             return [value.mapping]
         case GeneratorValue() if (again := value.again()) is not None:
-            return again
+            return [*again.args, *again.kwargs.values()]
         case GeneratorValue() if (held := value.frame.held()) is not None:
             return [*held.cells, *held.values]
         case _:
@@ -296,7 +326,8 @@ def _(builder: Builder, value: DictValue) -> None:
 def _(builder: Builder, value: SetValue) -> None:
     """A set of its members; empty, and filled later, where those are compared by the program."""
     is_filled_later = asks_keys(value) and value.kind is not frozenset
-    builder.writer.called(value.kind, () if is_filled_later else builder.keys(value.items.values()))
+    members = () if is_filled_later else builder.members(value.items, value.items.values())
+    builder.writer.called(value.kind, members)
 
 
 @rebuilds(SliceValue)
@@ -383,14 +414,16 @@ def _(builder: Builder, value: DictView) -> None:
 @rebuilds(SequenceIterator)
 def _(builder: Builder, value: SequenceIterator) -> None:
     """An iterator over a sequence; advanced later."""
-    sequence = builder.prepare(value.sequence)
     if value.sequence.kind is deque:
         is_replayed = any(value.sequence is one for one in builder.engine.heap.dirty.values())
-        if is_replayed or value.before not in (None, value.sequence.all(builder.engine)):
+        if is_replayed or value.is_changed():
             builder.engine.unsupported(breaks.REBUILD, name="iterator over a deque that has changed")
-        builder.finish()
+        builder.complete(value.sequence)
+    if value.is_reversed:
+        builder.called(reversed, value.sequence)
+        return
     kind = next(cls for cls in value.sequence.kind.__mro__ if "__iter__" in vars(cls) and cls in _SEQUENCES)
-    builder.writer.called(cast("type", vars(kind)["__iter__"]), sequence)
+    builder.writer.called(cast("type", vars(kind)["__iter__"]), builder.prepare(value.sequence))
 
 
 _SEQUENCES: Final = frozenset({list, tuple, deque})
@@ -402,10 +435,12 @@ def _(builder: Builder, value: DictIterator) -> None:
     mapping, engine = value.mapping, builder.engine
     is_replayed = is_existing(mapping) and any(mapping is one for one in engine.heap.dirty.values())
     keys = mapping.keys(engine) if isinstance(mapping, DictValue) else mapping.ordered(engine)
-    if is_replayed or value.keys != keys:
+    is_late = asks_keys(mapping) and not is_existing(mapping)
+    if is_replayed or is_late or value.keys != keys or mapping.changes != value.before:
         builder.engine.unsupported(breaks.REBUILD, name="iterator over a dict that has changed")
+    builder.complete(mapping)
     view = DictView(mapping, value.part) if isinstance(mapping, DictValue) else mapping
-    builder.writer.called(iter, *builder.keys([view]))
+    builder.called(reversed if value.is_reversed else iter, view)
 
 
 @rebuilds(GeneratorValue)
@@ -413,7 +448,7 @@ def _(builder: Builder, value: GeneratorValue) -> None:
     """What goes on where this stands: a generator, or an iterator of the same class."""
     again = value.again()
     if again is not None:
-        builder.writer.called(value.kind, *builder.all(again))
+        builder.writer.called(value.kind, *builder.all(again.args), **builder.named(again.kwargs))
         return
     builder.writer.called(runtime.make_generator, *held_by(builder, value))
 

@@ -80,11 +80,11 @@ class Writer:
                     self.push(*operand)
                     self.op("BUILD_TUPLE", len(operand))
 
-    def called(self, function: object, *operands: Operand) -> None:
-        """Push `function(*operands)`."""
+    def called(self, function: object, /, *operands: Operand, **named: Operand) -> None:
+        """Push `function(*operands, **named)`."""
         self.function(function)
-        self.push(*operands)
-        self.call(len(operands))
+        self.push(*operands, *named.values())
+        self.op("CALL", (len(operands), tuple(named)))
 
     def run(self, function: object, *operands: Operand) -> None:
         """Call `function(*operands)` for its effect."""

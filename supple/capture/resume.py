@@ -16,15 +16,27 @@ import enum
 import functools
 import inspect
 import types
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
-from supple.base.memo import ByObject, memo, of_object
-from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble, decode
-from supple.capture.bytecode.analysis import Liveness, liveness, reachable
+from supple.base.memo import memo
+from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble
+from supple.capture.bytecode.analysis import reachable
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
 from supple.capture.drive import Onward
+from supple.capture.points import (
+    ORIGINS,
+    PEEKS,
+    PLAIN,
+    Origin,
+    Point,
+    Slot,
+    cell_names,
+    needed_names,
+    normal_form,
+    slot_name,
+)
 from supple.runtime.rebuild import asked, make_function, with_traceback
 
 Function = Callable[..., object]
@@ -35,19 +47,6 @@ NEXT: Final = "_supple_next"
 MADE: Final = "_supple_made"
 """The parameter that holds the instance whose `__init__` was called, or of which an attribute is asked."""
 CELLS: Final = "_supple_cells"
-REFUSED: Final = frozenset(
-    (
-        *("COPY_FREE_VARS", "MAKE_CELL", "LOAD_SUPER_ATTR", "SEND", "RETURN_GENERATOR"),
-        *("PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE"),
-    )
-)
-"""Instructions that a step does not run."""
-_LOOKS: Final = frozenset(("eval", "exec", "locals"))
-"""Functions that look at the variables of the frame that calls them."""
-_LOOKS_ALONE: Final = frozenset(("vars", "dir"))
-"""Functions that do so when they are called without arguments."""
-_PEEKS: Final = frozenset(("COPY", "WITH_EXCEPT_START"))
-"""Instructions that leave the stack as it is and push one object."""
 
 
 class Runs(enum.Enum):
@@ -62,207 +61,6 @@ class Runs(enum.Enum):
     INIT = enum.auto()
     GETTER = enum.auto()
     ERROR = enum.auto()
-
-
-class Slot(enum.Enum):
-    """What a value on the stack of a frame is: of what a handler keeps, the state has what it handles."""
-
-    OBJECT = enum.auto()
-    NULL = enum.auto()
-    HANDLED = enum.auto()
-
-
-_OBJECT: Final = (Slot.OBJECT,)
-_ORIGINS: Final = ByObject[types.CodeType, "_Origin"]()
-
-
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """Of which code a continuation's code is a part, and which instruction each of its own is there."""
-
-    code: types.CodeType
-    indices: tuple[int | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """Where a frame goes on: never in the code of a continuation, always in the one that this is made of.
-
-    Attributes:
-        index: of the instruction in the normal form.
-        names: fast locals that have values and are still read.
-        slots: what each value on the stack is, deepest first.
-        is_suspended: the frame is that of a generator which is at a `yield`, or has not begun.
-        kept: names that keep their values until something else is bound to them, though nothing reads them.
-    """
-
-    code: types.CodeType
-    index: int
-    names: tuple[str, ...]
-    slots: tuple[Slot, ...]
-    is_suspended: bool = False
-    kept: frozenset[str] = frozenset()
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of what the code takes: locals, then the objects on the stack."""
-        return (
-            *self.names,
-            *(slot_name(place) for place, slot in enumerate(self.slots) if slot is not Slot.NULL),
-        )
-
-
-def slot_name(place: int) -> str:
-    """Return the parameter that holds a value of the stack."""
-    return f"_supple_{place}"
-
-
-@memo(1024)
-def live_names(code: types.CodeType, index: int) -> frozenset[str]:
-    """Return the fast locals that an instruction, or one after it, reads before it writes them."""
-    return _liveness(code).at(index)
-
-
-@of_object
-def _liveness(code: types.CodeType) -> Liveness:
-    return liveness(_decoded(code))
-
-
-@of_object
-def _decoded(code: types.CodeType) -> Decoded:
-    normal = decode(code)
-    if _ITEMS not in code.co_varnames:
-        return normal
-    renamed = (
-        replace(instruction, arg=renamed_local(_ITEMS)) if instruction.arg == _ITEMS else instruction
-        for instruction in normal.instructions
-    )
-    return replace(normal, instructions=tuple(renamed))
-
-
-_ITEMS: Final = ".0"
-"""What the iterator of a comprehension is called, which no function in Python's text can call a parameter."""
-
-
-def renamed_local(name: str) -> str:
-    """Return what steps and continuations call a local variable."""
-    return "_supple_items" if name == _ITEMS else name
-
-
-def cell_names(code: types.CodeType) -> tuple[str, ...]:
-    """Return the variables in cells, in the order in which the made functions take their cells."""
-    normal = _decoded(code)
-    return (*normal.cellvars, *normal.freevars)
-
-
-def can_step(code: types.CodeType, index: int) -> bool:
-    """Tell whether a step can run an instruction, as far as the code tells."""
-    origin = _ORIGINS.get(code)
-    is_own = origin is None or origin.indices[index] is not None
-    return is_own and _decoded(code).instructions[index].op not in REFUSED
-
-
-def can_generate(code: types.CodeType) -> bool:
-    """Tell whether a function is a generator's that can be compiled from one `yield` to the next.
-
-    What is raised at a `yield from` goes to another generator first.
-    """
-    is_generator = bool(code.co_flags & inspect.CO_GENERATOR)
-    return is_generator and all(instruction.op != "SEND" for instruction in _decoded(code).instructions)
-
-
-def can_continue(code: types.CodeType) -> bool:
-    """Tell whether continuations of a function do as it does: it asks for no more than its variables.
-
-    Where super() is called, the first parameter cannot be in a cell; `except*` handles parts of an exception.
-    """
-    has_parts = any(instruction.op == "CHECK_EG_MATCH" for instruction in _decoded(code).instructions)
-    return not (has_parts or _looks(code)) and (not _calls_super(code) or _first(code) is not None)
-
-
-@of_object
-def _looks(code: types.CodeType) -> bool:
-    if (_LOOKS | _LOOKS_ALONE).isdisjoint(code.co_names):
-        return False
-    if "locals" in code.co_names or any("builtins" in name for name in code.co_names):
-        return True  # they may be attributes of a module, as in what pytest makes of an assert
-    instructions = _decoded(code).instructions
-    return any(
-        one.arg in _LOOKS or (one.arg in _LOOKS_ALONE and not _has_argument(instructions[at:]))
-        for at, one in enumerate(instructions, 1)
-        if one.op in ("LOAD_GLOBAL", "LOAD_NAME")
-    )
-
-
-def _has_argument(instructions: Iterable[Instruction]) -> bool:
-    """Tell whether the function on the stack is called next, with arguments made without a jump."""
-    depth = 0
-    for instruction in instructions:
-        pops, pushes = effect(instruction.op, instruction.arg)
-        if pops > depth or instruction.target is not None:
-            return instruction.op == "CALL" and pops == depth + 2 > 2
-        depth += pushes - pops
-    return False
-
-
-def can_take(code: types.CodeType, index: int, slots: tuple[Slot, ...]) -> bool:
-    """Tell whether a step can run an instruction with this stack."""
-    instruction = _decoded(code).instructions[index]
-    if instruction.op == "COPY":
-        return slots[-cast("int", instruction.arg)] is Slot.OBJECT
-    taken = effect(instruction.op, instruction.arg)[0]
-    return instruction.op in _PEEKS or Slot.HANDLED not in slots[len(slots) - taken :]
-
-
-def _calls_super(code: types.CodeType) -> bool:
-    return "__class__" in code.co_freevars
-
-
-def _first(code: types.CodeType) -> str | None:
-    name = code.co_varnames[0] if code.co_argcount else None
-    return None if name in code.co_cellvars else name
-
-
-def _names(code: types.CodeType, index: int, bound: Iterable[str], kept: Collection[str]) -> tuple[str, ...]:
-    """Return the locals that a point needs; `super()` looks at the first."""
-    bound = frozenset(bound)
-    names = sorted(live_names(code, index).union(kept) & bound)
-    first = _first(code) if _calls_super(code) else None
-    if first is None or first not in bound:
-        return tuple(names)
-    return (first, *(name for name in names if name != first))
-
-
-def point_at(
-    code: types.CodeType,
-    index: int,
-    names: Iterable[str],
-    slots: tuple[Slot, ...],
-    kept: Collection[str] = (),
-) -> Point:
-    """Return the point of a frame whose bound fast locals are `names`."""
-    origin = _ORIGINS.get(code)
-    if origin is not None:
-        if origin.indices[index] is None:
-            # The state is loaded, and nothing has happened since.
-            target = _decoded(code).instructions[index].target
-            assert target is not None, "no step begins where the state is loaded"
-            index = target
-        code, found = origin.code, origin.indices[index]
-        assert found is not None, "a continuation jumps into the function"
-        index = found
-    kept = frozenset(map(renamed_local, frozenset(kept).intersection(code.co_varnames)))
-    return Point(code, index, _names(code, index, map(renamed_local, names), kept), slots, kept=kept)
-
-
-def suspended(
-    code: types.CodeType, pc: int, names: Iterable[str], slots: tuple[Slot, ...], *, is_started: bool
-) -> Point:
-    """Return where a generator's frame goes on at the next `next()`."""
-    if not is_started:
-        ops = [instruction.op for instruction in _decoded(code).instructions]
-        pc = ops.index("RETURN_GENERATOR") + 2
-    return replace(point_at(code, pc, names, slots), is_suspended=True)
 
 
 class Continuations:
@@ -369,7 +167,7 @@ def continued(point: Point) -> types.CodeType:
 
     One point has one code object: it is guarded.
     """
-    normal = _decoded(point.code)
+    normal = normal_form(point.code)
     reached = reachable(normal, point.index)
     labels = [Label() for _ in range(len(normal.instructions) + 1)]
     is_generator = bool(normal.flags & inspect.CO_GENERATOR)
@@ -382,7 +180,7 @@ def continued(point: Point) -> types.CodeType:
     if point.is_suspended and before.op == "YIELD_VALUE":
         # It is suspended here, under the handlers of the original `yield`.
         start, end, region = Label(), Label(), normal.handler_at(point.index - 1)
-        items += [start, Instruction("LOAD_CONST", None), Instruction("YIELD_VALUE", before.arg), end]
+        items += [start, Instruction("LOAD_CONST", None), *_given(normal, point.index, labels), end]
         if region is not None:
             handler = labels[region.handler]
             regions.append(Protected(start, end, handler, region.depth, region.lasti))
@@ -403,6 +201,22 @@ def continued(point: Point) -> types.CodeType:
     return made
 
 
+def _given(normal: Decoded, index: int, labels: Sequence[Label]) -> Iterator[Item]:
+    """Yield the `yield` before `index`.
+
+    What is raised at a `yield from` goes to the inner generator first. When that one ends, CPython 3.11 goes
+    on where the SEND in front of the `yield` says, which is there to be read, and not to be run.
+    """
+    given = Instruction("YIELD_VALUE", normal.instructions[index - 1].arg)
+    sends = normal.instructions[index - 2]
+    if sends.op != "SEND":
+        yield given
+        return
+    suspend, ended, onward = Label(), Label(), Label()
+    yield from (Jump("JUMP", suspend), Jump("SEND", ended), suspend, given, Jump("JUMP", onward))
+    yield from (ended, Jump("JUMP", labels[cast("int", sends.target)]), onward)
+
+
 def _cells(code: types.CodeType) -> Iterator[Instruction]:
     count = len(cell_names(code))
     if count:
@@ -411,7 +225,7 @@ def _cells(code: types.CodeType) -> Iterator[Instruction]:
 
 def _placed(point: Point, items: Iterable[Item]) -> list[Item]:
     """Return items of which each instruction has a line."""
-    position = _decoded(point.code).instructions[point.index].position
+    position = normal_form(point.code).instructions[point.index].position
     return [
         Instruction(item.op, item.arg, None, item.position or position)
         if isinstance(item, Instruction)
@@ -425,8 +239,8 @@ def _note_origin(
 ) -> None:
     bodies = [item.op for item in items if not isinstance(item, Label)]
     indices: list[int | None] = [None] * (len(bodies) - len(reached))
-    if bodies == [instruction.op for instruction in _decoded(made).instructions]:
-        _ORIGINS.put(made, _Origin(code, (*indices, *reached)))
+    if bodies == [instruction.op for instruction in normal_form(made).instructions]:
+        ORIGINS.put(made, Origin(code, (*indices, *reached)))
 
 
 def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruction]:
@@ -468,7 +282,7 @@ class _Step:
     def code(self) -> types.CodeType:
         """Return code that runs the instruction, then hands over; also at a handler, when it raises."""
         point = self.point
-        normal = _decoded(point.code)
+        normal = normal_form(point.code)
         instruction = normal.instructions[point.index]
         calls_next = self.runs is not Runs.INSTRUCTION
         taken = 0 if calls_next else effect(instruction.op, instruction.arg)[0]
@@ -482,7 +296,7 @@ class _Step:
         region = normal.handler_at(point.index)
         if region is not None:
             handler = Label()
-            pushed = _OBJECT * (1 + region.lasti)
+            pushed = PLAIN * (1 + region.lasti)
             items += [handler, *self._onward(region.handler, point.slots[: region.depth], pushed)]
             protected.append(Protected(start, end, handler, region.depth, region.lasti))
         header = _header(point, items)
@@ -505,22 +319,22 @@ class _Step:
         """Yield what goes on after the call in place of the instruction."""
         if self.runs is Runs.ERROR:
             return iter([Instruction("RETURN_VALUE")])
-        return self._onward(self.point.index + 1, self.point.slots, _OBJECT)
+        return self._onward(self.point.index + 1, self.point.slots, PLAIN)
 
     def _run(self, instruction: Instruction, end: Label) -> Iterator[Item]:
         """Yield the instruction, the label of its end, and what hands over where control goes after it."""
         index, slots = self.point.index + 1, self.point.slots
         pops, pushes = effect(instruction.op, instruction.arg)
-        kept, pushed = slots[: len(slots) - pops], _OBJECT * pushes
-        if instruction.op in _PEEKS:
-            kept, pushed = slots, _OBJECT
+        kept, pushed = slots[: len(slots) - pops], PLAIN * pushes
+        if instruction.op in PEEKS:
+            kept, pushed = slots, PLAIN
         elif instruction.op == "LOAD_METHOD":
             # The attribute may be no method: it is called as any object.
             instruction = Instruction("LOAD_ATTR", instruction.arg, None, instruction.position)
             pushed = (Slot.NULL, Slot.OBJECT)
         elif instruction.op == "PUSH_NULL":
             instruction, pushed = Instruction("NOP"), (Slot.NULL,)
-        elif instruction.op == "RETURN_VALUE" and _decoded(self.point.code).flags & inspect.CO_GENERATOR:
+        elif instruction.op == "RETURN_VALUE" and normal_form(self.point.code).flags & inspect.CO_GENERATOR:
             yield Instruction("BUILD_TUPLE", 1)
         jumped = Label()
         if instruction.op != "YIELD_VALUE":
@@ -531,7 +345,7 @@ class _Step:
         if instruction.target is not None:
             pops, pushes = TAKEN.get(instruction.op, (pops, pushes))
             yield jumped
-            yield from self._onward(instruction.target, slots[: len(slots) - pops], _OBJECT * pushes)
+            yield from self._onward(instruction.target, slots[: len(slots) - pops], PLAIN * pushes)
 
     def _onward(
         self,
@@ -554,7 +368,7 @@ class _Step:
         bound = {*point.names, name} if op == "STORE_FAST" else set(point.names) - changed
         is_yield = op == "YIELD_VALUE"
         # What a generator is closed or failed with is raised at the `yield`.
-        names = _names(point.code, index - is_yield, bound, point.kept | changed)
+        names = needed_names(point.code, index - is_yield, bound, point.kept | changed)
         for place in reversed(range(len(slots))):
             if slots[place] is Slot.HANDLED:
                 # What is handled is still in the parameter.
@@ -572,13 +386,14 @@ class _Step:
             yield Instruction("BUILD_TUPLE", len(cells))
         objects = [slot_name(place) for place, slot in enumerate(slots) if slot is not Slot.NULL]
         for name in (*names, *objects):
-            yield Instruction("LOAD_FAST", name)
+            # A traceback may keep this frame: it lets go of what the continuation has.
+            yield from (Instruction("LOAD_FAST", name), Instruction("DELETE_FAST", name))
         yield Instruction("CALL", (bool(cells) + len(names) + len(objects), ()))
         yield Instruction("RETURN_VALUE")
 
 
 def _header(point: Point, items: Sequence[Item]) -> Header:
-    normal = _decoded(point.code)
+    normal = normal_form(point.code)
     used = [
         str(item.arg)
         for item in items

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import numpy as np
 import torch
 
+from supple.base.errors import Unsupported
 from supple.base.marks import ORIGINAL
 from supple.base.memo import of_object
 from supple.base.rules import Rules
@@ -60,8 +61,9 @@ from supple.capture.values.tensor import TensorValue
 from supple.runtime.arrays import memory_of
 from supple.runtime.compiled import CompiledModule
 from supple.runtime.rebuild import box_of, dict_of, made_of, relay, stored_set
+from supple.shapes.fake import is_describable
 from supple.shapes.symnode import Symbolic
-from supple.torch_private import WRAPPED, is_patched, no_torch_dispatch
+from supple.torch_private import WRAPPED, is_patched, is_zero_tensor, no_torch_dispatch
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -84,6 +86,14 @@ def wrap(engine: "Engine", obj: object, source: Source | None) -> Value:
 
     When an object is reached by a second path, a guard ties the two paths together.
     """
+    try:
+        return _wrapped(engine, obj, source)
+    except Unsupported:  # calls with objects of other classes need not run eager
+        engine.guard(source, Kind.TYPE, type(obj))
+        raise
+
+
+def _wrapped(engine: "Engine", obj: object, source: Source | None) -> Value:
     kind = type(obj)
     if type(kind) is not type or issubclass(kind, type):
         _refuse_own_hash(engine, kind)
@@ -140,6 +150,14 @@ def _rule(kind: type) -> Wrap:
     raise AssertionError(kind)
 
 
+BITS: Final[Mapping[str, Callable[[torch.Tensor], bool]]] = {
+    "is_conj": torch.Tensor.is_conj,
+    "is_neg": torch.Tensor.is_neg,
+    "is_zerotensor": is_zero_tensor,
+}
+"""What says that a tensor's elements are not what its memory holds."""
+
+
 @_wraps(torch.Tensor)
 def _(engine: "Engine", obj: torch.Tensor, source: Source | None) -> Value:
     """A tensor becomes a graph input; plain tensors and parameters only."""
@@ -147,10 +165,15 @@ def _(engine: "Engine", obj: torch.Tensor, source: Source | None) -> Value:
         engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="it is a subclass of torch.Tensor")
     if engine.recorder.knows(obj):
         return engine.tensors[id(obj)]
-    if obj.layout is not torch.strided or obj.is_quantized or obj.is_nested:
-        engine.unsupported(breaks.OBJECT, name=f"{obj.layout} tensor", detail="only strided tensors are")
     if source is None:
         engine.unsupported(breaks.OBJECT, name="tensor constant", detail="no path leads to it")
+    if not is_describable(obj):
+        for name in ("layout", "dtype", "is_quantized", "is_nested"):
+            engine.guard(attribute(source, name), Kind.EQUALS, getattr(obj, name))
+        for name, ask in BITS.items():
+            engine.guard(Called(f"{source.name}.{name}()", source, ask), Kind.EQUALS, ask(obj))
+        detail = "only strided tensors of usual types without a conjugate or negative bit are"
+        engine.unsupported(breaks.OBJECT, name=f"{obj.layout} tensor of {obj.dtype}", detail=detail)
     meta, expected = engine.sizes.tensor(obj, source)
     engine.guard(source, Kind.TENSOR, expected)
     fake = engine.recorder.lift(obj, source, meta)

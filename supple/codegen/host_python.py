@@ -23,14 +23,15 @@ from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta
 from supple.runtime.empty import SAFE
+from supple.torch_private import FUNCTIONS
 
 #: ATen overloads whose public function takes the same arguments and gives the same result.
-PUBLIC: Final = {
+PUBLIC: Final = FUNCTIONS | {
     f"aten.{name}": f"torch.{name.split('.')[0]}"
     for name in (
         "mm.default addmm.default bmm.default baddbmm.default convolution.default cumsum.default "
         "sort.default sort.stable topk.default scatter.src scatter.value scatter_add.default "
-        "embedding.default index_select.default gather.default"
+        "embedding.default index_select.default gather.default nonzero.default"
     ).split()
 }
 

@@ -114,13 +114,16 @@ _RAISING: Final = frozenset(
     "index_copy index_fill index_reduce put scatter scatter_add scatter_reduce masked_scatter "
     "nll_loss_forward nll_loss2d_forward bincount histc histogram repeat_interleave as_strided floor_divide "
     "remainder fmod quantile nanquantile max_unpool2d max_unpool3d ctc_loss _ctc_loss "
-    "_embedding_bag_forward_only".split()
+    "_embedding_bag_forward_only celu softshrink huber_loss _cdist_forward cdist binary_cross_entropy "
+    "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d "
+    "upsample_bicubic2d upsample_trilinear3d _upsample_nearest_exact1d _upsample_nearest_exact2d "
+    "_upsample_nearest_exact3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa".split()
 )
 _DIVISIONS: Final = frozenset(("aten.div.Tensor_mode", "aten.div.Scalar_mode"))
 
 
 def may_raise(op: Op) -> bool:
-    """Tell whether a pure ATen operator may raise for what tensors hold: indices, targets, divisors."""
+    """Tell whether a pure ATen operator may raise for what tensors hold, or for numbers."""
     return op.name.rpartition(".")[0] in _RAISING or op.name in _DIVISIONS
 
 

@@ -4,13 +4,14 @@ import logging
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final, cast
 
 import torch
 
 from supple.runtime.mismatch import MemoryMismatch
 from supple.runtime.state import Ambient
-from supple.torch_private import DisableAutocast, is_batch_of_gradients, outside_of_batches
+from supple.torch_private import DisableAutocast, is_batch_of_gradients, outside_of_batches, retains_graph
 
 _log: Final = logging.getLogger("supple")
 
@@ -56,7 +57,8 @@ class Pair:
         again: (inputs) -> all differentiable results, by eager torch: for gradients of gradients.
         is_random: forward draws random numbers.
         constants: how many of the inputs, the last, the captured graph does not have.
-        scratch: places of the inputs that are written after forward and do not matter to gradients.
+        watched: places of the inputs that are tensors, but for those that are written after forward and do
+            not matter to gradients.
         ambient: the state in which the captured call begins: forward runs again under it.
     """
 
@@ -66,7 +68,7 @@ class Pair:
     again: Callable[[Sequence[object]], Sequence[torch.Tensor]]
     is_random: bool
     constants: int
-    scratch: tuple[int, ...]
+    watched: tuple[int, ...]
     ambient: Ambient
 
     def __call__(self, inputs: Iterable[object]) -> list[object]:
@@ -81,12 +83,12 @@ class Pair:
             held = list(given)
             for place in {place for back in self.backs for place in back.gradients}:
                 item = cast("torch.Tensor", given[place])
-                held[place] = item if item.is_leaf else _History.apply(item)  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+                held[place] = item if item.is_leaf else _with_history(item)
             past = Past(self, held, _states(self, given), drawn)
             for back in self.backs:
                 sources = (given[place] for place in back.gradients)
                 kept = self._kept(back, given, outputs)
-                made = cast("tuple[object, ...]", _Compiled.apply(past, back, kept, results, *sources))  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+                made = _compiled(past, back, kept, results, *sources)
                 for place, result in zip(back.differentiable, made, strict=True):
                     results[place] = result
         return results
@@ -113,7 +115,7 @@ class Past:
 
     pair: Pair
     held: list[object]
-    states: list[tuple[int, int]]
+    states: tuple[list[int], list[int]]
     drawn: list[tuple[torch.Generator, torch.Tensor]]
 
     @property
@@ -176,7 +178,7 @@ class _Compiled(torch.autograd.Function):
         missing = {place for place, grad in enumerate(flowing) if grad is None}
         is_batch = any(is_batch_of_gradients(grad) for grad in flowing if grad is not None)
         if is_batch or torch.is_grad_enabled():
-            found = _with_history(ctx, past, back, flowing, is_batch)
+            found = _twice(ctx, past, back, flowing, is_batch)
         else:
             zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
@@ -185,7 +187,7 @@ class _Compiled(torch.autograd.Function):
             taken = iter((*numbers, *saved, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
             ctx.maybe_clear_saved_tensors()
-            if (back.inputs or back.kept) and _is_freed(ctx):
+            if (back.inputs or back.kept) and not retains_graph():
                 ctx.past = None
             del tangents, zeros, saved
             try:
@@ -194,6 +196,14 @@ class _Compiled(torch.autograd.Function):
                 found = _by_eager(past, back, flowing, error)
         grads = zip(found, back.reached, strict=True)
         return (None, None, None, None, *(None if reached <= missing else grad for grad, reached in grads))
+
+
+def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
+    """Return what `function.apply` runs when no transform of torch.func is active, as guards ensure."""
+    return cast("Callable[..., Any]", super(torch.autograd.Function, function).apply)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # untyped in torch
+
+
+_with_history, _compiled = _applied(_History), _applied(_Compiled)
 
 
 def _by_eager(
@@ -211,14 +221,6 @@ def _by_eager(
     return [None if grad is None else grad.detach() for grad in found]
 
 
-def _is_freed(ctx: Any) -> bool:
-    """Tell whether what was kept is gone: the graph is not retained."""
-    try:
-        return ctx.saved_tensors is None
-    except RuntimeError:
-        return True
-
-
 def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, torch.Tensor]) -> torch.Tensor:
     """Return what flows into a result in memory, in the result's own layout; zeros where nothing does."""
     sizes, strides, dtype, device = layout
@@ -233,7 +235,7 @@ def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, tor
     return made
 
 
-def _with_history(
+def _twice(
     ctx: Any, past: Past, back: Back, tangents: Sequence[torch.Tensor | None], is_batch: bool
 ) -> Sequence[object]:
     """Return the gradients with their own graph, compiled where that can be: not for a batch of gradients.
@@ -316,12 +318,14 @@ def _as_it_is(item: object) -> object:
     return item.detach() if isinstance(item, torch.Tensor) else item
 
 
-def _states(pair: Pair, inputs: Sequence[object]) -> list[tuple[int, int]]:
+_version: Final = attrgetter("_version")
+
+
+def _states(pair: Pair, inputs: Sequence[Any]) -> tuple[list[int], list[int]]:
     """Return what differs after an input that gradients depend on was written or given another memory."""
-    return [(0, 0) if place in pair.scratch else _state(item) for place, item in enumerate(inputs)]
-
-
-def _state(item: object) -> tuple[int, int]:
-    if not isinstance(item, torch.Tensor):
-        return 0, 0
-    return 0 if item.is_inference() else item._version, item.data_ptr()
+    tensors: list[torch.Tensor] = [inputs[place] for place in pair.watched]
+    try:
+        versions = list(map(_version, tensors))
+    except RuntimeError:  # torch counts no writes to what was made in inference mode
+        versions = [0 if item.is_inference() else item._version for item in tensors]
+    return versions, list(map(torch.Tensor.data_ptr, tensors))

@@ -52,6 +52,9 @@ NESTING: Final[dict[str, Callable[..., None]]] = {
 }
 """Names of the graph nodes that do so."""
 
+DEPTHS: Final = frozenset((*NESTING, "torch.autocast_increment_nesting", "torch.autocast_decrement_nesting"))
+"""Names of all graph nodes that change how many blocks are entered."""
+
 
 class InferenceMode:
     """What captured code has in place of torch's object in C."""

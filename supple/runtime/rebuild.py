@@ -16,7 +16,6 @@ from collections.abc import (
     Sequence,
     Set,
 )
-from contextlib import suppress
 from typing import Final, cast
 
 Store = Callable[[object, object, object], None]
@@ -89,11 +88,17 @@ def make_function(
 def with_traceback(error: BaseException) -> BaseException:
     """Return an exception that is being handled; one that capture raised gets a traceback."""
     if error.__traceback__ is None:
-        context = error.__context__
-        with suppress(BaseException):
-            raise error
-        error.__context__ = context
+        error.__traceback__ = types.TracebackType(None, _FRAME, 0, _FRAME.f_lineno)
     return error
+
+
+def _compiled_code() -> Generator[None]:
+    """Be a frame that has no caller: one that has would keep what its caller holds."""
+    yield
+
+
+_RAISES: Final = _compiled_code()
+_FRAME: Final = cast("types.FrameType", cast("types.GeneratorType[None, None, None]", _RAISES).gi_frame)
 
 
 def asked(owner: object, name: str, getter: Callable[[], object]) -> object:
@@ -189,6 +194,15 @@ def has_next(iterator: Iterator[object], count: int) -> bool | None:
         return next(itertools.islice(copy.copy(iterator), count, None), _END) is not _END
     except RuntimeError:
         return None
+
+
+def has_ended(iterator: Iterator[object]) -> bool:
+    """Tell whether an iterator over a list has found its end: it gives nothing more, though the list grow."""
+    return len(iterator.__reduce__()) < _WITH_PLACE
+
+
+_WITH_PLACE: Final = 3
+"""How many parts `__reduce__` gives of an iterator over a list that it still has: the third is its place."""
 
 
 def upcoming(iterator: Iterator[object], count: int) -> object:

@@ -37,13 +37,13 @@ def autocast_state() -> tuple[object, ...] | None:
     """Return (enabled, dtype) for cpu and for cuda, and whether casts are cached; None when it is off."""
     if not any_autocast():
         return None
-    return (
-        torch.is_autocast_enabled("cpu"),
-        torch.get_autocast_dtype("cpu"),
-        torch.is_autocast_enabled("cuda"),
-        torch.get_autocast_dtype("cuda"),
-        torch.is_autocast_cache_enabled(),
-    )
+    return (torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda"), *autocast_defaults())
+
+
+def autocast_defaults() -> tuple[object, ...]:
+    """Return what a block of autocast that says nothing casts to on cpu and cuda, and whether it caches."""
+    kinds = (torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda"))
+    return (*kinds, torch.is_autocast_cache_enabled())
 
 
 def fills_memory() -> bool:
@@ -73,13 +73,24 @@ READERS: Final[dict[str, Callable[[], object]]] = {
     "tracing": torch_private.is_tracing,
     "threads": torch.get_num_threads,
     "matmul_precision": torch.get_float32_matmul_precision,
+    "autocast_defaults": autocast_defaults,
+    "anomaly": torch.is_anomaly_enabled,
+    "cudnn": torch_private.is_cudnn_enabled,
+    "private_backend": torch_private.private_backend,
 }
 
 
 TRANSFORMS: Final = ("dispatch_modes", "functorch", "forward_mode")
 """Parts that are false unless something of torch changes or watches what operators do."""
 
-ON_REQUEST: Final = ("threads", "matmul_precision")
+ON_REQUEST: Final = (
+    "threads",
+    "matmul_precision",
+    "autocast_defaults",
+    "anomaly",
+    "cudnn",
+    "private_backend",
+)
 """Parts on which few programs depend: each is compared where a program asks for it."""
 
 
@@ -92,13 +103,19 @@ Setting = tuple[Callable[..., object], tuple[object, ...]]
 """A call that sets a mode, with its arguments."""
 
 
-def mode_settings() -> list[Setting]:
-    """Return the calls that set grad mode and autocast as they are now."""
+def mode_settings(*, defaults: bool = True) -> list[Setting]:
+    """Return the calls that set grad mode and autocast as they are now.
+
+    Args:
+        defaults: also those for what `autocast_defaults` tells.
+    """
     settings: list[Setting] = [(torch.set_grad_enabled, (torch.is_grad_enabled(),))]
     for kind in ("cpu", "cuda"):
         settings.append((torch.set_autocast_enabled, (kind, torch.is_autocast_enabled(kind))))
-        settings.append((torch.set_autocast_dtype, (kind, torch.get_autocast_dtype(kind))))
-    settings.append((torch.set_autocast_cache_enabled, (torch.is_autocast_cache_enabled(),)))
+        if defaults:
+            settings.append((torch.set_autocast_dtype, (kind, torch.get_autocast_dtype(kind))))
+    if defaults:
+        settings.append((torch.set_autocast_cache_enabled, (torch.is_autocast_cache_enabled(),)))
     return settings
 
 

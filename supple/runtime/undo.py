@@ -103,10 +103,12 @@ def _kept(tensor: torch.Tensor) -> _Kept:
 
 def _restored(held: Sequence[_Kept] | None) -> bool:
     """Give tensors the layout and the values that they had; tell whether they are as before then."""
-    if held is None or any(one.tensor.grad_fn is not one.node for one in held):
+    if held is None or not all(map(_has_old_history, held)):
         return False
     for one in held:
         tensor = one.tensor
+        if tensor.grad_fn is not one.node:
+            tensor.detach_()
         if tensor.is_leaf and tensor.requires_grad is not one.requires_grad:
             tensor.requires_grad_(one.requires_grad)
         if (tensor.size(), tensor.stride(), tensor.storage_offset()) != (one.size, one.stride, one.offset):
@@ -116,3 +118,14 @@ def _restored(held: Sequence[_Kept] | None) -> bool:
             # Torch writes to no tensor with several elements in one place.
             tensor.data.copy_(one.values)
     return True
+
+
+def _has_old_history(one: _Kept) -> bool:
+    """Tell whether a tensor has the history that it had, or can be given back that it had none."""
+    tensor = one.tensor
+    return tensor.grad_fn is one.node or (one.node is None and not tensor._is_view())
+
+
+def has_history(tensor: torch.Tensor) -> bool:
+    """Tell whether autograd's history of a tensor cannot be put back where it is written to."""
+    return tensor.grad_fn is not None or tensor._is_view()

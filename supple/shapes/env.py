@@ -255,6 +255,11 @@ class ShapeEnv:
         self._guard(condition if value else negate(condition))
         return value
 
+    def are_general(self) -> bool:
+        """Tell whether all sizes that the call brings are at least 2, as rules take them to be; guarded."""
+        backed = [known.symbol for known in self.symbols.values() if known.hint is not None]
+        return all(self.decide(expr.less_equal(2, one)) for one in backed)
+
     def specialize(self, e: Expr) -> int:
         """Return the value of `e` in this call, guarded."""
         now = self.current(e)

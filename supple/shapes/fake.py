@@ -154,7 +154,7 @@ def meta_of(fake: torch.Tensor) -> TensorMeta:
     requires_grad = fake.requires_grad
     if known is not None and known.requires_grad is requires_grad:
         return known if known.is_static else current(known)
-    if not _is_describable(fake):
+    if not is_describable(fake):
         raise NoMeta(f"a tensor of layout {fake.layout} and dtype {fake.dtype} is not represented")
     return TensorMeta(
         tuple(map(expr_of, fake.shape)),
@@ -178,7 +178,7 @@ def current(meta: TensorMeta) -> TensorMeta:
     return replace(meta, sizes=sizes, strides=strides, offset=offset)
 
 
-def _is_describable(tensor: torch.Tensor) -> bool:
+def is_describable(tensor: torch.Tensor) -> bool:
     """Tell whether sizes, strides, offset, dtype and device say all about how a tensor's elements lie in
     memory."""
     return (

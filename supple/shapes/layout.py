@@ -92,13 +92,18 @@ def is_contiguous(sizes: Exprs, strides: Exprs) -> bool:
 
 def is_row_major(meta: TensorMeta) -> bool:
     """Tell a program that asks whether a tensor is row-major; what sizes have in special is guarded."""
-    if meta.is_static or meta.strides == contiguous_strides(meta.sizes):
+    if meta.is_static or is_row_major_always(meta):
         return is_contiguous(meta.sizes, meta.strides)
     wide = [(size, step) for size, step in zip(meta.sizes, meta.strides, strict=True) if not _is(size, ONE)]
     expected = contiguous_strides([size for size, _ in wide])
     return any(_is(size, ZERO) for size, _ in wide) or all(
         _is(step, wanted) for (_, step), wanted in zip(wide, expected, strict=True)
     )
+
+
+def is_row_major_always(meta: TensorMeta) -> bool:
+    """Tell whether strides are those of row-major order for all sizes, dimensions of size 1 included."""
+    return meta.strides == contiguous_strides(meta.sizes)
 
 
 def are_strides_general(meta: TensorMeta) -> bool:

@@ -18,7 +18,7 @@ import torch
 import supple
 from supple.base import memo
 from supple.base.config import config
-from supple.capture import resume
+from supple.capture import points, resume
 from supple.capture.bytecode import decode
 
 Function = Callable[[torch.Tensor], object]
@@ -486,7 +486,7 @@ def test_a_continuation_made_again_knows_whose_part_it_is() -> None:
         return y * x
 
     code = program.__code__
-    point = resume.point_at(code, 4, ["x"], ())
+    point = points.point_at(code, 4, ["x"], ())
     first = resume.continued(point)
     memo.forget()
     second = resume.continued(point)
@@ -496,4 +496,4 @@ def test_a_continuation_made_again_knows_whose_part_it_is() -> None:
     gc.collect()
     names = second.co_varnames
     last = len(decode(second).instructions) - 1
-    assert resume.point_at(second, last, names, (resume.Slot.OBJECT,)).code is code
+    assert points.point_at(second, last, names, (points.Slot.OBJECT,)).code is code

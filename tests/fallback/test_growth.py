@@ -51,7 +51,8 @@ def test_nothing_stays_of_what_was_compiled(kind: str, forty: dict[str, Any]) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_thousand_functions(kind: str) -> None:
-    assert grown(100, 1000, kind)[kind]["kb"] < 2048
+    # The allocator and bounded tables reach their size in the first thousand.
+    assert grown(1000, 1000, kind)[kind]["kb"] < 2048
 
 
 def test_machine_code_goes_with_the_last_function_that_uses_it() -> None:

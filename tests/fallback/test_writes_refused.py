@@ -199,3 +199,39 @@ def test_effects_before_a_refused_write_are_as_eager(
         if first:
             outcome(compiled, first, write)
         assert outcome(compiled, made, write) == want, first
+
+
+HISTORIES: dict[str, Callable[[], torch.Tensor]] = {
+    "a leaf": lambda: torch.arange(6.0).reshape(2, 3).clone(),
+    "a view": lambda: torch.arange(6.0).reshape(2, 3),
+    "computed": lambda: torch.ones(2, 3, requires_grad=True) * 2,
+    "a view of what is computed": lambda: (torch.ones(6, requires_grad=True) * 2).view(2, 3),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("is_asked", [False, True], ids=["", "requires_grad_"])
+@pytest.mark.parametrize("make", HISTORIES.values(), ids=HISTORIES)
+def test_a_history_that_is_written_before_an_exception(
+    make: Callable[[], torch.Tensor], is_asked: bool, backend: str
+) -> None:
+    def program(weight: torch.Tensor, target: torch.Tensor, rows: torch.Tensor, places: torch.Tensor) -> bool:
+        try:
+            if is_asked:
+                weight.requires_grad_()
+            target.mul_(weight)
+            rows.index_fill_(0, places, 2.0)
+        except IndexError:
+            return False
+        return True
+
+    def outcome(run: Callable[..., bool], place: int) -> object:
+        weight, target, rows = torch.full((3,), 2.0, requires_grad=not is_asked), make(), torch.zeros(2, 3)
+        found = run(weight, target, rows, torch.tensor(place))
+        target.sum().backward()
+        assert weight.grad is not None
+        return found, target.tolist(), rows.tolist(), target.is_leaf, weight.grad.tolist()
+
+    compiled = supple.compile(program, backend=backend)
+    for place in (2, 0, 2):
+        assert outcome(compiled, place) == outcome(program, place)

@@ -38,6 +38,22 @@ def trained(program: Program, args: tuple[Any, ...], twice: bool = False, which:
     return made
 
 
+def watched(program: Program, args: tuple[Any, ...]) -> Any:
+    """Return what a call returns, with the gradients of the results themselves, which a hook changes."""
+    made = program(*args)
+    roots = [one for one in floats(made) if one.requires_grad and not one.is_leaf]
+    roots = list({id(one): one for one in roots}.values())
+    seen: dict[int, Tensor] = {}
+    for place, one in enumerate(roots):
+        one.retain_grad()
+        one.register_hook(lambda grad, place=place: seen.setdefault(place, grad.clone()) * 2)
+    if roots:
+        torch.autograd.backward(
+            roots, [torch.ones_like(one) * (place + 1) for place, one in enumerate(roots)]
+        )
+    return made, [one.grad for one in roots], sorted(seen.items())
+
+
 def gradients(program: Program, args: tuple[Any, ...]) -> Any:
     """Return what a call returns, its gradients, and theirs."""
     made = program(*args)

@@ -44,6 +44,7 @@ class Grammar:
         preamble: what stands at the top of each program.
         globals: by kind, a variable of the preamble.
         most_calls: how many further calls there may be.
+        most_statements: of so many the body has at least half; 0 where the body is as long as others.
         is_known: its programs are known to fail.
     """
 
@@ -64,6 +65,7 @@ class Grammar:
     preamble: str = ""
     globals: Mapping[str, str] = field(default_factory=dict[str, str])
     most_calls: int = 3
+    most_statements: int = 0
     is_known: bool = False
 
     def called(self, kind: str) -> str:
@@ -91,6 +93,7 @@ def joined(base: Grammar, added: Grammar, times: int = 1) -> Grammar:
         base.preamble + added.preamble,
         {**base.globals, **added.globals},
         max(base.most_calls, added.most_calls),
+        max(base.most_statements, added.most_statements),
         base.is_known or added.is_known,
     )
 

@@ -72,7 +72,17 @@ def expressions(grammar: Grammar, kind: str, depth: int) -> st.SearchStrategy[Pa
     if not depth or not templates:
         return leaves
     inner = nodes(grammar, templates, depth - 1, Place(0))
+    if is_unnamed(grammar, kind):
+        return inner
     return leaves | inner if grammar.name == PLAIN.name else leaves | inner | inner
+
+
+@cache
+def is_unnamed(grammar: Grammar, kind: str) -> bool:
+    """Tell whether there are neither variables nor literals of a kind: templates only."""
+    written = (*grammar.statements, *grammar.compound)
+    has_variables = kind in grammar.parameters or any(f"$={kind} " in template for template in written)
+    return kind not in grammar.leaves and not has_variables
 
 
 @cache
@@ -400,6 +410,8 @@ def some(
 def trees(grammar: Grammar) -> st.SearchStrategy[Tree]:
     """Return a strategy of programs; those of groups are small, as many calls are made of them."""
     least, most, depth = (1, 6, 3) if grammar.name == PLAIN.name else (2, 5, 2)
+    if grammar.most_statements:
+        least, most = grammar.most_statements // 2, grammar.most_statements
     places = st.sampled_from(range(len(grammar.parameters)))
     changes = st.lists(places.flatmap(lambda place: changed_argument(grammar, place)), max_size=4).map(tuple)
     ways = some(grammar, grammar.calls, 1, 1)

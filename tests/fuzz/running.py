@@ -230,11 +230,21 @@ def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -
             result = ("returned", run(*args) if way is None else way(run, *args))
         except Exception as raised:  # what a program raises is compared
             result, error = ("raised", chain(raised)), raised
+            let_go(raised)
     modes = modes_now()
     set_modes(USUAL)
     kept = {name: value for name, value in names.items() if is_kept(name, value)}
     state = torch.get_rng_state(), random.getstate()
     return Outcome((result, nameless(text.getvalue()), args, kept, modes, *state), error)
+
+
+def let_go(error: BaseException | None) -> None:
+    """Empty the frames of a traceback: compiled code has other frames, which hold other temporary objects."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 def is_kept(name: str, value: object) -> bool:

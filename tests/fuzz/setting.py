@@ -40,6 +40,7 @@ from tests.fuzz.calling import (
     told,
     told_of,
     trained,
+    watched,
 )
 from tests.operators.special_values import special
 
@@ -50,7 +51,8 @@ __all__ = [
     "gc", "gradients", "guarded", "hashed", "in_threads", "inspect", "itertools", "last", "linear", "logging",
     "math",
     "nn", "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "several", "spread",
-    "supple", "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings", "weakref",
+    "supple", "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings",
+    "watched", "weakref",
 ]  # fmt: skip
 
 

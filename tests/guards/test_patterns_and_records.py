@@ -142,3 +142,22 @@ def test_a_changed_class_is_seen(program: Callable[..., Any], cls: type, name: s
         with changed(cls, name, value):
             assert outcome(compiled) == outcome(program)
         assert outcome(compiled) == outcome(program)
+
+
+class Place(NamedTuple):
+    """A record of which a test changes the class."""
+
+    x: torch.Tensor
+    weight: float = 1.0
+
+
+def test_the_field_of_a_record_is_looked_up_in_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(place: Place) -> torch.Tensor:
+        return place.x * place.weight
+
+    compiled = supple.compile(program, backend="eager")
+    place = Place(torch.ones(2), 3.0)
+    assert torch.equal(compiled(place), program(place))
+    for other in (5.0, property(lambda self: 7.0), vars(Place)["x"]):
+        monkeypatch.setattr(Place, "weight", other)
+        assert torch.equal(compiled(place), program(place))

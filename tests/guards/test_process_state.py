@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 import pytest
 import torch
 
+import supple
 from tests.guards.change import settled
 
 
@@ -96,3 +97,104 @@ def test_the_thread_count_is_noticed_where_the_program_asks() -> None:
     finally:
         torch.set_num_threads(before)
     pair.agree_again(torch.ones(2))
+
+
+def unnamed_block(x: torch.Tensor) -> torch.Tensor:
+    with torch.autocast("cpu"):
+        return x @ x
+
+
+def entered_by_hand(x: torch.Tensor) -> torch.Tensor:
+    torch.set_autocast_enabled("cpu", True)
+    try:
+        return x @ x
+    finally:
+        torch.set_autocast_enabled("cpu", False)
+
+
+def behind_a_break_in_a_block(x: torch.Tensor) -> object:
+    with torch.autocast("cuda", enabled=False):
+        supple.graph_break()
+        y = x @ x
+    return y, torch.get_autocast_dtype("cpu")
+
+
+def told(x: torch.Tensor) -> object:
+    return x + 1, torch.get_autocast_dtype("cpu"), torch.is_autocast_cache_enabled()
+
+
+def raised_in_a_graph(x: torch.Tensor) -> object:
+    try:
+        x[x.long() + 10] = 1
+    except IndexError:
+        pass
+    return x + 1
+
+
+def asks_anomaly(x: torch.Tensor) -> object:
+    return x + torch.is_anomaly_enabled()
+
+
+def asks_cudnn(x: torch.Tensor) -> object:
+    return x + torch.backends.cudnn.enabled
+
+
+@contextmanager
+def autocast_dtype(dtype: torch.dtype) -> Iterator[None]:
+    before = torch.get_autocast_dtype("cpu")
+    torch.set_autocast_dtype("cpu", dtype)
+    try:
+        yield
+        assert torch.get_autocast_dtype("cpu") is dtype
+    finally:
+        torch.set_autocast_dtype("cpu", before)
+
+
+@contextmanager
+def without_cache() -> Iterator[None]:
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+        assert not torch.is_autocast_cache_enabled()
+    finally:
+        torch.set_autocast_cache_enabled(True)
+
+
+ON_REQUEST: dict[str, Callable[[], AbstractContextManager[object]]] = {
+    "autocast dtype": lambda: autocast_dtype(torch.float16),
+    "autocast cache": without_cache,
+    "anomaly": lambda: torch.autograd.set_detect_anomaly(True),
+    "cudnn": lambda: torch.backends.cudnn.flags(enabled=False),
+}
+ASKS = (
+    *(unnamed_block, entered_by_hand, behind_a_break_in_a_block, told, raised_in_a_graph, asks_anomaly),
+    asks_cudnn,
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", ON_REQUEST)
+@pytest.mark.parametrize("function", ASKS, ids=lambda one: one.__name__)
+def test_state_that_matters_to_few_programs_is_noticed_by_those(
+    function: Callable[[torch.Tensor], object], name: str, backend: str
+) -> None:
+    def result(run: Callable[[torch.Tensor], object]) -> object:
+        found = run(torch.ones(2, 2))
+        parts = found if isinstance(found, tuple) else (found,)
+        return [(one.dtype, one.tolist()) if isinstance(one, torch.Tensor) else one for one in parts]
+
+    compiled = supple.compile(function, backend=backend)
+    for _ in range(2):
+        assert result(compiled) == result(function)
+        with ON_REQUEST[name]():
+            assert result(compiled) == result(function)
+
+
+def test_the_default_of_autocast_does_not_matter_to_others() -> None:
+    compiled = supple.compile(lambda x: x + 1, backend="eager")
+    compiled(torch.ones(2))
+    before = supple.stats()["compilations"]
+    with autocast_dtype(torch.float16):
+        compiled(torch.ones(2))
+    assert supple.stats()["compilations"] == before

@@ -1,6 +1,7 @@
 """What can be done to an object and undone, whoever holds it: containers, classes, functions, modules."""
 
 import abc
+import builtins
 import contextlib
 import copy
 import functools
@@ -262,6 +263,16 @@ def registered(kind: abc.ABCMeta) -> Iterator[None]:
     kind.register(type("Another", (), {}))
 
 
+@contextlib.contextmanager
+def global_name(names: dict[str, Any], name: str) -> Iterator[None]:
+    """Let a variable of the module hide a builtin function or class."""
+    names[name] = lambda *args, **kwargs: 23
+    try:
+        yield
+    finally:
+        del names[name]
+
+
 @effects.register
 def _(value: types.FunctionType, world: World) -> Iterator[Effect]:
     if value.__globals__ is not world.names:
@@ -275,6 +286,10 @@ def _(value: types.FunctionType, world: World) -> Iterator[Effect]:
                 f"constant {constant!r}",
                 lambda changed=changed: field(value, "__code__", code.replace(co_consts=changed)),
             )
+    for name in code.co_names:
+        if name in world.names or not callable(getattr(builtins, name, None)):
+            continue
+        yield f"global {name}", lambda name=name: global_name(world.names, name)
     yield "equal code", lambda: field(value, "__code__", code.replace(co_name=code.co_name))
     yield "__name__", lambda: field(value, "__name__", "renamed")
     yield "__doc__", lambda: field(value, "__doc__", "another text")

@@ -114,6 +114,17 @@ PROCESS: Final[dict[str, Block]] = {
     "autocast bfloat16": lambda: torch.autocast("cpu", torch.bfloat16),
     "autocast float16": lambda: torch.autocast("cpu", torch.float16),
     "autocast without cache": lambda: torch.autocast("cpu", torch.bfloat16, cache_enabled=False),
+    "autocast dtype": lambda: state(
+        lambda: torch.get_autocast_dtype("cpu"),
+        lambda dtype: torch.set_autocast_dtype("cpu", dtype),
+        torch.float16,
+    ),
+    "autocast cache": lambda: state(
+        torch.is_autocast_cache_enabled,
+        torch.set_autocast_cache_enabled,
+        not torch.is_autocast_cache_enabled(),
+    ),
+    "cudnn": lambda: torch.backends.cudnn.flags(enabled=False),
     "default dtype": lambda: state(torch.get_default_dtype, torch.set_default_dtype, torch.float64),
     "default device": lambda: torch.device("cpu"),
     "deterministic": lambda: state(

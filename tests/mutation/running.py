@@ -29,6 +29,8 @@ UNLIMITED: Final = 2**31
 PLAIN: Final = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType)
 SECONDS: Final = 5.0
 """A call that computes for longer is taken for endless."""
+STEADY: Final = 8
+"""How often eager must do the same twice, for a difference of compiled code to count."""
 PHASES: Final = ("before", "changed", "changed back")
 
 
@@ -388,8 +390,8 @@ def findings(
 
 
 def is_steady(session: Session, mutation: Mutation | None) -> bool:
-    """Tell whether eager does the same twice after this mutation."""
-    return session.differs(mutation, is_checking_eager=True) is None
+    """Tell whether eager does the same each time after this mutation, wherever its tensors lie in memory."""
+    return all(session.differs(mutation, is_checking_eager=True) is None for _ in range(STEADY))
 
 
 def shortest(session: Session, history: Sequence[Mutation], found: tuple[str, str, str]) -> Finding:

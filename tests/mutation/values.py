@@ -202,6 +202,16 @@ def _(value: dict) -> Iterator[Variant]:
 
 
 @variants.register
+def _(value: collections.deque) -> Iterator[Variant]:
+    yield "equal copy", value.copy
+    yield "without a limit", lambda: collections.deque(value)
+    yield "a lower limit", lambda: collections.deque(value, max(len(value) - 1, 0))
+    yield "a higher limit", lambda: collections.deque(value, len(value) + 2)
+    yield "list", lambda: list(value)
+    yield "longer", lambda: collections.deque([*value, 1], value.maxlen)
+
+
+@variants.register
 def _(value: set) -> Iterator[Variant]:
     yield "frozen", lambda: frozenset(value)
     yield "empty", lambda: set() if value else {1}

@@ -49,7 +49,29 @@ DEAD: tuple[Program, ...] = (
     lambda x, i: torch._assert_async(x.sum() < 0),
     lambda x, i: i.pow(-2),
     lambda x, i: torch.pow(i, -i),
+    lambda x, i: F.binary_cross_entropy(x * 5, x),
 )
+OF_NUMBERS: tuple[Callable[[torch.Tensor, float], torch.Tensor], ...] = (
+    lambda x, a: F.celu(x, a),
+    lambda x, a: F.softshrink(x, a),
+    lambda x, a: F.huber_loss(x, x * 2, delta=a),
+    lambda x, a: F.smooth_l1_loss(x, x * 2, beta=a),
+    lambda x, a: torch.cdist(x[None], x[None], a),
+    lambda x, a: F.hardtanh(x, a, 0.5),
+    lambda x, a: F.dropout(x, a),
+    lambda x, a: torch.normal(0.0, a, (3,)),
+    lambda x, a: torch.bernoulli(x, a),
+    lambda x, a: F.rrelu(x, 0.2, a, training=True),
+    lambda x, a: x.clone().exponential_(a),
+    lambda x, a: torch.quantile(x, a),
+    lambda x, a: F.cross_entropy(x[None], torch.tensor([0]), label_smoothing=a),
+    lambda x, a: torch.arange(0, 2, a),
+    lambda x, a: x[None].renorm(2, 0, a),
+    lambda x, a: F.interpolate(x[None, None], scale_factor=a),
+    lambda x, a: torch.histc(x, 4, a, 1.0),
+    lambda x, a: x.std(correction=a),  # type: ignore[call-overload]
+)
+NUMBERS = (0.25, 0.0, -1.0, 1.5, float("nan"), float("inf"), -0.0, 0.75)
 BEYOND: tuple[Program, ...] = (
     lambda x, i: torch.as_strided(x, (100,), (1,)),
     lambda x, i: torch.as_strided(x, (100,), (1,)) + 1,
@@ -96,3 +118,32 @@ def test_no_view_goes_beyond_the_memory(
 ) -> None:
     compiled = supple.compile(beyond, backend=backend, dynamic=dynamic)
     assert outcome(compiled, has_grad=has_grad) == outcome(beyond, has_grad=has_grad)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("is_dead", [False, True], ids=["", "dead"])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("function", OF_NUMBERS)
+def test_numbers_are_refused_as_in_eager(
+    function: Callable[[torch.Tensor, float], torch.Tensor], backend: str, dynamic: bool | None, is_dead: bool
+) -> None:
+    def program(x: torch.Tensor, number: float) -> torch.Tensor:
+        y = function(x, number)
+        return x if is_dead else y
+
+    def outcome(run: Callable[[torch.Tensor, float], torch.Tensor], number: float) -> object:
+        torch.manual_seed(0)
+        try:
+            with config.patch(suppress_errors=False):
+                return run(torch.arange(1.0, 4) / 4, number)
+        except Exception as error:
+            return type(error), str(error)
+
+    compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+    for number in NUMBERS:
+        got, want = outcome(compiled, number), outcome(program, number)
+        if isinstance(want, torch.Tensor):
+            torch.testing.assert_close(got, want, equal_nan=True)
+        else:
+            assert got == want

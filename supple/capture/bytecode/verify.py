@@ -135,6 +135,10 @@ class _Check:
             self._fail(index, f"there are {self.slots} variables")
         if kind == "cell" and not self._is_cell(op.arg):
             self._fail(index, "it is no cell and no free variable")
+        if _READS_SEND and op.name == "RESUME" and op.arg & _WHERE >= _DELEGATES:
+            sends = self.ops[max(0, index - 2)]
+            if sends.name != "SEND" or sends.begin != sends.offset:
+                self._fail(index, "`throw` reads a SEND before the `yield`, which is not there in one unit")
 
     def _is_cell(self, slot: int) -> bool:
         names = self.code.co_varnames
@@ -296,6 +300,12 @@ def _cache_table() -> Mapping[int, int]:
 
 NULL_FIRST: Final = sys.version_info < (3, 13)
 """Whether the NULL lies below the callable."""
+_READS_SEND: Final = sys.version_info < (3, 12)
+"""Whether `throw` finds the end of a `yield from` in the operand of its SEND."""
+_WHERE: Final = 3
+"""The bits of RESUME's operand that say what is resumed."""
+_DELEGATES: Final = 2
+"""What is resumed: a `yield from`, or an `await`."""
 _CACHES: Final = _cache_table()
 _KINDS: Final[Mapping[int, str]] = {
     **dict.fromkeys(opcode.hasconst, "constant"),

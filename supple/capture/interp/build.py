@@ -1,7 +1,7 @@
 """Containers, slices, formatted strings, unpacking."""
 
 from itertools import islice
-from typing import cast
+from typing import NoReturn, cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
@@ -147,15 +147,26 @@ def _(frame: Frame, instruction: Instruction) -> None:
     try:
         pairs = pairs_of(frame, given)
     except Raised as raised:
-        if not issubclass(raised.value.python_type(), AttributeError):
+        if not raised.is_a(AttributeError):
             raise
         if instruction.op == "DICT_MERGE":
             engine.unsupported(breaks.OPERATOR, name="**", kinds=given.describe())
         engine.throw(TypeError, f"{name_in_c(engine, given.python_type())!r} object is not a mapping")
     for key, value in pairs:
         if instruction.op == "DICT_MERGE" and target.find(engine, key) is not None:
-            engine.throw(TypeError, f"got multiple values for keyword argument {key.as_python()!r}")
+            _refuse_keyword(frame, frame.stack[-count_of(instruction) - 2], key)
         target.set_item(engine, key, value)
+
+
+def _refuse_keyword(frame: Frame, callee: Value, key: Value) -> NoReturn:
+    """Raise in the program what CPython says of a keyword that a call has twice."""
+    engine = frame.engine
+    try:
+        module, name = (callee.get_attr(engine, one).as_python() for one in ("__module__", "__qualname__"))
+    except Raised:
+        engine.unsupported(breaks.OPERATOR, name="**", kinds=callee.describe())
+    shown = f"{name}()" if module in (None, "builtins") else f"{module}.{name}()"
+    engine.throw(TypeError, f"{shown} got multiple values for keyword argument '{key.as_python()}'")
 
 
 def pairs_of(frame: Frame, mapping: Value) -> list[tuple[Value, Value]]:

@@ -74,13 +74,17 @@ def _codes_of(function: types.FunctionType, *owner: Value) -> tuple[types.CodeTy
 def _(frame: Frame, instruction: Instruction) -> None:
     """f(*args, **kwargs)."""
     pairs = pairs_of(frame, frame.pop()) if instruction.arg else []
-    kwargs = {str(key.as_python()): value for key, value in pairs}
     given = frame.pop()
     if not is_iterable(given):
         frame.engine.unsupported(breaks.OPERATOR, name="*", kinds=given.describe())
     args = take_counted(frame.engine, given)
     first, second = frame.pop_many(2)
-    _call(frame, first, second, args, kwargs)
+    if not all(issubclass(key.python_type(), str) for key, _ in pairs):
+        callee = second if first is NULL else first
+        if not _codes(callee, args):
+            frame.engine.unsupported(breaks.CALL, name=f"{callee.describe()} with keywords that are no texts")
+        frame.engine.throw(TypeError, "keywords must be strings")
+    _call(frame, first, second, args, {str(key.as_python()): value for key, value in pairs})
 
 
 @opcode.on("MAKE_FUNCTION")
@@ -183,7 +187,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     try:
         found += [subject.get_attr(engine, str(name)) for name in (*(positional or ()), *keywords)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # constants
     except Raised as raised:
-        if not issubclass(raised.value.python_type(), AttributeError):
+        if not raised.is_a(AttributeError):
             raise
         frame.push(ConstantValue(None))
         return

@@ -26,14 +26,15 @@ from supple.capture.interp.binding import bind
 from supple.capture.interp.frame import Frame
 from supple.capture.interp.globals import GlobalsValue
 from supple.capture.library import calls, operators
+from supple.capture.library.arity import require_fit
 from supple.capture.library.table import transparent
 from supple.capture.library.trusted import rule_of
 from supple.capture.lifetimes import let_go
 from supple.capture.machine import Machine
+from supple.capture.points import can_continue, can_step
 from supple.capture.recorder import Recorder
-from supple.capture.resume import can_continue, can_step
 from supple.capture.sizes import Sizes
-from supple.capture.source import Source, context_value, global_variable, pinned
+from supple.capture.source import STATE, Source, context_value, global_variable, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
@@ -45,6 +46,7 @@ from supple.capture.values.tensor import TensorValue
 from supple.capture.wrap import wrap
 from supple.ir.graph.nodes import Arg, vars_of
 from supple.ir.ops import Op
+from supple.runtime.state import READERS, State
 from supple.shapes.profile import Seen
 
 _UNSET: Final = object()
@@ -105,6 +107,7 @@ class Engine:
         self.root_frame: Frame | None = None
         self._globals: dict[int, GlobalsValue] = {}
         self._cells: dict[int, CellValue] = {}
+        self._asked: set[str] = set()
         self._steps = 0
         self._opaque = 0  # calls under way whose results are not those of the functions that they call
         self._made: Value | None = None
@@ -140,6 +143,16 @@ class Engine:
         if source is None:
             return
         self._record(source, kind, expected)
+
+    def ask_state(self, part: str) -> None:
+        """Guard a part of the process's state, as the call found it."""
+        if not self.has_asked(part):
+            self._asked.add(part)
+            self.guard(STATE, Kind.STATE, State(((part, READERS[part]()),)))
+
+    def has_asked(self, part: str) -> bool:
+        """Tell whether a part of the process's state is guarded that need not be."""
+        return part in self._asked
 
     def guard_same(self, source: Source, other: Source) -> None:
         """Record that two sources give one object."""
@@ -202,7 +215,10 @@ class Engine:
         self._opaque += 1
         try:
             rule = rule_of(function)
-            return calls.call_leaf(self, function, args, kwargs) if rule is None else rule(self, args, kwargs)
+            if rule is None:
+                return calls.call_leaf(self, function, args, kwargs)
+            require_fit(self, function, args, kwargs)
+            return rule(self, args, kwargs)
         finally:
             self._opaque -= 1
 
@@ -391,6 +407,9 @@ class Engine:
             kept: frames of those that the call hands on.
         """
         for frame in self.generators:
+            inner = None if frame in kept else frame.delegate()
+            if inner is not None and is_generator(inner) and _outlives(inner, kept):
+                raise Unsupported(breaks.GENERATOR, (frame.where(),), name="generator left in a `yield from`")
             if frame in kept or not frame.is_inside_a_block():
                 continue
             where = frame.where()
@@ -543,6 +562,13 @@ def _has_default(variable: contextvars.ContextVar[object]) -> bool:
 
 _PROGRAMS: Final = ("torch.nn.", "torch.optim", "torch.amp", "torch.distributions")
 """Parts of torch that are written as users write programs; their constructors are not."""
+
+
+def _outlives(generator: Value, kept: Collection[object]) -> bool:
+    """Tell whether a generator is there after the call."""
+    if not isinstance(generator, GeneratorValue) or generator.source is not None:
+        return True
+    return generator.frame in kept
 
 
 def _is_library(frame: Frame) -> bool:

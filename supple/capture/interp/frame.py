@@ -11,7 +11,8 @@ from supple.base.memo import of_object
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
-from supple.capture.resume import Point, Slot, can_continue, cell_names, continued, renamed_local, suspended
+from supple.capture.points import Point, Slot, can_continue, cell_names, renamed_local, suspended
+from supple.capture.resume import continued
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
@@ -60,6 +61,7 @@ class Frame:
         locals: by name; an unbound local is absent.
         cells: of cell and free variables, by name.
         exception: the one being handled, None outside of handlers.
+        is_handing_on: the generator to which a `yield from` delegates is asked what to do with an error.
         began: the number of the instruction that is being interpreted.
         callees: of the instruction being interpreted, the code of which the first to run gives its result.
         asked: the object of which that instruction asks for an attribute.
@@ -79,6 +81,7 @@ class Frame:
     exception: Value | None = None
     is_started: bool = False
     is_finished: bool = False
+    is_handing_on: bool = False
     began: int = 0
     callees: tuple[types.CodeType, ...] = ()
     asked: Value | None = None
@@ -128,12 +131,17 @@ class Frame:
         return Where(code.filename, line, code.qualname, is_caught=is_caught)
 
     def _raises_again(self, region: Region) -> bool:
-        """Tell whether a handler only cleans up, or leaves a `with` block of torch: exceptions fly on."""
+        """Tell whether a handler only cleans up, or leaves a `with` block of torch: exceptions fly on.
+
+        The modes are then those in which the call begins. A block that was entered before must be left.
+        """
         first, second = self.code.instructions[region.handler : region.handler + 2]
         if second.op != "WITH_EXCEPT_START":
             return first.op == "COPY"
         leave = self.stack[region.depth - 1]
-        return isinstance(leave, BoundMethodValue) and leave.owner.python_type().__module__[:5] == "torch"
+        if not isinstance(leave, BoundMethodValue) or leave.owner.source is not None:
+            return False
+        return leave.owner.python_type().__module__[:5] == "torch"
 
     @contextmanager
     def expecting(self, codes: tuple[types.CodeType, ...], asked: Value | None = None) -> Generator[None]:
@@ -186,7 +194,8 @@ class Frame:
                     signal = handler(self, instruction)
                 except Raised as raised:
                     engine.note_raised(raised.value)
-                    self._handle(raised, pc)
+                    if not self._handle(raised.value, pc):
+                        raise
                     continue
                 except RecursionError:
                     engine.unsupported(breaks.DEPTH, limit="Python's own stack allows here")
@@ -200,16 +209,18 @@ class Frame:
         finally:
             engine.frames.pop()
 
-    def _handle(self, raised: Raised, index: int) -> None:
+    def _handle(self, error: Value, index: int) -> bool:
+        """Go to the handler of an error that an instruction raised; tell whether there is one."""
         region = self.code.handler_at(index)
         if region is None:
             self.is_finished = True
-            raise raised
+            return False
         del self.stack[region.depth :]
         if region.lasti:
             self.push(ConstantValue(index))
-        self.push(raised.value)
+        self.push(error)
         self.pc = region.handler
+        return True
 
     def send(self, value: Value) -> Value:
         """Resume a generator's frame with the value of its `yield`."""
@@ -224,36 +235,37 @@ class Frame:
             self.is_finished = True
             raise Raised(error)
         try:
-            receiver = self._receiver()
+            receiver = self.delegate()
             if receiver is not None:
                 return self._throw_to(receiver, error)
         except Raised as raised:
             error = raised.value
         self.engine.frames.append(self)
         try:
-            self._handle(Raised(error), self.pc - 1)
+            if not self._handle(error, self.pc - 1):
+                raise Raised(error)
         finally:
             self.engine.frames.pop()
         return self._resumed()
-
-    def _receiver(self) -> Value | None:
-        """Return the iterator to which a suspended `yield from` delegates."""
-        is_delegating = self.pc >= 2 and self.code.instructions[self.pc - 2].op == "SEND"
-        return self.stack[-1] if is_delegating else None
 
     def _throw_to(self, receiver: Value, error: Value) -> Value:
         throw = getattr(receiver, "throw", None)
         if throw is None:
             raise Raised(error)
-        if issubclass(error.python_type(), GeneratorExit):
-            receiver.get_attr(self.engine, "close").call(self.engine, (), {})
-            raise Raised(error)
+        result: Value | None = None
+        self.is_handing_on = True
         try:
-            return throw(self.engine, error)
+            if not issubclass(error.python_type(), GeneratorExit):
+                return throw(self.engine, error)
+            receiver.get_attr(self.engine, "close").call(self.engine, (), {})
         except Raised as raised:
-            if not issubclass(raised.value.python_type(), StopIteration):
+            if not raised.is_a(StopIteration):
                 raise
             result = raised.value.get_attr(self.engine, "value")
+        finally:
+            self.is_handing_on = False
+        if result is None:  # the other one is closed
+            raise Raised(error)
         target = self.code.instructions[self.pc - 2].target
         assert target is not None, "SEND has a target"
         self.pop()
@@ -279,11 +291,16 @@ class Frame:
         region = self.code.handler_at(self.pc - 1) if is_suspended else None
         return region is not None and self.code.instructions[region.handler].op != "STOPITERATION_ERROR"
 
+    def delegate(self) -> Value | None:
+        """Return what a suspended frame gives the items of by `yield from`, None where it gives its own."""
+        is_suspended = self.is_started and not self.is_finished and not self.is_handing_on and self.pc > 1
+        return self.stack[-1] if is_suspended and self.code.instructions[self.pc - 2].op == "SEND" else None
+
     def _resumed(self) -> Value:
         try:
             signal = self.run()
         except Raised as raised:
-            if not issubclass(raised.value.python_type(), StopIteration):
+            if not raised.is_a(StopIteration):
                 raise
             self.engine.throw_from(RuntimeError("generator raised StopIteration"), raised.value)
         if signal.is_yield:

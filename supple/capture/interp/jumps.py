@@ -89,11 +89,12 @@ def _(frame: Frame, instruction: Instruction) -> None:
     receiver = frame.stack[-1]
     try:
         if isinstance(receiver, GeneratorValue):
+            receiver.within = frame
             frame.push(receiver.send(engine, value))
             return
         item = receiver.advance(engine)
     except Raised as raised:
-        if not issubclass(raised.value.python_type(), StopIteration):
+        if not raised.is_a(StopIteration):
             raise
         frame.pop()
         frame.push(raised.value.get_attr(engine, "value"))

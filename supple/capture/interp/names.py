@@ -213,7 +213,7 @@ def _attribute(frame: Frame, owner: Value, name: str) -> Value:
     try:
         return owner.get_attr(frame.engine, name)
     except Raised as raised:
-        if issubclass(raised.value.python_type(), AttributeError):
+        if raised.is_a(AttributeError):
             _tell(frame, raised, name=ConstantValue(name), obj=owner)
         raise
 

@@ -15,6 +15,7 @@ from supple.capture.library import (
     optimizers,
     resizing,
     sets,
+    sorting,
     stdlib,
     text,
     torch_state,
@@ -22,6 +23,6 @@ from supple.capture.library import (
 
 RULE_FILES = (
     *(arrays, autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
-    *(literals, numbers, optimizers, resizing, sets, stdlib, text, torch_state),
+    *(literals, numbers, optimizers, resizing, sets, sorting, stdlib, text, torch_state),
 )
 """The modules that fill the tables."""

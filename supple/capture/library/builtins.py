@@ -14,8 +14,9 @@ from torch.optim import Optimizer
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.guards.reads import note_bases
-from supple.capture.library import operators, polyfills
-from supple.capture.library.numbers import GREATEST, LEAST, TO_FLOAT, TO_INT
+from supple.capture.library import polyfills
+from supple.capture.library.arity import require_callable
+from supple.capture.library.numbers import GREATEST_IN_ORDER, LEAST_IN_ORDER, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.source import Called, class_source
@@ -25,7 +26,7 @@ from supple.capture.values.attributes import MISSING, is_odd, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
-from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.generator import GeneratorValue, StepsValue
 from supple.capture.values.hashing import as_hash
 from supple.capture.values.instance import (
     EnumValue,
@@ -36,14 +37,25 @@ from supple.capture.values.instance import (
     is_iterated_as_dict,
 )
 from supple.capture.values.klass import super_of
-from supple.capture.values.mapping import Address, DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue, SliceValue, new_list, new_tuple
+from supple.capture.values.mapping import Address, DictIterator, DictValue, DictView, SetValue
+from supple.capture.values.sequence import SequenceIterator, SequenceValue, SliceValue, new_list, new_tuple
 from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.capture.values.tensor import TensorValue
 
 polyfill.update(
     {map: polyfills.map_, filter: polyfills.filter_, zip: polyfills.zip_, enumerate: polyfills.enumerate_}
 )
+
+
+@call.on(polyfills.stepping)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """An iterator of a class written in C, whose items a function gives."""
+    steps, kind = args[0], args[1].as_python()
+    held = machine.call_python(polyfills.stepped, steps)
+    assert isinstance(held, GeneratorValue), held.describe()
+    assert isinstance(steps, FunctionValue), steps.describe()
+    assert isinstance(kind, type), args[1].describe()
+    return StepsValue(held.frame, steps, kind)
 
 
 call.on(len)(lambda machine, args, _: args[0].length(machine))
@@ -57,11 +69,18 @@ call.on(delattr)(
 )
 call.on(object.__init__, object.__init_subclass__)(effect(lambda machine, args, kwargs: None))
 make.on(list)(lambda machine, args, _: new_list(take_counted(machine, args[0]) if args else []))
-make.on(tuple)(lambda machine, args, _: new_tuple(take_counted(machine, args[0]) if args else []))
 make.on(bool)(lambda machine, args, _: ConstantValue(args[0].truth(machine) if args else False))
 make.on(int)(lambda machine, args, kwargs: _number(machine, int, args, kwargs))
 make.on(float)(lambda machine, args, kwargs: _number(machine, float, args, kwargs))
 make.on(types.MethodType)(lambda machine, args, _: BoundMethodValue(args[1], args[0]))
+
+
+@make.on(tuple)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """tuple(items); a tuple is itself."""
+    if args and args[0].python_type() is tuple:
+        return args[0]
+    return new_tuple(take_counted(machine, args[0]) if args else [])
 
 
 def _attribute_name(machine: Machine, name: Value) -> str:
@@ -223,7 +242,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     except Raised as raised:
         if len(args) == 2:
             raise
-        operators.reraise_unless(raised, AttributeError)
+        if not raised.is_a(AttributeError):
+            raise
         return args[2]
 
 
@@ -233,7 +253,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     try:
         args[0].get_attr(machine, _attribute_name(machine, args[1]))
     except Raised as raised:
-        operators.reraise_unless(raised, AttributeError)
+        if not raised.is_a(AttributeError):
+            raise
         return ConstantValue(False)
     return ConstantValue(True)
 
@@ -268,6 +289,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """iter(x)."""
     if len(args) == 2:
+        require_callable(machine, args[0], "iter(v, w): v must be callable")
         return machine.call_python(polyfills.iterate_until, *args)
     return args[0].iterate(machine)
 
@@ -286,7 +308,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     machine.throw(StopIteration)
 
 
-def _without_order(machine: Machine, items: Value) -> Value:
+def without_order(machine: Machine, items: Value) -> Value:
     """Return a set's members as a list in any order; other iterables as they are."""
     if isinstance(items, InstanceValue) and special(machine, items, "__iter__") is not None:
         return items
@@ -298,13 +320,12 @@ def _without_order(machine: Machine, items: Value) -> Value:
 
 def _order_free(function: Callable[..., object], machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """A polyfill for which the order of a set's members does not count."""
-    items = args[0] if "key" in kwargs else _without_order(machine, args[0])
+    items = args[0] if "key" in kwargs else without_order(machine, args[0])
     return machine.call(machine.wrap(function, None), [items, *args[1:]], kwargs)
 
 
 call.on(any)(functools.partial(_order_free, polyfills.any_))
 call.on(all)(functools.partial(_order_free, polyfills.all_))
-call.on(sorted)(functools.partial(_order_free, polyfills.sorted_))
 
 
 def _extreme(polyfilled: Callable[..., object], machine: Machine, args: Args, kwargs: Kwargs) -> Value:
@@ -313,7 +334,7 @@ def _extreme(polyfilled: Callable[..., object], machine: Machine, args: Args, kw
     if found is not None:
         return found
     items = args[0] if len(args) == 1 else new_tuple(args)
-    items = items if "key" in kwargs else _without_order(machine, items)
+    items = items if "key" in kwargs else without_order(machine, items)
     return machine.call(machine.wrap(polyfilled, None), [items], kwargs)
 
 
@@ -324,7 +345,8 @@ def _symbolic_extreme(machine: Machine, polyfilled: object, args: Args) -> Value
     is_symbolic = None not in numbers and any(isinstance(item, SymbolicValue) for item in items)
     if not is_symbolic or {item.python_type() for item in items} not in ({int}, {float}):
         return None
-    return fold(machine, functools.reduce, LEAST if polyfilled is polyfills.min_of else GREATEST, numbers)
+    extreme = LEAST_IN_ORDER if polyfilled is polyfills.min_of else GREATEST_IN_ORDER
+    return fold(machine, functools.reduce, extreme, numbers)
 
 
 call.on(min)(functools.partial(_extreme, polyfills.min_of))
@@ -333,6 +355,7 @@ call.on(max)(functools.partial(_extreme, polyfills.max_of))
 
 _REVERSIBLE: Final = (("__reversed__",), ("__getitem__", "__len__"))
 """Which methods an object needs that can be iterated backwards."""
+_OF_LISTS: Final[type] = type(reversed(list[object]()))
 
 
 @make.on(reversed)
@@ -350,22 +373,27 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.throw(TypeError, f"{name_in_c(machine, kind)!r} object is not reversible")
     own = isinstance(value, InstanceValue) and [special(machine, value, name) for name in _REVERSIBLE[1]]
     if isinstance(value, InstanceValue) and (value.payload is None or (own and own != [None, None])):
-        return _backwards(machine, value)
+        return _backwards(machine, value, reversed)
     found = container(value)
     if isinstance(found, SequenceValue):
-        return _backwards(machine, found)
+        if issubclass(found.kind, collections.deque):
+            return SequenceIterator(found, is_reversed=True)
+        return _backwards(machine, found, _OF_LISTS if found.is_mutable else reversed)
     if isinstance(found, DictValue):
-        return _backwards(machine, new_list(found.keys(machine)))
+        return DictIterator(found, found.keys(machine), is_reversed=True)
+    if isinstance(value, DictView):
+        return DictIterator(value.mapping, value.mapping.keys(machine), value.part, is_reversed=True)
     if isinstance(value, TensorValue):
         return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
-    return _backwards(machine, new_list(take_all(machine, value)))
+    kind = type(reversed(range(0))) if value.python_type() is range else reversed
+    return _backwards(machine, new_list(take_all(machine, value)), kind)
 
 
-def _backwards(machine: Machine, items: Value) -> Value:
+def _backwards(machine: Machine, items: Value, kind: type) -> Value:
     """Return an iterator from the last item that there is now."""
     last = items.length(machine).as_python()
     assert isinstance(last, int), items.describe()
-    return machine.call_python(polyfills.reversed_, items, ConstantValue(last - 1))
+    return machine.call_python(polyfills.reversed_, items, ConstantValue(last - 1), machine.wrap(kind, None))
 
 
 @make.on(super)
@@ -406,7 +434,7 @@ def _pairs(machine: Machine, given: Value, *, is_ordered: bool) -> Iterator[tupl
     try:
         method = given.get_attr(machine, "keys")
     except Raised as raised:
-        if not issubclass(raised.value.python_type(), AttributeError):
+        if not raised.is_a(AttributeError):
             raise
     else:
         keys = drain(machine, machine.call(method).iterate(machine))
@@ -415,10 +443,11 @@ def _pairs(machine: Machine, given: Value, *, is_ordered: bool) -> Iterator[tupl
         return
     rows: list[object] = []
     for item in drain(machine, given.iterate(machine)):
-        row = take_all(machine, item) if hasattr(item.python_type(), "__iter__") else item
+        is_row = is_ordered or hasattr(item.python_type(), "__iter__")
+        row = take_all(machine, item) if is_row else item
         rows.append(row)
         if not isinstance(row, list) or len(row) != 2:
-            fold_raw(machine, dict, rows)
+            fold_raw(machine, collections.OrderedDict if is_ordered else dict, rows)
         key, value = cast("list[Value]", row)
         yield key, value
 

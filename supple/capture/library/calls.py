@@ -15,6 +15,7 @@ import torch
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
+from supple.capture.library.arity import require_fit
 from supple.capture.library.folding import is_foldable
 from supple.capture.library.operations import is_factory, is_operation, op_for
 from supple.capture.library.refusals import reason_for
@@ -24,7 +25,7 @@ from supple.capture.source import pinned
 from supple.capture.values.attributes import IN_C, MISSING, guard_lookup, lookup
 from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c, take_all
 from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw
-from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.generator import GeneratorValue, Made
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, new_tuple, stored
@@ -69,7 +70,10 @@ _ITERATED: Final[dict[object, slice]] = {
     itertools.compress: slice(2),
     **dict.fromkeys((itertools.cycle, itertools.pairwise, itertools.groupby, itertools.islice), slice(1)),
     itertools.zip_longest: slice(None),
+    itertools.chain.from_iterable: slice(1),
 }
+_ITERATED_NAMES: Final = ("iterable", "data", "selectors")
+"""The same, by keyword."""
 
 
 def _replaced(machine: Machine, function: object, polyfilled: object, args: Args, kwargs: Kwargs) -> Value:
@@ -77,10 +81,13 @@ def _replaced(machine: Machine, function: object, polyfilled: object, args: Args
     given = list(args)
     for place in range(len(given))[_ITERATED.get(function, slice(0))]:
         given[place] = given[place].iterate(machine)
+    if function in _ITERATED:
+        kwargs = {n: one.iterate(machine) if n in _ITERATED_NAMES else one for n, one in kwargs.items()}
     found = machine.call(machine.wrap(polyfilled, None), given, kwargs)
-    if isinstance(found, GeneratorValue) and isinstance(function, type):
-        found.kind = function
-        found.over = None if kwargs else given
+    made: object = getattr(function, "__self__", function)  # the class of a class method
+    if isinstance(found, GeneratorValue) and isinstance(made, type):
+        found.kind = made
+        found.over = Made(given, kwargs) if isinstance(function, type) else None
     return found
 
 
@@ -240,6 +247,7 @@ def name_of(function: object) -> str:
 def construct(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     """Return a new instance: by the class's rule, its metaclass, or `__new__` and `__init__`."""
     rule = make.find(kind) or call_rule(kind)
+    require_fit(machine, kind, args, kwargs)
     if rule is not None:
         return rule(machine, args, kwargs)
     meta_call = lookup(type(kind), "__call__")
@@ -313,6 +321,10 @@ def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     return bare_instance(machine, kind, args)
 
 
+_READ: Final = (BaseExceptionGroup, UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
+"""Exceptions whose constructors look at their arguments."""
+
+
 def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     """Return what the builtin `__new__` of a class's solid base makes."""
     _refuse_finalizer(machine, kind)
@@ -321,8 +333,8 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     if is_plain_record(kind):
         return SequenceValue(kind, take_all(machine, args[0]))
     made = InstanceValue(kind)
-    if issubclass(kind, BaseExceptionGroup) or (issubclass(kind, OSError) and len(args) > 1):
-        machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="its class depends on its arguments")
+    if issubclass(kind, _READ) or (issubclass(kind, OSError | SyntaxError) and len(args) > 1):
+        machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="it is made of its arguments")
     if issubclass(kind, BaseException):
         made.payload = new_tuple(args)
         return made

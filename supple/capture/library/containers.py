@@ -11,13 +11,14 @@ from typing import Final
 
 from supple.capture import breaks
 from supple.capture.library import polyfills
+from supple.capture.library.arity import require_callable
 from supple.capture.library.builtins import fill_dict
 from supple.capture.library.sets import add_members
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.values.arrival import arriving
 from supple.capture.values.attributes import MISSING, lookup, type_attr
-from supple.capture.values.base import Raised, Value
+from supple.capture.values.base import Value
 from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceDict, InstanceValue, container
@@ -62,7 +63,7 @@ _written_in_c(
         dict.pop: polyfills.dict_pop,
         collections.OrderedDict.pop: polyfills.dict_pop,
         dict.popitem: polyfills.dict_popitem,
-        collections.OrderedDict.popitem: polyfills.dict_popitem,
+        collections.OrderedDict.popitem: polyfills.ordered_popitem,
         list.remove: polyfills.list_remove,
         list.index: polyfills.sequence_index,
         tuple.index: polyfills.sequence_index,
@@ -122,24 +123,6 @@ moving("", list.clear, list.reverse)
 
 
 call.on(list.copy)(lambda machine, args, _: new_list(sequence(args[0]).all(machine)))
-
-
-@call.on(list.sort)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """list.sort."""
-    target = sequence(args[0])
-    taken = target.all(machine)
-    machine.heap.replace(target.items, [])
-    try:
-        result = machine.call(machine.wrap(polyfills.sorted_, None), [new_list(taken)], kwargs)
-    except Raised:
-        target.rewrite(machine, taken)
-        raise
-    is_modified = bool(target.items)
-    target.rewrite(machine, sequence(result).items)
-    if is_modified:
-        machine.throw(ValueError, "list modified during sort")
-    return NONE
 
 
 _Ordered = collections.OrderedDict
@@ -249,6 +232,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """defaultdict(factory, ...)."""
     made = DictValue(collections.defaultdict)
     if args and args[0].identity() is not None:
+        require_callable(machine, args[0], "first argument must be callable or None")
         made.factory = args[0]
     fill_dict(machine, made, args[1:], kwargs)
     return made

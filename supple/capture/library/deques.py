@@ -13,7 +13,7 @@ from supple.capture.library.table import NONE, Args, Kwargs, call, effect, make,
 from supple.capture.machine import Machine
 from supple.capture.values.arrival import arriving
 from supple.capture.values.base import Value
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 
@@ -32,12 +32,13 @@ polyfill.update(
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """deque(items, maxlen)."""
     made = SequenceValue(collections.deque, [])
+    items = args[0] if args else kwargs.get("iterable")
     bound = args[1] if len(args) > 1 else kwargs.get("maxlen", NONE)
-    limit = bound.as_python()
-    assert limit is None or isinstance(limit, int), limit
-    made.maxlen = limit
-    if args:
-        _fill(machine, made, _Deque.extend, args[0])
+    empty = fold_raw(machine, _Deque, (), bound.as_python())
+    assert isinstance(empty, _Deque), empty
+    made.maxlen = empty.maxlen
+    if items is not None:
+        _fill(machine, made, _Deque.extend, items)
     return made
 
 

@@ -1,59 +1,98 @@
 """itertools as plain Python, inlined during capture: `starmap_` stands for `itertools.starmap`, and so on."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
+from supple.capture.library.polyfills import stepping
+
 _MISSING: Final = object()
+_GROUPER: Final = type(next(itertools.groupby("a"))[1])
+_TEE: Final = type(itertools.tee("")[0])
 
 
-def starmap_(function: Callable[..., object], rows: Iterable[Iterable[Any]]) -> Iterator[object]:
+def starmap_(function: Callable[..., object], rows: Iterator[Iterable[Any]]) -> Iterator[object]:
     """itertools.starmap."""
-    for row in rows:
-        yield function(*row)
+    return stepping(lambda: function(*tuple(next(rows))), itertools.starmap)
 
 
 def count_(start: Any = 0, step: Any = 1) -> Iterator[object]:
-    """itertools.count; what its arguments are at a `yield`, another one goes on with."""
+    """itertools.count; with what its arguments are now, another one goes on."""
     if type(start) is not int and isinstance(start, int) and isinstance(step, int) and step == 1:
         start = int(start)
-    while True:
+
+    def count() -> object:
+        nonlocal start
         item, start = start, start + step
-        yield item
+        return item
+
+    return stepping(count, itertools.count)
 
 
-def cycle_(items: Iterable[object]) -> Iterator[object]:
+def cycle_(items: Iterator[object]) -> Iterator[object]:
     """itertools.cycle."""
     seen: list[object] = []
-    for item in items:
-        seen.append(item)
-        yield item
-    while seen:
-        yield from seen
+    place, is_first = -1, True
+
+    def step() -> object:
+        nonlocal place, is_first
+        if is_first:
+            item = next(items, _MISSING)
+            if item is not _MISSING:
+                seen.append(item)
+                return item
+            is_first = False
+        if not seen:
+            raise StopIteration
+        place = (place + 1) % len(seen)
+        return seen[place]
+
+    return stepping(step, itertools.cycle)
 
 
-def takewhile_(predicate: Callable[[object], object], items: Iterable[object]) -> Iterator[object]:
+def takewhile_(predicate: Callable[[object], object], items: Iterator[object]) -> Iterator[object]:
     """itertools.takewhile."""
-    for item in items:
-        if not predicate(item):
-            return
-        yield item
+    is_ended = False
+
+    def step() -> object:
+        nonlocal is_ended
+        if not is_ended:
+            item = next(items)
+            if predicate(item):
+                return item
+            is_ended = True
+        raise StopIteration
+
+    return stepping(step, itertools.takewhile)
 
 
-def dropwhile_(predicate: Callable[[object], object], items: Iterable[object]) -> Iterator[object]:
+def dropwhile_(predicate: Callable[[object], object], items: Iterator[object]) -> Iterator[object]:
     """itertools.dropwhile."""
-    iterator = iter(items)
-    for item in iterator:
-        if not predicate(item):
-            yield item
-            break
-    yield from iterator
+    has_begun = False
+
+    def step() -> object:
+        nonlocal has_begun
+        while True:
+            item = next(items)
+            if has_begun:
+                return item
+            if not predicate(item):
+                has_begun = True
+                return item
+
+    return stepping(step, itertools.dropwhile)
 
 
-def filterfalse_(predicate: Callable[[object], object] | None, items: Iterable[object]) -> Iterator[object]:
+def filterfalse_(predicate: Callable[[object], object] | None, items: Iterator[object]) -> Iterator[object]:
     """itertools.filterfalse."""
-    for item in items:
-        if not (item if predicate is None else predicate(item)):
-            yield item
+
+    def step() -> object:
+        while True:
+            item = next(items)
+            if not (item if predicate is None else predicate(item)):
+                return item
+
+    return stepping(step, itertools.filterfalse)
 
 
 def zip_longest_(*iterables: Iterable[object], fillvalue: object = None) -> Iterator[tuple[object, ...]]:
@@ -82,32 +121,42 @@ def pairwise_(items: Iterable[object]) -> Iterator[tuple[object, object]]:
 
 
 def groupby_(
-    items: Iterable[Any], key: Callable[[Any], Any] | None = None
+    iterable: Iterator[Any], key: Callable[[Any], Any] | None = None
 ) -> Iterator[tuple[object, Iterator[object]]]:
     """itertools.groupby: a group ends when the next one is asked for."""
-    iterator = iter(items)
-    item: Any = None
-    mark: Any = None
+    item: Any = _MISSING
+    mark: Any = _MISSING
+    wanted: Any = _MISSING
     turn = 0
 
     def advance() -> None:
         nonlocal item, mark
-        item = next(iterator, _MISSING)
-        mark = item if item is _MISSING or key is None else key(item)
+        found = next(iterable)
+        mark = found if key is None else key(found)
+        item = found
 
-    def group(own: int, wanted: object) -> Iterator[object]:
-        while turn == own and item is not _MISSING and mark == wanted:
-            yield item
-            if turn == own:
-                advance()
-
-    advance()
-    while item is not _MISSING:
-        before = mark
+    def next_group() -> tuple[object, Iterator[object]]:
+        nonlocal turn, wanted
         turn += 1
-        yield before, group(turn, before)
-        while item is not _MISSING and mark == before:
+        while mark is _MISSING or (wanted is not _MISSING and (wanted is mark or wanted == mark)):
             advance()
+        wanted = mark
+        return mark, group(turn, mark)
+
+    def group(own: int, target: object) -> Iterator[object]:
+        def step() -> object:
+            nonlocal item, mark
+            if turn == own:
+                if item is _MISSING:
+                    advance()
+                if target is mark or target == mark:
+                    found, item, mark = item, _MISSING, _MISSING
+                    return found
+            raise StopIteration
+
+        return stepping(step, _GROUPER)
+
+    return stepping(next_group, itertools.groupby)
 
 
 def chain_(*iterables: Iterable[object]) -> Iterator[object]:
@@ -124,11 +173,17 @@ def chain_from(iterables: Iterable[Iterable[object]]) -> Iterator[object]:
 
 def repeat_(item: object, times: int | None = None) -> Iterator[object]:
     """itertools.repeat."""
-    if times is None:
-        while True:
-            yield item
-    for _ in range(times):
-        yield item
+    left = times
+
+    def step() -> object:
+        nonlocal left
+        if left is not None:
+            if left <= 0:
+                raise StopIteration
+            left -= 1
+        return item
+
+    return stepping(step, itertools.repeat)
 
 
 def islice_(items: Iterable[object], *bounds: int | None) -> Iterator[object]:
@@ -155,19 +210,25 @@ def _sliced(iterator: Iterator[object], start: int, stop: int | None, step: int)
 
 
 def accumulate_(
-    items: Iterable[Any], function: Callable[[Any, Any], Any] | None = None, *, initial: Any = None
+    iterable: Iterator[Any], func: Callable[[Any, Any], Any] | None = None, *, initial: Any = None
 ) -> Iterator[Any]:
     """itertools.accumulate."""
     total = _MISSING
-    if initial is not None:
-        total = initial
-        yield total
-    for item in items:
+    first = initial
+
+    def step() -> Any:
+        nonlocal total, first
+        if first is not None:
+            total, first = first, None
+            return total
+        item = next(iterable)
         if total is _MISSING:
             total = item
         else:
-            total = total + item if function is None else function(total, item)
-        yield total
+            total = total + item if func is None else func(total, item)
+        return total
+
+    return stepping(step, itertools.accumulate)
 
 
 def tee_(items: Iterable[object], count: int = 2) -> tuple[Iterator[object], ...]:
@@ -176,20 +237,25 @@ def tee_(items: Iterable[object], count: int = 2) -> tuple[Iterator[object], ...
     waiting: list[list[object]] = [[] for _ in range(count)]
 
     def branch(own: list[object]) -> Iterator[object]:
-        while True:
+        def step() -> object:
             if not own:
-                item = next(iterator, _MISSING)
-                if item is _MISSING:
-                    return
+                item = next(iterator)
                 for one in waiting:
                     one.append(item)
-            yield own.pop(0)
+            return own.pop(0)
+
+        return stepping(step, _TEE)
 
     return tuple([branch(own) for own in waiting])
 
 
-def compress_(items: Iterable[object], selectors: Iterable[object]) -> Iterator[object]:
+def compress_(data: Iterator[object], selectors: Iterator[object]) -> Iterator[object]:
     """itertools.compress."""
-    for item, is_selected in zip(items, selectors, strict=False):
-        if is_selected:
-            yield item
+
+    def step() -> object:
+        while True:
+            item = next(data)
+            if next(selectors):
+                return item
+
+    return stepping(step, itertools.compress)

@@ -6,13 +6,11 @@ from supple.base import marks
 from supple.base.errors import UserError
 from supple.base.stance import set_stance
 from supple.capture import breaks
-from supple.capture.guards.kinds import Kind
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
-from supple.capture.source import STATE
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
-from supple.runtime.state import READERS, State
+from supple.runtime.state import READERS
 
 
 @call.on(marks.is_compiling)
@@ -47,9 +45,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _asked(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """A part of the state that is guarded where a program asks for it."""
-    value = READERS[name]()
-    machine.guard(STATE, Kind.STATE, State(((name, value),)))
-    return machine.wrap(value, None)
+    machine.ask_state(name)
+    return machine.wrap(READERS[name](), None)
 
 
 call.on(READERS["threads"])(partial(_asked, "threads"))

@@ -25,7 +25,7 @@ from supple.expr.real import OF_MATH
 from supple.shapes import env
 from supple.shapes.errors import Misfit, Undecided
 from supple.shapes.rules import broadcast
-from supple.shapes.symnode import expr_of, symint
+from supple.shapes.symnode import expr_of, node_of, symint
 from supple.torch_private import CHECKS, check_is_size, sym_cos, sym_sin
 
 Function = Callable[..., object]
@@ -33,6 +33,23 @@ TO_INT = cast("Function", torch.sym_int)
 TO_FLOAT = cast("Function", torch.sym_float)
 LEAST = cast("Function", torch.sym_min)
 GREATEST = cast("Function", torch.sym_max)
+
+
+def _in_order(function: Function) -> Function:
+    """Return `function`, min or max of two, which gives the first of equal floats and a NaN that comes first.
+
+    Torch asks the symbolic number, wherever it stands; so a plain one before it is made symbolic.
+    """
+
+    def extreme(first: object, second: object) -> object:
+        if isinstance(first, float) and isinstance(second, torch.SymInt | torch.SymFloat):
+            first = torch.SymFloat(node_of(second).wrap_float(first))
+        return function(first, second)
+
+    return extreme
+
+
+LEAST_IN_ORDER, GREATEST_IN_ORDER = _in_order(LEAST), _in_order(GREATEST)
 
 
 def _magnitude(number: object) -> Any:
@@ -66,8 +83,8 @@ SYMBOLIC: Final[dict[Function, Function]] = {
     math.isfinite: _is_finite,
     TO_INT: TO_INT,
     TO_FLOAT: TO_FLOAT,
-    GREATEST: GREATEST,
-    LEAST: LEAST,
+    GREATEST: GREATEST_IN_ORDER,
+    LEAST: LEAST_IN_ORDER,
     torch.sym_not: torch.sym_not,
     abs: abs,
 }
@@ -105,7 +122,7 @@ def _or_folded(
 
 
 for _function, _on_symbols in SYMBOLIC.items():
-    if call.find(_function) is None:
+    if _function is not abs:  # an operator, of which objects have their own
         call.on(_function)(partial(_or_folded, _function, _on_symbols))
 
 

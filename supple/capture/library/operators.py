@@ -18,7 +18,7 @@ from supple.capture.library.text import percent
 from supple.capture.machine import Machine
 from supple.capture.values.array import operate
 from supple.capture.values.attributes import IN_C, MISSING, is_odd, lookup, special, type_attr
-from supple.capture.values.base import NotConstant, Raised, Value, name_in_c
+from supple.capture.values.base import NotConstant, Value, name_in_c
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, WeakReferenceValue
 from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
@@ -77,7 +77,7 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
         _refuse_members(machine, f"__{name}__", left)
         _refuse_members(machine, f"__r{name}__", right)
-        return fold(machine, function, left.value, right.value)
+        return fold(machine, IN_PLACE[plain] if is_in_place else function, left.value, right.value)
     symbolic = applied(machine, function, [left, right])
     if symbolic is not None:
         return symbolic
@@ -149,32 +149,51 @@ def _on_sequences(
 ) -> Value | None:
     if left.maxlen is not None and not (plain == "+" and is_in_place):
         return None
+    if plain == "+" and is_in_place and left.is_mutable:
+        machine.call(left.get_attr(machine, "extend"), [right])
+        return left
     if plain == "+":
-        if is_in_place and left.is_mutable:
-            machine.call(left.get_attr(machine, "extend"), [right])
-            return left
-        other = container(right)
-        if not isinstance(other, SequenceValue) or _base(other) is not _base(left):
-            if isinstance(right, InstanceValue) and lookup(right.cls, "__radd__") is not MISSING:
-                return None
-            own, other_kind = name_in_c(machine, left.kind), name_in_c(machine, right.python_type())
-            kinds = f'{own} (not "{other_kind}") to {own}'
-            machine.throw(TypeError, f"can only concatenate {kinds}")
-        is_size = left.kind.__name__ == "Size" and not left.is_mutable
-        return SequenceValue(left.kind if is_size else _base(left), [*left.all(machine), *other.all(machine)])
-    if plain == "*":
-        count = right
-        if isinstance(right, InstanceValue):
-            is_asked = lookup(right.cls, "__rmul__") is not MISSING
-            if is_asked or lookup(right.cls, "__index__") is MISSING:
-                return None
-            count = ConstantValue(index_of(machine, right))
-        items = cast("list[Value]", fold_raw(machine, operator.mul, left.all(machine), count.as_python()))
-        if is_in_place and left.is_mutable:
-            left.rewrite(machine, items)
-            return left
-        return SequenceValue(_base(left), items)
-    return None
+        return _concatenated(machine, left, right)
+    return _repeated(machine, left, right, is_in_place=is_in_place) if plain == "*" else None
+
+
+def _concatenated(machine: Machine, left: SequenceValue, right: Value) -> Value | None:
+    """Return `left + right`; of two tuples of which one is empty it is the other."""
+    other = container(right)
+    if not isinstance(other, SequenceValue) or _base(other) is not _base(left):
+        if isinstance(right, InstanceValue) and lookup(right.cls, "__radd__") is not MISSING:
+            return None
+        own, given = _base(left).__name__, name_in_c(machine, right.python_type())
+        if left.kind is torch.Size:
+            machine.throw(TypeError, f"can only concatenate tuple (not {given}) to torch.Size")
+        machine.throw(TypeError, f'can only concatenate {own} (not "{given}") to {own}')
+    kinds = (left.kind, other.kind)
+    is_size = torch.Size in (kinds if lookup(torch.Size, "__radd__") is not MISSING else kinds[:1])
+    for whole, rest in ((other, left), (left, other)):
+        if whole.kind is tuple and not rest.items and not is_size:
+            return whole
+    items = [*left.all(machine), *other.all(machine)]
+    if is_size and any(item.python_type() is not int for item in items):
+        machine.unsupported(breaks.OPERATOR, name="+", kinds="torch.Size and what is no size")
+    return SequenceValue(torch.Size if is_size else _base(left), items)
+
+
+def _repeated(machine: Machine, left: SequenceValue, right: Value, *, is_in_place: bool) -> Value | None:
+    """Return `left * right`; a tuple repeated once is itself."""
+    count = right
+    if isinstance(right, InstanceValue):
+        is_asked = lookup(right.cls, "__rmul__") is not MISSING
+        if is_asked or lookup(right.cls, "__index__") is MISSING:
+            return None
+        count = ConstantValue(index_of(machine, right))
+    if left.kind is tuple and count.as_python() == 1:
+        return left
+    items = cast("list[Value]", fold_raw(machine, operator.mul, left.all(machine), count.as_python()))
+    if is_in_place and left.is_mutable:
+        left.rewrite(machine, items)
+        return left
+    is_size = left.kind is torch.Size and lookup(torch.Size, "__mul__") is not tuple.__mul__
+    return SequenceValue(torch.Size if is_size else _base(left), items)
 
 
 def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool) -> Value:
@@ -224,6 +243,8 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
             result = machine.call(type_attr(machine, owner, kind, method), [other])
             if result.identity() is not NotImplemented:
                 return result
+    if symbol.endswith("="):
+        function = IN_PLACE[plain]
     try:
         return fold(machine, function, left.as_python(), right.as_python())
     except NotConstant:
@@ -439,9 +460,3 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         machine.unsupported(breaks.OPERATOR, name="round()", kinds=args[0].describe())
     plain = [value.as_python() for value in (*args, *kwargs.values())]
     return fold(machine, round, *plain)
-
-
-def reraise_unless(raised: Raised, *kinds: type[BaseException]) -> None:
-    """Raise again unless the program's exception is one of `kinds`."""
-    if not issubclass(raised.value.python_type(), kinds):
-        raise raised

@@ -3,18 +3,16 @@
 These run only on symbolic values, never as such. Plain loops and few calls keep the trace short.
 """
 
+import collections
 import functools
 import operator
-import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
 from supple.capture.library.folding import format_fields, format_path
 
 _MISSING: Final = object()
-_flag: Final = operator.index if sys.version_info < (3, 12) else bool
-"""What CPython makes of `reverse`."""
 
 
 def sequence_eq(left: Sequence[object], right: Sequence[object]) -> bool:
@@ -91,8 +89,13 @@ def all_(items: Iterable[object]) -> bool:
 
 def sum_(items: Iterable[Any], start: Any = 0) -> Any:
     """sum(items, start)."""
+    iterator = iter(items)
+    for kind, empty in (str, "''"), (bytes, "b''"), (bytearray, "b''"):
+        if isinstance(start, kind):
+            name = "strings" if kind is str else kind.__name__
+            raise TypeError(f"sum() can't sum {name} [use {empty}.join(seq) instead]")
     total = start
-    for item in items:
+    for item in iterator:
         total = total + item
     return total
 
@@ -105,59 +108,109 @@ def prod_(items: Iterable[Any], /, *, start: Any = 1) -> Any:
     return total
 
 
-def map_(function: Callable[..., object], *iterables: Iterable[object]) -> Iterator[object]:
+def stepping(step: Callable[[], object], kind: type) -> Iterator[Any]:
+    """Return an iterator of a class written in C: `step` gives each item, or raises StopIteration.
+
+    While capturing, a rule stands for this function.
+    """
+    return stepped(step)
+
+
+def stepped(step: Callable[[], object]) -> Iterator[object]:
+    """Yield what a function gives until it raises StopIteration."""
+    while True:
+        try:
+            item = step()
+        except StopIteration:
+            return
+        yield item
+
+
+def map_(function: Callable[..., object], *iterables: Iterator[object]) -> Iterator[object]:
     """map(function, *iterables)."""
-    for items in zip(*iterables, strict=False):
-        yield function(*items)
+
+    def step() -> object:
+        items: list[object] = []
+        for iterator in iterables:
+            items.append(next(iterator))
+        return function(*items)
+
+    return stepping(step, map)
 
 
-def filter_(function: Callable[[object], object] | None, items: Iterable[object]) -> Iterator[object]:
+def filter_(function: Callable[[object], object] | None, items: Iterator[object]) -> Iterator[object]:
     """filter(function, items)."""
-    for item in items:
-        if item if function is None else function(item):
-            yield item
+
+    def step() -> object:
+        while True:
+            item = next(items)
+            if item if function is None else function(item):
+                return item
+
+    return stepping(step, filter)
 
 
-def zip_(*iterables: Iterable[object], strict: bool = False) -> Iterator[tuple[object, ...]]:
+def zip_(*iterables: Iterator[object], strict: bool = False) -> Iterator[tuple[object, ...]]:
     """zip(*iterables, strict=strict)."""
-    iterators = [iter(iterable) for iterable in iterables]
-    while iterators:
+
+    def step() -> tuple[object, ...]:
         row: list[object] = []
-        for position, iterator in enumerate(iterators):
+        for iterator in iterables:
             item = next(iterator, _MISSING)
             if item is _MISSING:
-                if strict and position > 0:
-                    raise ValueError(f"zip() argument {position + 1} is shorter than {_until(position)}")
                 if strict:
-                    for later, other in enumerate(iterators):
-                        if later and next(other, _MISSING) is not _MISSING:
-                            raise ValueError(f"zip() argument {later + 1} is longer than {_until(later)}")
-                return
+                    refuse_longer(len(row))
+                raise StopIteration
             row.append(item)
-        yield tuple(row)
+        if not row:
+            raise StopIteration
+        return tuple(row)
+
+    def refuse_longer(position: int) -> None:
+        if position > 0:
+            raise ValueError(f"zip() argument {position + 1} is shorter than {_until(position)}")
+        for later in range(1, len(iterables)):
+            if next(iterables[later], _MISSING) is not _MISSING:
+                raise ValueError(f"zip() argument {later + 1} is longer than {_until(later)}")
+
+    return stepping(step, zip)
 
 
 def _until(position: int) -> str:
     return "argument 1" if position == 1 else f"arguments 1-{position}"
 
 
-def enumerate_(items: Iterable[object], start: int = 0) -> Iterator[tuple[int, object]]:
-    """enumerate(items, start)."""
-    index = start
-    for item in items:
-        yield index, item
+def enumerate_(iterable: Iterator[object], start: int = 0) -> Iterator[tuple[int, object]]:
+    """enumerate(iterable, start)."""
+    index = start if type(start) is int else int(start)
+
+    def step() -> tuple[int, object]:
+        nonlocal index
+        item = next(iterable)
         index += 1
+        return index - 1, item
+
+    return stepping(step, enumerate)
 
 
-def reversed_(items: Sequence[object], index: int) -> Iterator[object]:
-    """reversed(items) of a sequence whose last index this is."""
-    while index >= 0:
-        try:
-            item = items[index]
-        except (IndexError, StopIteration):
-            return
-        yield item
-        index -= 1
+def reversed_(items: Sequence[object], index: int, kind: type) -> Iterator[object]:
+    """reversed(items) of a sequence whose last index this is; what an item raises ends it."""
+
+    def step() -> object:
+        nonlocal index
+        place, index = index, -1
+        item: object = _MISSING
+        if place >= 0:
+            try:
+                item = items[place]
+            except (IndexError, StopIteration):
+                pass
+        if item is _MISSING:
+            raise StopIteration
+        index = place - 1
+        return item
+
+    return stepping(step, kind)
 
 
 def min_of(items: Iterable[Any], key: Callable[[Any], Any] | None = None, default: Any = _MISSING) -> Any:
@@ -181,27 +234,6 @@ def _extreme(name: str, items: Iterable[Any], key: Callable[[Any], Any] | None, 
     if default is _MISSING:
         raise ValueError(f"{name}() arg is an empty sequence")
     return default
-
-
-def sorted_(
-    items: Iterable[Any], *, key: Callable[[Any], Any] | None = None, reverse: SupportsIndex = False
-) -> list[Any]:
-    """sorted(items, key=key, reverse=reverse), stable, by binary insertion."""
-    reverse = _flag(reverse)
-    taken = list(items)
-    ranks = taken if key is None else [key(item) for item in taken]
-    ranked: list[Any] = []
-    for rank, item in zip(ranks, taken, strict=True):
-        low, high = 0, len(ranked)
-        while low < high:
-            middle = (low + high) // 2
-            other = ranked[middle][0]
-            if (other < rank) if reverse else (rank < other):
-                high = middle
-            else:
-                low = middle + 1
-        ranked.insert(low, (rank, item))
-    return [item for _, item in ranked]
 
 
 def dict_setdefault(mapping: MutableMapping[object, object], key: object, default: object = None) -> object:
@@ -229,27 +261,43 @@ def count_elements(counts: MutableMapping[object, Any], items: Iterable[object])
         counts[item] = counts.get(item, 0) + 1
 
 
+_OF_A_FUNCTION: Final = type(iter(int, 1))
+
+
 def iterate_until(function: Callable[[], object], sentinel: object) -> Iterator[object]:
     """iter(function, sentinel)."""
-    while True:
-        try:
-            item = function()
-        except StopIteration:
-            return
-        if item == sentinel:
-            return
-        yield item
+    is_ended = False
+
+    def step() -> object:
+        nonlocal is_ended
+        item: object = _MISSING
+        if not is_ended:
+            try:
+                item = function()
+            except StopIteration:
+                pass
+        if item is _MISSING or sentinel is item or sentinel == item:
+            is_ended = True
+            raise StopIteration
+        return item
+
+    return stepping(step, _OF_A_FUNCTION)
 
 
-def dict_popitem(
-    mapping: MutableMapping[object, object], last: bool = True
-) -> tuple[object, object]:  # as in OrderedDict
-    """dict.popitem, and OrderedDict.popitem."""
+def dict_popitem(mapping: MutableMapping[object, object]) -> tuple[object, object]:
+    """dict.popitem."""
+    if not mapping:
+        raise KeyError("popitem(): dictionary is empty")
+    return ordered_popitem(mapping)
+
+
+def ordered_popitem(mapping: MutableMapping[object, object], last: bool = True) -> tuple[object, object]:
+    """OrderedDict.popitem."""
     for key in reversed(mapping) if last else mapping:
         found = mapping[key]
         del mapping[key]
         return key, found
-    raise KeyError("popitem(): dictionary is empty")
+    raise KeyError("dictionary is empty")
 
 
 def dict_fromkeys(keys: Iterable[object], value: object = None) -> dict[object, object]:
@@ -260,14 +308,27 @@ def dict_fromkeys(keys: Iterable[object], value: object = None) -> dict[object, 
     return made
 
 
+def _lacks() -> str:
+    """Return what a deque says that has nothing to remove."""
+    try:
+        collections.deque[object]().remove("it")
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+_LACKS: Final = _lacks()
+_NAMES_WHAT_IT_LACKS: Final = _LACKS.startswith("'it'")
+
+
 def list_remove(items: MutableSequence[object], wanted: object) -> None:
     """list.remove, and deque.remove."""
     for index, item in enumerate(items):
         if item is wanted or item == wanted:
             del items[index]
             return
-    name = "list" if isinstance(items, list) else "deque"
-    raise ValueError(f"{name}.remove(x): x not in {name}")
+    said = f"{wanted!r} is not in deque" if _NAMES_WHAT_IT_LACKS else _LACKS
+    raise ValueError("list.remove(x): x not in list" if isinstance(items, list) else said)
 
 
 def set_remove(items: set[object], wanted: object) -> None:
@@ -299,8 +360,12 @@ def sequence_count(items: Sequence[object], wanted: object) -> int:
 
 def reduce_(function: Callable[[Any, Any], Any], items: Iterable[Any], initial: Any = _MISSING) -> Any:
     """functools.reduce."""
+    try:
+        iterator = iter(items)
+    except TypeError:
+        raise TypeError("reduce() arg 2 must support iteration") from None
     total = initial
-    for item in items:
+    for item in iterator:
         total = item if total is _MISSING else function(total, item)
     if total is _MISSING:
         raise TypeError("reduce() of empty iterable with no initial value")

@@ -37,6 +37,8 @@ def members(machine: Machine, value: Value) -> Members:
 
 
 def _new_set(machine: Machine, kind: type, args: Args) -> Value:
+    if kind is frozenset and args and args[0].python_type() is frozenset:
+        return args[0]
     made = SetValue(kind)
     if args:
         found = container(args[0])
@@ -156,7 +158,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return NONE
 
 
-call.on(set.copy, frozenset.copy)(_combining("or"))
+@call.on(set.copy, frozenset.copy)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The same members; a frozenset is its own copy."""
+    return args[0] if args[0].python_type() is frozenset else combined(machine, "or", args[0], ())
 
 
 @call.on(set.update)
@@ -182,7 +187,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @effect
 def _discard(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     """set.discard."""
-    target, key = as_set(args[0]), args[1].key(machine)
+    target = as_set(args[0])
+    key = target.key_of(machine, args[1])
     if key in target.items:
         target.rewrite(machine, {k: v for k, v in target.items.items() if k != key})
         machine.heap.set_field(target, "is_ordered", False)

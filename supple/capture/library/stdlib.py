@@ -15,6 +15,7 @@ from typing import cast
 
 from supple.capture import breaks
 from supple.capture.library import iteration, operators, polyfills
+from supple.capture.library.arity import require_callable
 from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
@@ -22,7 +23,7 @@ from supple.capture.values.attributes import lookup
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue, fold_raw
-from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.generator import GeneratorValue, Made
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import new_list, new_tuple
 
@@ -45,6 +46,11 @@ _ITERTOOLS = vars(itertools)
 polyfill.update({_ITERTOOLS[n[:-1]]: made for n, made in vars(iteration).items() if n[:-1] in _ITERTOOLS})
 
 
+def _given_again(one: object) -> Value:
+    """Return an argument of what has taken all of its items: those items, or a number."""
+    return new_tuple(cast("list[Value]", one)) if isinstance(one, list) else ConstantValue(one)
+
+
 def _arranging(function: Callable[..., Iterable[Sequence[Value]]]) -> Call:
     """Return the rule of an iterator that takes all items before it gives any: the real one arranges them."""
 
@@ -54,15 +60,13 @@ def _arranging(function: Callable[..., Iterable[Sequence[Value]]]) -> Call:
 
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         given = [taken(machine, value) for value in args]
-        rows = fold_raw(
-            machine, function, *given, **{n: taken(machine, value) for n, value in kwargs.items()}
-        )
+        named = {name: taken(machine, value) for name, value in kwargs.items()}
+        rows = fold_raw(machine, function, *given, **named)
         arranged = new_list([new_tuple(row) for row in cast("Iterable[Sequence[Value]]", rows)])
         found = machine.call_python(iteration.chain_, arranged)
         assert isinstance(found, GeneratorValue), found.describe()
         found.kind = cast("type", function)
-        made_again = [new_tuple(one) if isinstance(one, list) else ConstantValue(one) for one in given]
-        found.over = None if kwargs else made_again
+        found.over = Made([*map(_given_again, given)], {n: _given_again(one) for n, one in named.items()})
         return found
 
     return rule
@@ -107,6 +111,7 @@ call.on(_Variable.reset)(effect(lambda machine, args, _: machine.reset_context_v
 @make.on(functools.partial)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """functools.partial(f, ...): of a partial object without attributes, more of the same function."""
+    require_callable(machine, args[0], "the first argument must be callable")
     whole = args[0]
     is_partial = whole.python_type() is functools.partial
     if is_partial and not whole.get_attr(machine, "__dict__").truth(machine):

@@ -10,7 +10,7 @@ from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, special, type_attr
-from supple.capture.values.base import NotConstant, Value, name_in_c, take_all
+from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.function import LeafValue
 from supple.capture.values.instance import InstanceValue, checked, container
@@ -119,7 +119,13 @@ def _of_texts(machine: Machine, value: SequenceValue | DictValue) -> object:
 @call.on(str.join)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """str.join."""
-    parts = new_tuple(take_all(machine, args[1]))
+    try:
+        items = args[1].iterate(machine)
+    except Raised as raised:
+        if raised.value.python_type() is TypeError:
+            machine.throw(TypeError, "can only join an iterable")
+        raise
+    parts = new_tuple(list(drain(machine, items)))
     return fold(machine, str.join, args[0].as_python(), parts.as_python())
 
 

@@ -36,15 +36,21 @@ call.on(torch_private.get_tracing_state)(_constant(None))
 call.on(torch_private.log_api_usage_once)(_constant(None))
 
 
-def _query(function: object, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+def _query(function: object, part: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """What a question about state answers now; the state is guarded."""
     assert callable(function), function
+    if part:
+        machine.ask_state(part)
     plain = [value.as_python() for value in args]
     return machine.wrap(function(*plain), None)
 
 
-for _function in dict.fromkeys(torch_private.STATE_QUERIES):
-    call.on(_function)(partial(_query, _function))
+for _function, _part in torch_private.STATE_QUERIES.items():
+    call.on(_function)(partial(_query, _function, _part))
+
+
+GRAD_MODE: Final = "torch._C._set_grad_enabled"
+"""The name of the one change of state that is nothing to autocast."""
 
 
 def _change(function: object, name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
@@ -54,6 +60,8 @@ def _change(function: object, name: str, machine: Machine, args: Args, kwargs: K
         plain = tuple(value.as_python() for value in args)
     except NotConstant:
         machine.unsupported(breaks.CALL, name=name)
+    if name != GRAD_MODE:
+        machine.ask_state("autocast_defaults")  # to which the end of a block returns
     if function is modes.leave_inference and not _entered(machine):
         machine.unsupported(breaks.CALL, name=name)  # the block began where other modes were active
     result = function(*plain)

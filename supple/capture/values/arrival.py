@@ -55,14 +55,16 @@ def _ask_for_length(machine: Machine, value: Value) -> None:
             value.length(machine)
             return
     except Raised as raised:
-        _only_type_error(raised)
+        if not raised.is_a(TypeError):
+            raise
     hint = special(machine, value, "__length_hint__")
     if hint is None:
         return
     try:
         found = machine.call(hint)
     except Raised as raised:
-        _only_type_error(raised)
+        if not raised.is_a(TypeError):
+            raise
         return
     if found.python_type() is not int or isinstance(found, ConstantValue):
         fold_raw(machine, operator.length_hint, _Announcing(found.as_python()))
@@ -76,8 +78,3 @@ class _Announcing:
 
     def __length_hint__(self) -> Any:
         return self.hint
-
-
-def _only_type_error(raised: Raised) -> None:
-    if not issubclass(raised.value.python_type(), TypeError):
-        raise raised

@@ -3,7 +3,7 @@
 import functools
 import types
 from collections.abc import Callable
-from typing import Final, NoReturn, cast
+from typing import Final, NamedTuple, NoReturn, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -18,6 +18,16 @@ from supple.runtime.classes import may_change as may_change
 
 #: Descriptors of slots and of fields of C structs.
 SLOT_KINDS: Final = (types.MemberDescriptorType, types.GetSetDescriptorType)
+
+
+class Record(NamedTuple):
+    """A named tuple like any other."""
+
+    field: object
+
+
+#: Descriptors of the fields of named tuples.
+_FIELD: Final[type[object]] = type(cast("object", vars(Record)["field"]))
 
 #: Names of the types of methods that pybind11 and Cython make: each binds as a Python function does.
 METHODS_OF_EXTENSIONS: Final = ("instancemethod", "cython_function_or_method")
@@ -40,6 +50,16 @@ def lookup(cls: type, name: str) -> object:
     found = classes.lookup(cls, name)
     note_lookup(cls, name, found)
     return found
+
+
+def place_of_field(cls: type, name: str) -> int | None:
+    """Return which item of a tuple a name stands for: in a named tuple, or in one of torch's results."""
+    found = lookup(cls, name)
+    if isinstance(found, _FIELD):
+        reduced: object = found.__reduce__()
+        return cast("tuple[type, tuple[int, str]]", reduced)[1][0]
+    names = lookup(cls, "__match_args__") if isinstance(found, SLOT_KINDS) else None
+    return cast("tuple[str, ...]", names).index(name) if isinstance(names, tuple) and name in names else None
 
 
 def is_data_descriptor(found: object) -> bool:

@@ -4,6 +4,7 @@ A default refuses: it raises the exception that Python raises for an unsupported
 capture where that cannot be known. Kinds override what they support.
 """
 
+import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
@@ -28,6 +29,10 @@ class Raised(Exception):  # an exception of the captured program, as a value
     def __init__(self, value: "Value") -> None:
         super().__init__(value)
         self.value = value
+
+    def is_a(self, kind: type[BaseException] | types.UnionType) -> bool:
+        """Tell whether `except kind` of the program handles it."""
+        return issubclass(self.value.python_type(), kind)
 
 
 def name_of(machine: Machine, cls: type) -> str:

@@ -2,17 +2,27 @@
 
 import itertools
 import types
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from supple.capture import breaks
 from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.function import FunctionValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import contains
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the class of an iterator makes it of: arguments, and those by keyword."""
+
+    args: Sequence[Value]
+    kwargs: Mapping[str, Value] = field(default_factory=dict[str, Value])
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,8 @@ class Held:
 
 GOING_ON: Final = (map, filter, zip, itertools.starmap)
 """Classes of iterators whose state is that of the iterators which they are made of."""
+_COUNTED: Final = ("start", "step")
+"""The variables of what stands for `itertools.count`."""
 
 
 class Suspended(Protocol):
@@ -54,6 +66,10 @@ class Suspended(Protocol):
         """Resume by raising at the `yield`."""
         ...
 
+    def delegate(self) -> Value | None:
+        """Return what it gives the items of, where it is suspended in a `yield from`."""
+        ...
+
     def held(self) -> Held | None:
         """Return what another generator needs to go on in its place; None when none can."""
         ...
@@ -72,24 +88,22 @@ class GeneratorValue(Value):
 
     Attributes:
         kind: the class of iterators for which it stands.
-        over: the arguments with which an iterator of the class was made, None where that is not known.
+        over: of what an iterator of the class was made, None where that is not known.
+        within: the frame that last asked for an item by `yield from`.
     """
 
-    __slots__ = ("frame", "is_finished", "is_running", "kind", "over")
+    __slots__ = ("frame", "is_finished", "is_running", "kind", "over", "within")
 
     def __init__(self, frame: Suspended, source: Source | None = None) -> None:
         super().__init__(source)
         self.frame = frame
         self.is_finished = self.is_running = False
         self.kind: type = types.GeneratorType
-        self.over: Sequence[Value] | None = None
+        self.over: Made | None = None
+        self.within: Suspended | None = None
 
-    def again(self) -> Sequence[Value] | None:
-        """Return the arguments with which the class makes an iterator that goes on as this one, or None."""
-        if self.kind is itertools.count and self.over is not None:
-            return [self.frame.locals["start"], self.frame.locals["step"]]
-        if self.kind in GOING_ON:
-            return self.over
+    def again(self) -> Made | None:
+        """Return of what the class makes an iterator that goes on as this one, or None."""
         return None if self.frame.is_started or self.is_finished else self.over
 
     def python_type(self) -> type:
@@ -111,7 +125,7 @@ class GeneratorValue(Value):
         try:
             return self.send(machine, ConstantValue(None))
         except Raised as raised:
-            if issubclass(raised.value.python_type(), StopIteration):
+            if raised.is_a(StopIteration):
                 return None
             raise
 
@@ -132,6 +146,9 @@ class GeneratorValue(Value):
     def _resume(self, machine: Machine, step: Callable[[Value], Value], value: Value) -> Value:
         if self.is_running:
             machine.throw(ValueError, "generator already executing")
+        if self.within is not None and self.within.delegate() is self:
+            # CPython closes this one together with the other, whose end is not followed.
+            machine.unsupported(breaks.GENERATOR, name="generator that another one gives the items of")
         if self.source is not None and self.kind is types.GeneratorType:
             machine.heap.touch(self)
         self.is_running = True
@@ -151,7 +168,7 @@ class GeneratorValue(Value):
         try:
             self.throw(machine, error)
         except Raised as raised:
-            if not issubclass(raised.value.python_type(), GeneratorExit | StopIteration):
+            if not raised.is_a(GeneratorExit | StopIteration):
                 raise
             return
         machine.throw(RuntimeError, "generator ignored GeneratorExit")
@@ -160,3 +177,34 @@ class GeneratorValue(Value):
         if name == "__name__" and self.kind is types.GeneratorType:
             return ConstantValue(self.frame.name)
         return type_attr(machine, self, self.kind, name)
+
+
+class StepsValue(GeneratorValue):
+    """An iterator of a class written in C: a function gives each item, or raises StopIteration.
+
+    What it raises ends nothing: asked again, it goes on with the state in its cells. A generator over the
+    function, which has not started, stands for it where it leaves the call.
+    """
+
+    __slots__ = ("is_started", "steps")
+
+    def __init__(self, frame: Suspended, steps: FunctionValue, kind: type) -> None:
+        super().__init__(frame)
+        self.steps = steps
+        self.kind = kind
+        self.is_started = False
+
+    def again(self) -> Made | None:
+        """Return of what the class makes an iterator that goes on as this one, or None."""
+        if self.kind is itertools.count and self.over is not None:
+            cells = dict(zip(self.steps.code.co_freevars, self.steps.closure, strict=True))
+            state = [cells[name].contents for name in _COUNTED]
+            return Made([value for value in state if value is not None])
+        return self.over if self.kind in GOING_ON or not self.is_started else None
+
+    def send(self, machine: Machine, value: Value) -> Value:
+        """Return the next item; what ends the iterator is raised in the program."""
+        if value.identity() is not None:
+            return self.get_attr(machine, "send")  # which raises: there is none
+        self.is_started = True
+        return machine.call(self.steps)

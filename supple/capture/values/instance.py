@@ -27,6 +27,7 @@ from supple.capture.values.attributes import (
     is_odd,
     is_of_program,
     lookup,
+    place_of_field,
     refuse_property,
     special,
     type_attr,
@@ -43,7 +44,7 @@ from supple.capture.values.base import (
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.hashing import HashKey, as_hash
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import Record, SequenceValue, contains
+from supple.capture.values.sequence import SequenceValue, contains
 from supple.runtime.rebuild import bare_instance
 
 DELETED: Final = Value()
@@ -68,10 +69,6 @@ _REFUSALS: Final = {
 
 _HALVES: Final = {"__setitem__": "__delitem__", "__delitem__": "__setitem__"}
 """Methods that CPython keeps in one slot: it looks for the one where a class has the other."""
-
-
-_FIELD: Final[type[object]] = type(cast("object", vars(Record)["field"]))
-"""What a class of named tuples has for a field."""
 
 
 def has_dict(cls: type) -> bool:
@@ -185,7 +182,7 @@ class InstanceValue(Value):
         try:
             return self._special(machine, "__next__")
         except Raised as raised:
-            if issubclass(raised.value.python_type(), StopIteration):
+            if raised.is_a(StopIteration):
                 return None
             raise
 
@@ -213,19 +210,26 @@ class InstanceValue(Value):
             try:
                 return machine.call(getter, [ConstantValue(name)])
             except Raised as raised:
-                return self._by_getattr(machine, name, raised)
+                fallback = self._fallback(machine, raised)
+                if fallback is None:
+                    raise
+            return machine.call(fallback, [ConstantValue(name)])
         try:
             return self.generic_get(machine, name)
         except Raised as raised:
-            return self._by_getattr(machine, name, raised)
+            fallback = self._fallback(machine, raised)
+            if fallback is None:
+                raise
+        return machine.call(fallback, [ConstantValue(name)])
 
-    def _by_getattr(self, machine: Machine, name: str, raised: Raised) -> Value:
+    def _fallback(self, machine: Machine, raised: Raised) -> Value | None:
+        """Return `__getattr__`, which answers in place of an AttributeError, None where there is none."""
         fallback = lookup(self.cls, "__getattr__")
         if fallback is MISSING:
             guard_lookup(machine, self.cls, "__getattr__", MISSING)
-        if fallback is MISSING or not issubclass(raised.value.python_type(), AttributeError):
-            raise raised
-        return machine.call(bind(machine, self, self.cls, "__getattr__", fallback), [ConstantValue(name)])
+        if fallback is MISSING or not raised.is_a(AttributeError):
+            return None
+        return bind(machine, self, self.cls, "__getattr__", fallback)
 
     def generic_get(self, machine: Machine, name: str) -> Value:
         """Return what `object.__getattribute__(x, name)` gives."""
@@ -239,9 +243,9 @@ class InstanceValue(Value):
         if found is not MISSING and is_data_descriptor(found):
             if isinstance(found, SLOT_KINDS):
                 return self._slot(machine, name)
-            if isinstance(found, _FIELD) and isinstance(self.payload, SequenceValue):
-                fields = cast("tuple[str, ...]", lookup(self.cls, "_fields"))
-                return self.payload.at(machine, fields.index(name))
+            place = place_of_field(self.cls, name)
+            if place is not None and isinstance(self.payload, SequenceValue):
+                return self.payload.at(machine, place)
             if lookup(type(found), "__get__") is MISSING:  # the instance's own comes first, if there is one
                 machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
             return bind(machine, self, self.cls, name, found)

@@ -4,7 +4,7 @@ something depends on it (iteration, length, writing).
 
 import collections
 import types
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Reversible
 from typing import Final, NamedTuple, cast
 
 from supple.capture import breaks
@@ -14,7 +14,7 @@ from supple.capture.source import Called, Source, item, key_at
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
-from supple.capture.values.sequence import FINISHED, new_list, new_tuple
+from supple.capture.values.sequence import BROKEN, FINISHED, SequenceValue, new_list, new_tuple
 
 
 def item_of(mapping: Mapping[object, object], key: object) -> object:
@@ -55,9 +55,10 @@ class DictValue(Value):
         obj: the existing dict, None when capture made it.
         is_complete: the keys are all known (and guarded).
         factory: of a defaultdict.
+        changes: how often keys came, went, or were moved; that all went at once does not count.
     """
 
-    __slots__ = ("factory", "is_complete", "items", "kind", "obj")
+    __slots__ = ("changes", "factory", "is_complete", "items", "kind", "obj")
 
     def __init__(
         self, kind: type = dict, source: Source | None = None, obj: Mapping[object, object] | None = None
@@ -68,6 +69,7 @@ class DictValue(Value):
         self.obj = obj
         self.is_complete = obj is None
         self.factory: Value | None = None
+        self.changes = 0
 
     def python_type(self) -> type:
         return self.kind
@@ -187,7 +189,7 @@ class DictValue(Value):
         if old is None or old[1] is not new:
             self._lose(machine, old)
             machine.heap.put(self.items, by_key, (old[0] if old else key, new))
-            self._changed(machine)
+            self._changed(machine, is_moved=old is None)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self._require_mutable(machine, "deletion")
@@ -197,7 +199,7 @@ class DictValue(Value):
             machine.throw_value(KeyError, [key])
         self._lose(machine, self.items[by_key])
         machine.heap.drop(self.items, by_key)
-        self._changed(machine)
+        self._changed(machine, is_moved=True)
 
     def rewrite(self, machine: Machine, items: dict[object, tuple[Value, Value]]) -> None:
         """Replace all entries, with undo."""
@@ -205,14 +207,17 @@ class DictValue(Value):
         for key, entry in self.items.items():
             if items.get(key, (None, None))[1] is not entry[1]:
                 self._lose(machine, entry)
+        is_moved = bool(items) and list(items) != list(self.items)
         machine.heap.set_field(self, "items", items)
-        self._changed(machine)
+        self._changed(machine, is_moved=is_moved)
 
     def _lose(self, machine: Machine, entry: tuple[Value, Value] | None) -> None:
         if self.source is not None and entry is not None:
             machine.let_go(entry[1])
 
-    def _changed(self, machine: Machine) -> None:
+    def _changed(self, machine: Machine, *, is_moved: bool) -> None:
+        if is_moved:
+            machine.heap.set_field(self, "changes", self.changes + 1)
         if self.source is not None:
             machine.heap.touch(self)
 
@@ -240,44 +245,65 @@ class DictValue(Value):
 class DictIterator(Value):
     """An iterator over a dict, a view of it or a set; raises RuntimeError when the size changes meanwhile."""
 
-    __slots__ = ("keys", "mapping", "part", "position")
+    __slots__ = ("before", "is_reversed", "keys", "mapping", "part", "position")
 
-    def __init__(self, mapping: "DictValue | SetValue", keys: list[Value], part: str = "keys") -> None:
+    def __init__(
+        self,
+        mapping: "DictValue | SetValue",
+        keys: list[Value],
+        part: str = "keys",
+        *,
+        is_reversed: bool = False,
+    ) -> None:
         super().__init__()
         self.mapping = mapping
         self.keys = keys
         self.part = part
+        self.is_reversed = is_reversed
         self.position = 0
+        self.before = mapping.changes
 
     def python_type(self) -> type:
-        return type(
-            iter(empty_view(self.mapping.kind, self.part) if isinstance(self.mapping, DictValue) else {0})
-        )
+        if isinstance(self.mapping, SetValue):
+            return type(iter({0}))
+        view = empty_view(self.mapping.kind, self.part)
+        return type(reversed(cast("Reversible[object]", view)) if self.is_reversed else iter(view))
 
     def iterate(self, machine: Machine) -> Value:
         return self
 
     def advance(self, machine: Machine) -> Value | None:
-        if self.position >= FINISHED:
-            return None
         is_ordered = issubclass(self.mapping.kind, collections.OrderedDict)
-        if len(self.mapping.items) != len(self.keys):
-            name = "dictionary" if isinstance(self.mapping, DictValue) else "Set"
-            what = "OrderedDict mutated" if is_ordered else f"{name} changed size"
-            machine.throw(RuntimeError, f"{what} during iteration")
+        is_resized = self.position == BROKEN or len(self.mapping.items) != len(self.keys)
+        if self.position == FINISHED or (is_ordered and self.position >= len(self.keys)):
+            return None
+        if is_resized or self.mapping.changes != self.before:
+            self._refuse_changes(machine, is_ordered=is_ordered, is_resized=is_resized)
         if self.position >= len(self.keys):
             machine.heap.set_field(self, "position", FINISHED)
             return None
-        last = next(reversed(self.mapping.items.values()))
-        # What was added after something was deleted is last.
-        if isinstance(last, tuple) and last[0] is not self.keys[-1]:
-            machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its dict has other keys by now")
         machine.heap.set_field(self, "position", self.position + 1)
-        key = self.keys[self.position - 1]
+        key = self.keys[-self.position if self.is_reversed else self.position - 1]
         if isinstance(self.mapping, SetValue) or self.part == "keys":
             return key
         found = self.mapping.get_item(machine, key)
         return found if self.part == "values" else new_tuple([key, found])
+
+    def _refuse_changes(self, machine: Machine, *, is_ordered: bool, is_resized: bool) -> None:
+        """Raise for another size, each time; for other keys of an OrderedDict once, and end.
+
+        Which keys an iterator over a dict of the same size gives, that has lost keys and got others, CPython
+        knows.
+        """
+        if is_ordered and self.mapping.changes != self.before:
+            machine.heap.set_field(self, "position", FINISHED)
+            machine.throw(RuntimeError, "OrderedDict mutated during iteration")
+        if is_resized:
+            machine.heap.set_field(self, "position", BROKEN)
+            name = "dictionary" if isinstance(self.mapping, DictValue) else "Set"
+            shown = "OrderedDict" if is_ordered else name
+            machine.throw(RuntimeError, f"{shown} changed size during iteration")
+        machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its dict has other keys by now")
 
 
 def empty_view(kind: type, part: str) -> Collection[object]:
@@ -321,7 +347,13 @@ class DictView(Value):
     def contains(self, machine: Machine, item: Value) -> Value:
         if self.part == "keys":
             return self.mapping.contains(machine, item)
-        return self.list(machine).contains(machine, item)
+        if self.part == "values":
+            return self.list(machine).contains(machine, item)
+        if not isinstance(item, SequenceValue) or item.is_mutable or len(item.items) != 2:
+            return ConstantValue(False)
+        key, wanted = item.all(machine)
+        found = self.mapping.find(machine, key)
+        return new_list([] if found is None else [found]).contains(machine, wanted)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         if name == "mapping":
@@ -335,10 +367,11 @@ class SetValue(Value):
     Attributes:
         is_ordered: made by adding `items` one by one, so a set made alike has the same order.
         first: the `items` of an existing set, as they were before anything changed them.
+        changes: how often members came or went.
         is_placed: `first` is in the order of the existing set, which is guarded member by member.
     """
 
-    __slots__ = ("first", "is_ordered", "is_placed", "items", "kind", "obj")
+    __slots__ = ("changes", "first", "is_ordered", "is_placed", "items", "kind", "obj")
 
     def __init__(self, kind: type = set, source: Source | None = None, obj: object = None) -> None:
         super().__init__(source)
@@ -348,6 +381,7 @@ class SetValue(Value):
         self.is_ordered = obj is None
         self.first = self.items
         self.is_placed = False
+        self.changes = 0
 
     def ordered(self, machine: Machine) -> list[Value]:
         """Return the members in the order in which CPython gives them; gives up where that is not known."""
@@ -383,8 +417,14 @@ class SetValue(Value):
     def length(self, machine: Machine) -> Value:
         return ConstantValue(len(self.items))
 
+    def key_of(self, machine: Machine, item: Value) -> object:
+        """Return by which key to look for a member; a set is looked for as a frozenset."""
+        if isinstance(item, SetValue) and item.kind is set:
+            return frozenset(item.items)
+        return item.key(machine)
+
     def contains(self, machine: Machine, item: Value) -> Value:
-        key = item.key(machine)
+        key = self.key_of(machine, item)
         refuse_address(machine, key, self.items)
         return ConstantValue(key in self.items)
 
@@ -395,6 +435,8 @@ class SetValue(Value):
         """Replace the members, with undo."""
         for key in self.items.keys() - items.keys():
             machine.let_go(self.items[key])
+        if items.keys() != self.items.keys():
+            machine.heap.set_field(self, "changes", self.changes + 1)
         machine.heap.set_field(self, "items", items)
         if self.source is not None:
             machine.heap.touch(self)

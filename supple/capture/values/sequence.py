@@ -8,7 +8,7 @@ import collections
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, cast
+from typing import Final, cast
 
 import torch
 
@@ -16,17 +16,10 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Called, Source, attribute, item
-from supple.capture.values.attributes import MISSING, lookup, special, type_attr
-from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c
+from supple.capture.values.attributes import MISSING, Record, lookup, place_of_field, special, type_attr
+from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, name_in_c
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
-
-
-class Record(NamedTuple):
-    """A named tuple like any other."""
-
-    field: object
-
 
 _GENERATED: Final = frozenset(vars(Record)) | {"__orig_bases__", "__annotations__"}
 _NAMES: Final = frozenset(vars(tuple)) - _GENERATED | {"__bool__", "__getattr__", "__setattr__"}
@@ -117,6 +110,9 @@ class SequenceValue(Value):
             return super().key(machine)
         return tuple(value.key(machine) for value in self.all(machine))
 
+    def identity(self) -> object:
+        return () if self.kind is tuple and not self._items else self
+
     def truth(self, machine: Machine) -> bool:
         return bool(self.items)
 
@@ -127,12 +123,14 @@ class SequenceValue(Value):
         index, places = index_of(machine, key), range(len(self.items))
         try:
             found = places[cast("int", index)] if self.kind is not collections.deque else None
-        except (IndexError, TypeError):
+        except (IndexError, TypeError, ValueError):
             found = None
         if found is None:
             found = fold_raw(machine, operator.getitem, self.real(places), index)
         if isinstance(found, int):
             return self.at(machine, found)
+        if self.kind is tuple and isinstance(found, range) and found.step == 1 and found == places:
+            return self
         kind = list if self.is_mutable else (torch.Size if self.kind is torch.Size else tuple)
         return SequenceValue(kind, [self.at(machine, place) for place in cast("Sequence[int]", found)])
 
@@ -154,12 +152,27 @@ class SequenceValue(Value):
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
         self.require_mutable(machine, "does not support item assignment")
         index = index_of(machine, key)
-        given = new
-        if isinstance(index, slice):
-            given = cast(
-                "SequenceValue", machine.call(machine.wrap(list, None), [new.iterate(machine)])
-            ).items
+        given: Value | list[Value] = new
+        if isinstance(index, slice) and self.kind is not collections.deque:
+            # The place is found before items are asked for, which may change the list.
+            places = cast(
+                "tuple[int, int, int]",
+                fold_raw(machine, slice.indices, cast("object", index), len(self.items)),
+            )
+            given = self._assigned(machine, cast("object", index), new)
+            start, stop, step = places
+            index = slice(start, stop if step > 0 or stop >= 0 else None, step)
         self.change(machine, operator.setitem, cast("object", index), given)
+
+    def _assigned(self, machine: Machine, place: object, new: Value) -> list[Value]:
+        """Return the items that a part of the list is replaced by."""
+        try:
+            iterator = new.iterate(machine)
+        except Raised as raised:
+            if raised.is_a(TypeError):
+                fold_raw(machine, operator.setitem, list[object](), place, None)
+            raise
+        return cast("SequenceValue", machine.call(machine.wrap(list, None), [iterator])).items
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self.require_mutable(machine, "doesn't support item deletion")
@@ -195,11 +208,9 @@ class SequenceValue(Value):
         return SequenceIterator(self)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
-        # Named tuples have `_fields`; torch's result tuples (`max` with a dimension) name theirs for `match`.
-        kind = self.kind
-        fields: tuple[str, ...] = getattr(kind, "_fields", ()) or getattr(kind, "__match_args__", ())
-        if name in fields:
-            return self.at(machine, fields.index(name))
+        place = place_of_field(self.kind, name)
+        if place is not None:
+            return self.at(machine, place)
         if name == "maxlen" and issubclass(self.kind, collections.deque):
             return ConstantValue(self.maxlen)
         return type_attr(machine, self, self.kind, name)
@@ -228,43 +239,65 @@ def index_of(machine: Machine, key: Value) -> object:
 
 FINISHED: Final = 1 << 60
 """The position of an iterator that has ended: it gives nothing, although its list may grow."""
+BROKEN: Final = -1
+"""The position of an iterator that has noticed a change, which it says each time from then on."""
 
 
 class SequenceIterator(Value):
-    """An iterator over a sequence; sees changes of a list made while it runs, as in CPython."""
+    """An iterator over a sequence; sees changes of a list made while it runs, as in CPython.
 
-    __slots__ = ("before", "position", "sequence")
+    Attributes:
+        is_reversed: it begins at the end, of a deque.
+    """
 
-    def __init__(self, sequence: SequenceValue) -> None:
+    __slots__ = ("before", "is_reversed", "position", "sequence")
+
+    def __init__(self, sequence: SequenceValue, *, is_reversed: bool = False) -> None:
         super().__init__()
         self.sequence = sequence
+        self.is_reversed = is_reversed
         self.position = 0
-        self.before: list[Value] | None = None
+        is_deque = sequence.kind is collections.deque
+        self.before: list[Value] | None = list(sequence.items) if is_deque else None
 
     def python_type(self) -> type:
+        if issubclass(self.sequence.kind, collections.deque):
+            empty = collections.deque[object]()
+            return type(reversed(empty) if self.is_reversed else iter(empty))
         return type(iter(())) if not self.sequence.is_mutable else type(iter([]))
 
     def iterate(self, machine: Machine) -> Value:
         return self
 
     def advance(self, machine: Machine) -> Value | None:
-        position = self.position
-        if self.sequence.kind is collections.deque:
+        position, count = self.position, len(self.sequence.items)
+        is_over = self.is_reversed and position >= len(self.before or ())
+        if self.before is not None and not is_over:
             self._refuse_changes(machine)
-        if position >= len(self.sequence.items):
+        if is_over or position >= count:
             machine.heap.set_field(self, "position", FINISHED)
             return None
         machine.heap.set_field(self, "position", position + 1)
-        return self.sequence.at(machine, position)
+        return self.sequence.at(machine, count - 1 - position if self.is_reversed else position)
+
+    def is_changed(self) -> bool:
+        """Tell whether a deque has other items than at the beginning, or this has said so."""
+        now, before = self.sequence.items, self.before
+        if before is None or self.position == BROKEN or len(now) != len(before):
+            return before is not None
+        return not all(map(_is_one, now, before))
 
     def _refuse_changes(self, machine: Machine) -> None:
-        now = self.sequence.all(machine)
-        if self.before is None:
-            self.before = now
-        if len(now) != len(self.before):
+        if self.position == BROKEN or len(self.sequence.items) != len(self.before or ()):
+            machine.heap.set_field(self, "position", FINISHED if self.is_reversed else BROKEN)
             machine.throw(RuntimeError, "deque mutated during iteration")
-        if now != self.before:
+        if self.is_changed():
             machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its deque may have changed")
+
+
+def _is_one(new: Value, old: Value) -> bool:
+    """Tell whether an item is the one that was there before, which may not have been looked at then."""
+    return new is old or (isinstance(old, LazyValue) and new.source == old.source is not None)
 
 
 class IteratorValue(Value):
@@ -297,6 +330,9 @@ class IteratorValue(Value):
         machine.heap.set_field(self, "position", position + 1)
         machine.heap.touch(self)
         if not has_next:
+            if type(self.obj) in _OVER_LISTS:
+                ended = Called(f"has_ended({source.name})", source, rebuild.has_ended)
+                machine.guard(ended, Kind.IS, rebuild.has_ended(self.obj))
             return None
         found = Called(f"{place}[0]", source, rebuild.upcoming, (position,))
         return machine.wrap(rebuild.upcoming(self.obj, position), found)

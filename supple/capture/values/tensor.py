@@ -17,11 +17,13 @@ from supple.capture.values.instance import InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue
 from supple.capture.values.symbolic import TYPES, SymbolicValue
-from supple.ir.graph.nodes import Arg, Var, map_arg
+from supple.ir.graph.nodes import Arg, Var, map_arg, uses_of
+from supple.ir.graph.nodes import meta_of as meta_at
+from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, function_op, method_op, op_on
 from supple.shapes.errors import DataDependent, NoShapeRule
 from supple.shapes.fake import meta_of, numbers_read
-from supple.shapes.layout import are_strides_general, is_row_major
+from supple.shapes.layout import are_strides_general, is_row_major, is_row_major_always
 
 #: Attributes that are plain metadata, read off the fake tensor.
 METADATA: Final = frozenset(
@@ -216,7 +218,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
             raise
         said = str(error).partition(_STACK)[0]
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
-    query = op.name.rsplit(".", 1)[-1]
+    query = _name(op)
     if read and query not in ANSWERS and query != "item":
         graph_args, graph_kwargs = _with_numbers(machine, op, read, (graph_args, graph_kwargs))
     if query in LAYOUT_QUERIES:
@@ -278,12 +280,39 @@ def _layout_asked(machine: Machine, query: str, args: Sequence[Value], answer: o
     tensor = args[0]
     assert isinstance(tensor, TensorValue), tensor.describe()
     meta = meta_of(tensor.fake)
+    if _may_be_copy(machine, tensor.fake) and not machine.sizes.env.are_general():
+        machine.unsupported(
+            breaks.ATTRIBUTE, name=f"{query}()", owner=f"{tensor.describe()} made of small ones"
+        )
     if query == "is_contiguous" and len(args) == 1:
         return is_row_major(meta)
     if not (are_strides_general(meta) and machine.sizes.pin_strides()):
         owner = f"{tensor.describe()} with one element"
         machine.unsupported(breaks.ATTRIBUTE, name=f"{query}()", owner=owner)
     return answer
+
+
+def _may_be_copy(machine: Machine, fake: torch.Tensor) -> bool:
+    """Tell whether a tensor may come of a view where sizes are 0 or 1, and of a copy where they are not."""
+    base = fake if fake._base is None else fake._base
+    if any(item.fake is base for item in machine.recorder.lifted):
+        return False
+    graph = machine.recorder.graph(())
+    metas = graph.metas()
+    given = (
+        meta_at(var, metas) for node in graph.nodes if _name(node.op) in _COPYING for var in uses_of(node)
+    )
+    return any(isinstance(meta, TensorMeta) and not is_row_major_always(meta) for meta in given)
+
+
+_COPYING: Final = frozenset(
+    "reshape flatten ravel reshape_as contiguous einsum tensordot matmul __matmul__ kron inner".split()
+)
+"""Operations that copy what they can show in no view."""
+
+
+def _name(op: Op) -> str:
+    return op.name.rsplit(".", 1)[-1]
 
 
 def _is_of_graph(result: object) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from supple.expr import Expr, const, maximum
+from supple.expr import Const, Expr, const, maximum
 from supple.ir.meta import TensorMeta, contiguous_strides
 
 ONE: Final[Expr] = const(1)
@@ -24,10 +24,14 @@ def dense_order(meta: TensorMeta) -> tuple[int, ...] | None:
 
 
 def fresh_strides(meta: TensorMeta) -> tuple[Expr, ...] | None:
-    """Return the strides with which a tensor is allocated; None for the row-major ones that eager finds."""
-    if meta.is_static:
+    """Return the strides with which a tensor is allocated; None for row-major ones that depend on sizes.
+
+    Eager finds those by itself (`torch.empty`), at twice the price of `torch.empty_strided`.
+    """
+    is_row_major = meta.strides == contiguous_strides(meta.sizes)
+    if meta.is_static or (is_row_major and all(type(stride) is Const for stride in meta.strides)):
         return meta.strides
-    if meta.strides == contiguous_strides(meta.sizes):
+    if is_row_major:
         return None
     known: dict[Expr, Expr] = {ONE: ONE}
     expected = running = ONE

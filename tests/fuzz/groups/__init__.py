@@ -20,6 +20,7 @@ from tests.fuzz.groups.iterators import ITERATORS
 from tests.fuzz.groups.layout import LAYOUT, VIEWS
 from tests.fuzz.groups.modes import MODES
 from tests.fuzz.groups.numbers import NUMBERS
+from tests.fuzz.groups.operations import OPERATIONS
 from tests.fuzz.groups.special import SPECIAL
 from tests.fuzz.groups.threads import THREADS
 from tests.fuzz.templates import PLAIN
@@ -38,10 +39,11 @@ GROUPS: Final = (
     FOREIGN,
     THREADS,
     CLASSES,
+    OPERATIONS,
     WEAK,
     FINALISERS,
 )
-ALONE: Final = frozenset((THREADS.name, *(one.name for one in SPECIAL)))
+ALONE: Final = frozenset((THREADS.name, OPERATIONS.name, *(one.name for one in SPECIAL)))
 """Groups that have all they need, and are not mixed with others."""
 CALM: Final = joined(CORE, TALK)
 

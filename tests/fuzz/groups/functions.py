@@ -196,6 +196,7 @@ class Twice(torch.autograd.Function):
         "return trained(program, args)",
         "return trained(program, args)",
         "return trained(program, args, twice=True)",
+        "return watched(program, args)",
         "return trained(program, args, which=$I)",
         "return gradients(program, args)",
         "with torch.no_grad():\n    return program(*args)",

@@ -55,7 +55,7 @@ IDENTITY: Final = Grammar(
             "hash($Obj) == hash($Obj)",
             "any(each is $T for each in $!Xs)",
             "$T._base is $T",
-            "$T.data_ptr() == $T.data_ptr()",
+            "$@T.data_ptr() == $@T.data_ptr()",
             "$Xs is $Xs",
             "$Obj in $Table",
             "$Obj.value is $Obj.value",

@@ -131,6 +131,7 @@ def without_cast(x):
         "with default_dtype(torch.float64):\n    return program(*args)",
         "with torch.autocast('cpu', dtype=torch.bfloat16):\n    return trained(program, args)",
         "return trained(program, args)",
+        "return watched(program, args)",
         "with torch.no_grad(), torch.autocast('cpu', dtype=torch.bfloat16):\n    return program(*args)",
     ),
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """Code objects that must not run are found: CPython's own library passes, and damaged code does not."""
 
 import opcode
+import sys
 import sysconfig
 import types
 from collections.abc import Callable, Iterator
@@ -101,6 +102,12 @@ def no_names_of_keywords(code: types.CodeType) -> Iterator[types.CodeType]:
             yield with_arg(code, op, other[0])
 
 
+def delegates_to_nobody(code: types.CodeType) -> Iterator[types.CodeType]:
+    for op in first(code, "RESUME"):
+        if op.arg == 1:  # behind a plain `yield`
+            yield with_arg(code, op, 2)
+
+
 DAMAGE: dict[str, Callable[[types.CodeType], Iterator[types.CodeType]]] = {
     "a NULL is not pushed": dropped("PUSH_NULL"),
     "a value is not pushed": dropped("LOAD_CONST", "LOAD_FAST"),
@@ -116,6 +123,8 @@ DAMAGE: dict[str, Callable[[types.CodeType], Iterator[types.CodeType]]] = {
     "a smaller stack": a_smaller_stack,
     "a handler that wants more": a_handler_that_wants_more,
 }
+if sys.version_info < (3, 12):  # whose `throw` reads the code
+    DAMAGE["delegates to nobody"] = delegates_to_nobody
 """Kinds of damage that end the process, or read foreign memory, wherever the code is run."""
 
 

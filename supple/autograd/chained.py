@@ -1,0 +1,245 @@
+"""A captured graph in pieces, cut where gradients flow from one of its results into another.
+
+A compiled graph is one node of autograd, so nothing flows back into a result out of what the same graph
+computed of it. Eager lets a program ask for that: `torch.autograd.grad(loss, y)`, `y.retain_grad()`, a hook.
+So such a result is an input of the piece that computes with it, and each piece has a node of its own:
+
+    whole:  y = x @ w; loss = y.sum()   results: y, loss
+    pieces: y = x @ w                   results: y
+            loss = y.sum()              results: loss
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+import torch
+
+from supple.ir.graph.nodes import (
+    Graph,
+    Input,
+    Meta,
+    Node,
+    Var,
+    definitions,
+    map_arg,
+    meta_of,
+    uses_of,
+    vars_of,
+    with_mapped,
+)
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import Op, OpKind
+from supple.runtime.modes import NESTING
+from supple.runtime.state import mode_settings
+from supple.shapes.layout import generally_all_equal
+from supple.torch_private import STATE_CHANGES
+
+DEEPER: Final = {"enter": 1, "autocast_increment_nesting": 1, "leave": -1, "autocast_decrement_nesting": -1}
+"""By how many blocks the modes are deeper after a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a graph that is a graph of its own.
+
+    Attributes:
+        takes: the values of the whole graph that are its inputs.
+        gives: the values of the whole graph that are its outputs.
+    """
+
+    graph: Graph
+    takes: tuple[Var, ...]
+    gives: tuple[Var, ...]
+
+
+def pieces(graph: Graph) -> tuple[Piece, ...]:
+    """Return the pieces of a graph in the order in which they run; none where it is compiled whole."""
+    if not (torch.is_grad_enabled() and any(_has_grad(item.meta) for item in graph.inputs)):
+        return ()
+    whole = _Whole(graph)
+    if not whole.is_known:
+        return ()
+    cuts = list(whole.cuts())
+    parts = pairwise((0, *cuts, len(graph.nodes))) if cuts else ()
+    found = tuple(whole.piece(start, end) for start, end in parts)
+    crossing = (meta_of(var, whole.metas) for piece in found for var in piece.gives)
+    return found if all(isinstance(meta, TensorMeta) for meta in crossing) else ()
+
+
+def joined(graph: Graph, parts: Sequence[tuple[Piece, Callable[..., object]]]) -> Graph:
+    """Return a graph with the inputs and outputs of the whole one whose nodes run its pieces."""
+    taken = {*graph.metas()}
+    places: dict[Var, Var] = {}
+    nodes: list[Node] = []
+    for number, (piece, run) in enumerate(parts):
+        name = _fresh(f"piece_{number}", taken)
+        op = Op(f"supple.{name}", OpKind.FUNCTION, run, is_pure=False)
+        args = tuple(places.get(var, var) for var in piece.takes)
+        nodes.append(Node(name, op, args))
+        places |= {var: Var(name, (place,)) for place, var in enumerate(piece.gives)}
+    outputs = map_arg(lambda var: places.get(var, var), graph.outputs)
+    return Graph(graph.inputs, tuple(nodes), outputs)
+
+
+class _Whole:
+    """What is known of the graph that is cut.
+
+    Attributes:
+        metas: of each named value, as its node leaves it.
+        targets: what each node writes; None where it writes nothing.
+        grown: which values a write makes require gradients, and the place of that node.
+        is_known: whether that is all that changes. Sizes that a node finds out, and writes to what other
+            values may show, or that change a layout, are seen by one trace only.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.metas = graph.metas()
+        used = {var.name for node in graph.nodes for var in uses_of(node)}
+        used |= {var.name for var in vars_of(graph.outputs)}
+        self.targets = [_target(node, used) for node in graph.nodes]
+        self.grown: dict[Var, int] = {}
+        self._calm = list(_calm(graph.nodes))
+        given = {name for item in graph.inputs for name, _, _ in definitions(item.meta)}
+        found = (name for node in graph.nodes for name, _, _ in definitions(node.meta))
+        self.is_known = given.issuperset(found) and all(map(self._is_followed, range(len(graph.nodes))))
+
+    def _is_followed(self, place: int) -> bool:
+        """Note what a write changes of what is known of its target; tell whether that is all it changes."""
+        node, target = self.graph.nodes[place], self.targets[place]
+        if target is None:
+            return True
+        before, after = meta_of(target, self.metas), node.meta
+        had_grad = target in self.grown or _has_grad(before)
+        if isinstance(after, TensorMeta) and isinstance(before, TensorMeta):
+            has_grad = after.requires_grad
+            is_same = after.dtype is before.dtype and generally_all_equal(
+                (*after.sizes, *after.strides), (*before.sizes, *before.strides)
+            )
+        else:
+            has_grad = had_grad or any(self.has_grad(var) for var in uses_of(node))
+            is_same = had_grad or not has_grad or self._calm[place]
+        if has_grad and not had_grad:
+            self.grown[target] = place
+            is_same &= not self._is_shown_by_others(target, place)
+        return is_same and has_grad >= had_grad
+
+    def _is_shown_by_others(self, target: Var, place: int) -> bool:
+        """Tell whether a value that is used later may be a view of the target, or the target of it."""
+        connected = {target.name}
+        size = 0
+        while size < len(connected):
+            size = len(connected)
+            for node in self.graph.nodes[:place]:
+                names = {var.name for var in uses_of(node)}
+                if node.name in connected or (names & connected and not _has_grad(node.meta)):
+                    connected |= {node.name, *names}
+        later = [var.name for node in self.graph.nodes[place + 1 :] for var in uses_of(node)]
+        later += [var.name for var in vars_of(self.graph.outputs)]
+        inputs = {item.name for item in self.graph.inputs}
+        return target.name in inputs or not (connected - {target.name}).isdisjoint(later)
+
+    def has_grad(self, var: Var) -> bool:
+        """Tell whether a value requires gradients, once it is whole."""
+        return var in self.grown or _has_grad(meta_of(var, self.metas))
+
+    def _shown(self) -> set[Var]:
+        """Return what of the graph's work the program can ask gradients of: results, and what is written."""
+        made = {node.name for node in self.graph.nodes}
+        results = {var for var in vars_of(self.graph.outputs) if var.name in made}
+        written = {var for var in self.targets if var is not None and var.name not in made}
+        return {var for var in results | written if self.has_grad(var)}
+
+    def cuts(self) -> Iterator[int]:
+        """Yield the nodes before which the graph is cut: the first that computes one result of another."""
+        shown = self._shown()
+        made: dict[Var, int] = {}
+        for place, (node, target) in enumerate(zip(self.graph.nodes, self.targets, strict=True)):
+            made |= {var: place for var in shown if var.name == node.name or var == target}
+        flows = self._flows(shown)
+        start = 0
+        for place, node in enumerate(self.graph.nodes):
+            is_first = any(start <= made.get(var, -1) < place for var in uses_of(node))
+            if is_first and flows[place] and self._calm[place]:
+                start = place
+                yield place
+
+    def _flows(self, shown: set[Var]) -> list[bool]:
+        """Tell of each node whether gradients flow through it from a result."""
+        live = {var.name for var in shown}
+        found: list[bool] = []
+        for node, target in zip(reversed(self.graph.nodes), reversed(self.targets), strict=True):
+            result = Var(node.name) if target is None else target
+            found.append(result.name in live and self.has_grad(result))
+            if found[-1]:
+                live |= {var.name for var in uses_of(node) if self.has_grad(var)}
+        return found[::-1]
+
+    def piece(self, start: int, end: int) -> Piece:
+        """Return the piece of the nodes from `start` to `end`."""
+        graph = self.graph
+        nodes, later = graph.nodes[start:end], graph.nodes[end:]
+        names = {node.name for node in nodes}
+        numbers = (Var(item.name) for item in graph.inputs if not isinstance(item.meta, TensorMeta))
+        used = (var for node in nodes for var in uses_of(node) if var.name not in names)
+        takes = tuple(dict.fromkeys((*numbers, *used)))
+        wanted = (*(var for node in later for var in uses_of(node)), *vars_of(graph.outputs))
+        gives = tuple(dict.fromkeys(var for var in wanted if var.name in names))
+        inputs = self._inputs(takes, start)
+        inside = {var: Var(item.name) for var, item in zip(takes, inputs, strict=True)}
+        body = tuple(with_mapped(node, lambda var: inside.get(var, var)) for node in nodes)
+        return Piece(Graph(inputs, body, gives), takes, gives)
+
+    def _inputs(self, takes: Sequence[Var], start: int) -> tuple[Input, ...]:
+        """Return the inputs of a piece: those of the graph, and what earlier pieces made or wrote."""
+        given = {Var(item.name): item for item in self.graph.inputs}
+        written = {var for var in self.targets[:start] if var is not None}
+        taken = {*self.metas}
+        found: list[Input] = []
+        for var in takes:
+            item = given.get(var)
+            if item is None:
+                meta = meta_of(var, self.metas)
+                if self.grown.get(var, start) < start and isinstance(meta, TensorMeta):
+                    meta = replace(meta, requires_grad=True)
+                name = _fresh("_".join(map(str, (var.name, *var.path))), taken)
+                item = Input(name, meta, str(var), is_leaf=not _has_grad(meta))
+            found.append(replace(item, is_guarded=item.is_guarded and var not in written))
+        return tuple(found)
+
+
+def _target(node: Node, used: set[str]) -> Var | None:
+    """Return what a node writes: its result is then its first argument, so nobody uses it by another name."""
+    first = node.args[0] if node.args else None
+    is_write = not node.op.is_pure and node.name not in used
+    return first if is_write and isinstance(first, Var) else None
+
+
+def _has_grad(meta: Meta) -> bool:
+    """Tell whether a value requires gradients, or an item of it does."""
+    if isinstance(meta, tuple):
+        return any(map(_has_grad, meta))
+    return isinstance(meta, TensorMeta) and meta.requires_grad
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken yet, and take it."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _calm(nodes: Sequence[Node]) -> Iterator[bool]:
+    """Yield before each node whether the modes are those in which the graph begins."""
+    first = {(setter.__name__, args[:-1]): args[-1] for setter, args in mode_settings()}
+    now, depth = dict[object, object](first), 0
+    for node in nodes:
+        yield not depth and now == first
+        name = node.op.name.rpartition(".")[2].lstrip("_")
+        if node.op.name in STATE_CHANGES or node.op.name in NESTING:
+            depth += DEEPER.get(name, 0)
+            if name.startswith("set_"):
+                now[name, node.args[:-1]] = node.args[-1]

@@ -1,0 +1,171 @@
+"""Whether a function written in C takes so many arguments, and these names: the function itself is asked.
+
+Rules read the arguments that they know. What C's own parser of arguments would refuse, it refuses here,
+before a rule runs: it gets empty tuples, and says whether their number or their names are wrong. What makes
+an iterator gets the constants of the call too, and says whether they are what it takes.
+"""
+
+# The methods of generic builtin classes have open element types.
+# pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
+
+import collections
+import itertools
+import re
+import types
+from collections.abc import Callable, Mapping
+from typing import Final, cast
+
+from supple.base.memo import memo
+from supple.capture.library.table import Args, Kwargs
+from supple.capture.machine import Machine
+from supple.capture.values.attributes import MISSING, lookup
+from supple.capture.values.base import Value, name_in_c
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.symbolic import SymbolicValue
+
+_RECEIVERS: Final[Mapping[type, Callable[[], object]]] = {
+    **{kind: kind for kind in (list, dict, set, frozenset, tuple, str, bytes, int, float, complex, bool)},
+    **{kind: kind for kind in (collections.deque, collections.OrderedDict, collections.defaultdict)},
+    types.GeneratorType: lambda: (item for item in ()),
+    types.MappingProxyType: lambda: types.MappingProxyType(dict[object, object]()),
+}
+"""Classes whose methods are asked, and what makes an object that they may do anything to."""
+
+_MODULES: Final = frozenset(
+    "builtins math _operator operator itertools functools _functools collections _collections".split()
+)
+_LOUD: Final = frozenset(
+    "print input open exec eval compile breakpoint setattr delattr globals locals vars dir "
+    "__import__ __build_class__".split()
+)
+"""Functions that do something, or say something of who calls them."""
+
+_ABOUT_ARGUMENTS: Final = re.compile(
+    r"takes (no|at|exactly|from|\d)|expected (at (least|most) )?\d+ argument|must have at least|"
+    r"needs an argument|(invalid|unexpected) keyword argument|missing (\d+ )?required|positional argument|"
+    r"Cannot specify a default"
+)
+
+
+def require_fit(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> None:
+    """Raise in the program what a function says of arguments that it does not take so many of, or by name."""
+    if isinstance(function, _KINDS):
+        receiver = args[0].python_type() if args else object
+        if args:
+            _require_receiver(machine, function, receiver)
+        said = misfit(function, receiver, len(args), tuple(kwargs))
+        if said is not None:
+            machine.throw(TypeError, said)
+        if _is_checking(function):
+            _require_taken(machine, function, args, kwargs)
+
+
+def _require_receiver(machine: Machine, function: object, receiver: type) -> None:
+    """Raise in the program what a method of a builtin class says of an object of another class."""
+    owner = getattr(function, "__objclass__", None)
+    if owner not in _RECEIVERS or issubclass(receiver, owner):
+        return
+    name = str(getattr(function, "__name__", ""))
+    wanted, given = name_in_c(machine, owner), name_in_c(machine, receiver)
+    if isinstance(function, types.WrapperDescriptorType):
+        machine.throw(TypeError, f"descriptor {name!r} requires a {wanted!r} object but received a {given!r}")
+    machine.throw(
+        TypeError, f"descriptor {name!r} for {wanted!r} objects doesn't apply to a {given!r} object"
+    )
+
+
+_CHECKING: Final[frozenset[object]] = frozenset(
+    (
+        *(one for one in vars(itertools).values() if callable(one)),
+        *(itertools.chain.from_iterable, enumerate, list.index, tuple.index, collections.deque.index),
+    )
+)
+"""What looks at its numbers before it iterates or compares."""
+_LATE: Final[Mapping[object, type]] = {
+    itertools.combinations: ValueError,
+    itertools.combinations_with_replacement: ValueError,
+    itertools.permutations: Exception,
+}
+"""What some of them raise only when they have taken all items."""
+_NUMBERS: Final = ("__index__", "__int__", "__float__", "__complex__")
+
+
+def _is_checking(function: object) -> bool:
+    try:
+        return function in _CHECKING
+    except TypeError:  # it has no hash
+        return False
+
+
+def _require_taken(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> None:
+    """Raise in the program what a function says of constants; empty iterators stand for what is none.
+
+    An object that may be a number is not asked for it here.
+    """
+    given = [*args, *kwargs.values()]
+    others = [value.python_type() for value in given if not isinstance(value, ConstantValue | SymbolicValue)]
+    if any(lookup(kind, name) is not MISSING for kind in others for name in _NUMBERS):
+        return
+    plain = [_stand_in(value) for value in args]
+    owner = getattr(function, "__objclass__", None)
+    plain[:1] = plain[:1] if owner is None else [_RECEIVERS[owner]()]
+    named = {name: _stand_in(value) for name, value in kwargs.items()}
+    try:
+        cast("Callable[..., object]", function)(*plain, **named)
+    except Exception as error:  # whatever it says of these arguments
+        is_late = _LATE.get(function) in type(error).__mro__
+        if not is_late and (owner is None or type(error) is TypeError):
+            machine.throw(type(error), *error.args)
+
+
+def _stand_in(value: Value) -> object:
+    """Return a constant, or what stands for a number or for what can be iterated."""
+    if isinstance(value, ConstantValue) and not isinstance(value.value, range):
+        return value.value
+    return value.python_type()(1) if isinstance(value, SymbolicValue) else iter(())
+
+
+def require_callable(machine: Machine, value: Value, said: str) -> None:
+    """Raise in the program, with this text, where a value is no callable."""
+    if not machine.call(machine.wrap(callable, None), [value]).truth(machine):
+        machine.throw(TypeError, said)
+
+
+_KINDS: Final = (
+    type,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
+
+
+@memo(1024)
+def misfit(function: Callable[..., object], receiver: type, count: int, names: tuple[str, ...]) -> str | None:
+    """Return what a function says of so many arguments, and others by name; None if it takes them.
+
+    Args:
+        receiver: the class of the first argument, for what it says of a method names that class.
+    """
+    given: list[object] = [()] * count
+    owner = getattr(function, "__objclass__", None)
+    if owner is not None:
+        if owner not in _RECEIVERS:
+            return None
+        given[:1] = [_RECEIVERS.get(receiver, _RECEIVERS[owner])() for _ in given[:1]]
+    elif not _is_asked(function):
+        return None
+    try:
+        function(*given, **dict.fromkeys(names))
+    except Exception as error:  # most functions take no object that is nothing else
+        said = str(error)
+        return said if isinstance(error, TypeError) and _ABOUT_ARGUMENTS.search(said) else None
+    return None
+
+
+def _is_asked(function: Callable[..., object]) -> bool:
+    """Tell whether a function may be called to see what it says."""
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, type):
+        return owner in _RECEIVERS
+    is_exception = isinstance(function, type) and issubclass(function, BaseException)
+    return function.__module__ in _MODULES and function.__name__ not in _LOUD and not is_exception

@@ -1,0 +1,169 @@
+"""What a call held is gone when the call has ended, also when an error ended it, and the call was compiled.
+
+The collector is off: it would hide objects that hold each other.
+"""
+
+import gc
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import supple
+
+
+class Thing:
+    """Something that can be referred to weakly."""
+
+    known = 1
+
+    def __getattr__(self, name: str) -> object:
+        if name == "made":
+            return name
+        raise AttributeError(name)
+
+    def fail(self) -> None:
+        raise ValueError("failed")
+
+
+class Barred:
+    """Its length raises."""
+
+    def __len__(self) -> int:
+        raise ValueError("no length")
+
+
+def unbound(thing: Thing) -> None:
+    print(missing)  # noqa: F821
+
+
+def in_a_method(thing: Thing) -> None:
+    thing.fail()
+
+
+def behind_a_block(thing: Thing) -> None:
+    try:
+        thing.fail()
+    finally:
+        thing.known = 2
+
+
+def other_error(thing: Thing) -> None:
+    try:
+        thing.fail()
+    except ValueError as error:
+        raise KeyError("other") from error
+
+
+def handled(thing: Thing) -> object:
+    try:
+        thing.fail()
+    except ValueError:
+        return None
+    return 1
+
+
+def attribute(thing: Thing) -> object:
+    return thing.lacking
+
+
+def asked(thing: Thing) -> object:
+    return hasattr(thing, "lacking"), getattr(thing, "lacking", 1), hasattr(thing, "made")
+
+
+def hinted(thing: Thing) -> object:
+    return [*map(len, [Barred()])]
+
+
+def generating(thing: Thing) -> Iterator[int]:
+    try:
+        yield 1
+        thing.fail()
+    finally:
+        thing.known = 3
+
+
+def in_a_generator(thing: Thing) -> object:
+    return [*generating(thing)]
+
+
+def thrown_in(thing: Thing) -> object:
+    made = generating(thing)
+    next(made)
+    return made.throw(KeyError("thrown"))
+
+
+PROGRAMS = (
+    *(unbound, in_a_method, behind_a_block, other_error, handled, attribute, asked, hinted),
+    *(in_a_generator, thrown_in),
+)
+
+
+@pytest.fixture(autouse=True)
+def _without_collector() -> Iterator[None]:
+    supple.compile(lambda: supple.graph_break(), backend="eager")()  # what is made once
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def outcome(program: Callable[..., Any], thing: Thing) -> object:
+    try:
+        return program(thing)
+    except Exception as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("is_broken", [False, True], ids=["", "broken"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
+def test_the_arguments_of_a_call_end_with_it(program: Callable[..., Any], is_broken: bool) -> None:
+    def behind_a_break(thing: Thing) -> object:
+        supple.graph_break()
+        return program(thing)
+
+    compiled = supple.compile(behind_a_break if is_broken else program, backend="eager")
+    for _ in range(2):
+        thing = Thing()
+        reference = weakref.ref(thing)
+        assert outcome(compiled, thing) == outcome(program, Thing())
+        del thing
+        assert reference() is None
+
+
+def test_an_exception_that_is_handled_holds_no_frame_that_handles_it() -> None:
+    noted: weakref.WeakKeyDictionary[Thing, int] = weakref.WeakKeyDictionary()
+
+    def program(thing: object) -> object:
+        try:
+            return thing.lacking  # type: ignore[attr-defined]
+        except AttributeError as error:
+            noted[Thing()] = 1
+            return error
+
+    compiled = supple.compile(program, backend="eager")
+    for _ in range(2):
+        error = compiled(3)
+        assert isinstance(error, AttributeError)
+        assert error.__traceback__ is not None
+        assert not noted
+
+
+def test_an_error_that_a_callee_handles_holds_nothing() -> None:
+    def attempt(work: Callable[[], object]) -> object:
+        try:
+            return work()
+        except TypeError:
+            return None
+
+    def program(thing: Any, table: Any) -> object:
+        return attempt(lambda: dict(**table))
+
+    compiled = supple.compile(program, backend="eager")
+    for _ in range(2):
+        thing = Thing()
+        reference = weakref.ref(thing)
+        compiled(thing, 1)
+        del thing
+        assert reference() is None

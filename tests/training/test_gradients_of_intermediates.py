@@ -1,0 +1,233 @@
+"""Gradients, hooks and `retain_grad` of what a function computes itself, and computes with: as in eager."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import supple
+
+
+def wanted_of_a_product(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    return torch.autograd.grad((y * y).sum(), y)[0]
+
+
+def wanted_of_a_callee(x: Tensor, w: Tensor) -> Any:
+    def twice(y: Tensor) -> Tensor:
+        return y * w + y
+
+    y = twice(x * w)
+    total = (y * y).sum()
+    (found,) = torch.autograd.grad(total, [y], retain_graph=True)
+    return found, torch.autograd.grad(total, inputs=(w,))
+
+
+def penalty(x: Tensor, w: Tensor) -> Any:
+    between = x * 0.5 + w * 0.5
+    score = (between.sin() * w).sum()
+    (slope,) = torch.autograd.grad(score, between, create_graph=True)
+    loss = score + ((slope.norm() - 1) ** 2)
+    loss.backward()
+    return loss, w.grad
+
+
+def retained(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    total = (y * y).sum()
+    y.retain_grad()
+    total.backward()
+    return y.grad, w.grad
+
+
+def hooked(x: Tensor, w: Tensor) -> Any:
+    seen: list[Tensor] = []
+    y = x * w
+    total = (y * y).sum()
+    y.register_hook(seen.append)
+    total.backward()
+    return seen, w.grad
+
+
+def changed_by_a_hook(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    z = y + 1
+    total = (z * y).sum()
+    z.register_hook(lambda grad: grad * 3)
+    total.backward()
+    return w.grad
+
+
+def written(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    y.add_(1)
+    total = (y * y).sum()
+    y.retain_grad()
+    total.backward(inputs=[w, y])
+    return y.grad, w.grad
+
+
+def one_of_many(x: Tensor, w: Tensor) -> Any:
+    first, second = (x * w).split(2)
+    total = (first * second).sum()
+    return torch.autograd.grad(total, (second, first))
+
+
+def in_a_loop(x: Tensor, w: Tensor) -> Any:
+    found = []
+    for k in range(3):
+        y = x * w * k
+        found.append(torch.autograd.grad((y * y).sum(), y)[0])
+    return found
+
+
+def of_its_own_gradient(x: Tensor, w: Tensor) -> Any:
+    def again(y: Tensor) -> Any:
+        return again(torch.autograd.grad(y.sum(), y)[0])
+
+    return again(x * w)
+
+
+def unused(x: Tensor, w: Tensor) -> Any:
+    y, z = x * w, x + w
+    return torch.autograd.grad(z.sum(), y, allow_unused=True), torch.autograd.grad(z.sum(), w)
+
+
+PROGRAMS = (
+    wanted_of_a_product,
+    wanted_of_a_callee,
+    penalty,
+    retained,
+    hooked,
+    changed_by_a_hook,
+    written,
+    one_of_many,
+    in_a_loop,
+    of_its_own_gradient,
+    unused,
+)
+
+
+def outcome(run: Callable[..., Any], seed: int) -> Any:
+    torch.manual_seed(seed)
+    x, w = torch.randn(4), nn.Parameter(torch.randn(4))
+    try:
+        return run(x, w)
+    except RuntimeError as error:
+        return error
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)
+def test_gradients_reach_what_a_function_computes(program: Callable[..., Any], backend: str) -> None:
+    compiled = supple.compile(program, backend=backend)
+    for seed in range(3):
+        wanted, found = outcome(program, seed), outcome(compiled, seed)
+        if isinstance(wanted, RuntimeError):
+            assert str(found) == str(wanted)
+        else:
+            torch.testing.assert_close(found, wanted)
+
+
+class Block(nn.Module):
+    """Layers with statistics, dropout, and activations that write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.last = nn.Linear(4, 6), nn.BatchNorm1d(6), nn.Linear(6, 3)
+
+    def forward(self, x: Tensor, target: Tensor) -> Any:
+        """Return the loss and what it is computed of."""
+        features = self.norm(self.first(x))
+        hidden = nn.functional.dropout(features.relu_(), 0.5)
+        logits = self.last(hidden)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            scores = self.last(hidden).float()
+        loss = nn.functional.cross_entropy(logits, target) + scores.square().mean()
+        return loss, logits, features, scores
+
+
+def pair(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    return y, (y * y).sum()
+
+
+def chain(x: Tensor, w: Tensor) -> Any:
+    a = x * w
+    b = a.sin() + a
+    c = (b * a).exp()
+    return a, b, c, c.sum()
+
+
+def pieces_of_one(x: Tensor, w: Tensor) -> Any:
+    left, right = (x * w).chunk(2)
+    return left, right, (left * right).sum()
+
+
+def view(x: Tensor, w: Tensor) -> Any:
+    y = (x * w).view(2, -1)
+    return y, y.t().exp().sum(), y[0]
+
+
+def written_input(x: Tensor, w: Tensor) -> Any:
+    x = x * 1.0
+    x.mul_(w)
+    return x, x.exp().sum()
+
+
+RETURNING = (pair, chain, pieces_of_one, view, written_input)
+
+
+def asked_of(results: Any, how: str) -> Any:
+    """Ask for gradients of a result out of the last one, in one of the ways that there are."""
+    *earlier, last = sorted(results, key=lambda one: one.ndim, reverse=True)
+    if how == "grad":
+        return torch.autograd.grad(last, earlier, allow_unused=True)
+    seen: dict[int, Tensor] = {}
+    for place, one in enumerate(earlier):
+        one.retain_grad()
+        one.register_hook(lambda grad, place=place: seen.setdefault(place, grad) * 2)
+    (last + sum(one.sum() for one in earlier[:1])).backward()
+    return [one.grad for one in earlier], sorted(seen.items())
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("how", ["grad", "hooks"])
+@pytest.mark.parametrize("program", RETURNING, ids=lambda one: one.__name__)
+def test_gradients_reach_a_result_that_others_are_computed_of(
+    program: Callable[..., Any], how: str, dynamic: bool
+) -> None:
+    compiled = supple.compile(program, dynamic=dynamic)
+    for seed, size in ((0, 4), (1, 4), (2, 8)):
+        found: list[Any] = []
+        for run in (program, compiled):
+            torch.manual_seed(seed)
+            x, w = torch.randn(size), nn.Parameter(torch.randn(size))
+            found.append((asked_of(run(x, w), how), w.grad))
+        torch.testing.assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize("how", ["grad", "hooks"])
+def test_gradients_reach_the_features_of_a_module(how: str) -> None:
+    found: list[Any] = []
+    for compiler in (lambda module: module, supple.compile):
+        torch.manual_seed(0)
+        module = Block()
+        run = compiler(module)
+        for seed in range(3):
+            torch.manual_seed(seed)
+            x, target = torch.randn(5, 4), torch.randint(0, 3, (5,))
+            found.append((asked_of(run(x, target), how), [one.grad for one in module.parameters()]))
+            found.append([one.clone() for one in module.buffers()])
+            module.zero_grad()
+    half = len(found) // 2
+    torch.testing.assert_close(found[half:], found[:half])
+
+
+def test_a_graph_of_chained_results_is_one_graph_to_the_program() -> None:
+    supple.reset()
+    compiled = supple.compile(pair, fullgraph=True)
+    compiled(torch.ones(4), nn.Parameter(torch.ones(4)))
+    assert supple.stats()["graphs"] == 1
