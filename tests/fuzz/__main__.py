@@ -4,12 +4,10 @@ import gc
 import logging
 import os
 import signal
-import tempfile
 import time
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 import click
@@ -21,7 +19,7 @@ from supple.base.config import config
 from tests.fuzz.groups import GROUPS, grammars
 from tests.fuzz.programs import drawn
 from tests.fuzz.reducing import reduced
-from tests.fuzz.running import Difference, Endless, Verdict, verdict
+from tests.fuzz.running import RUNNING, Difference, Endless, Verdict, verdict
 
 ROUND: Final = 100
 """Programs that are drawn at once."""
@@ -32,8 +30,6 @@ SHOWN: Final = 2
 REDUCING: Final = 60.0
 """How many seconds a program is made smaller."""
 
-LAST: Final = Path(tempfile.gettempdir()) / f"supple-fuzz-{os.getpid()}.py"
-"""Holds the program that runs."""
 NAMES: Final = ("plain", *(one.name for one in GROUPS))
 
 
@@ -106,7 +102,6 @@ def failure(source: str, chosen: Options) -> Difference | None:
 def judged(source: str, chosen: Options) -> Verdict:
     """Return what comes of a program; one that cannot be run at all is a failure too."""
     backend, break_at, dynamic = chosen
-    LAST.write_text(f"# {backend}, break_at={break_at}, dynamic={dynamic}\n{source}")
     signal.setitimer(signal.ITIMER_REAL, SECONDS)
     try:
         return verdict(source, backend, break_at=break_at, dynamic=dynamic)
@@ -217,7 +212,7 @@ def main(minutes: float, first: int, groups: tuple[str, ...], known: bool, is_en
     torch.set_num_threads(1)
     gc.collect()
     gc.freeze()
-    click.echo(f"The program that runs is in {LAST}.")
+    click.echo(f"The program that runs is in {RUNNING}.")
     chosen = Chosen(tuple(groups), known, is_ended)
     if not grammars(chosen.groups, known=known):
         raise click.BadParameter(f"no group {groups}; known are {', '.join(NAMES)}")
@@ -225,7 +220,6 @@ def main(minutes: float, first: int, groups: tuple[str, ...], known: bool, is_en
     with config.patch(profile="0"):  # what the user's programs were called with has no part in it
         run_rounds(first * 1_000_000, chosen, counts, minutes)
     counts.show()
-    LAST.unlink(missing_ok=True)
     raise SystemExit(bool(counts.failed))
 
 

@@ -5,13 +5,17 @@ import gc
 import io
 import itertools
 import linecache
+import os
 import random
 import re
+import resource
+import tempfile
 import traceback
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import torch
@@ -36,6 +40,13 @@ The last is raised for views too, as long as nobody, guards included, has asked 
 UNDEFINED: Final = "Trying to resize storage that is not resizable"
 """It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""
 
+TOO_LARGE: Final = "can't allocate memory"
+ROOM: Final = 1 << 30
+"""Bytes that a call may add in eager, half of what it may compiled: a random size is up to 2 ** 63."""
+
+
+RUNNING: Final = Path(tempfile.gettempdir()) / f"supple-fuzz-{os.getpid()}.py"
+"""Holds the program that runs, and is left where one ends the process."""
 
 _NUMBERS: Final = itertools.count()
 
@@ -112,7 +123,11 @@ def verdict(source: str, backend: str = "eager", **options: Any) -> Verdict:
         options: of `supple.compile`; `break_at` among them.
     """
     options = {"check": "memory", **options}
-    with loaded(source) as (eager, compiled), warnings.catch_warnings():
+    with (
+        written(f"# {backend}, {options}\n{source}"),
+        loaded(source) as (eager, compiled),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         run = supple.compile(
             compiled["program"], backend=backend, dynamic=options.pop("dynamic", None), options=options
@@ -123,6 +138,16 @@ def verdict(source: str, backend: str = "eager", **options: Any) -> Verdict:
         assert isinstance(graphs, int), graphs
         assert isinstance(refused, list), refused
         return Verdict(found, graphs, len(refused))
+
+
+@contextlib.contextmanager
+def written(source: str) -> Iterator[None]:
+    """Keep a program in `RUNNING` while it runs."""
+    RUNNING.write_text(source)
+    try:
+        yield
+    finally:
+        RUNNING.unlink(missing_ok=True)
 
 
 def first_difference(
@@ -163,12 +188,14 @@ def difference_of_call(
         Undefined: eager's call does not end, or is not defined.
     """
     try:
-        want = outcome(eager["program"], eager, name)
+        with limited_memory(ROOM):
+            want = outcome(eager["program"], eager, name)
     except Endless:
         raise Undefined from None
-    if any(map(want.has, (*LATE, UNDEFINED))):
+    if isinstance(want.error, MemoryError) or any(map(want.has, (*LATE, UNDEFINED, TOO_LARGE))):
         raise Undefined
-    got = outcome(run, compiled, name)
+    with limited_memory(2 * ROOM):
+        got = outcome(run, compiled, name)
     comparison = Twins(backend == "native" and not eager.get("is_exact"))
     for what, one, other in zip(PARTS, want.seen, got.seen, strict=True):
         found = comparison.difference(one, other, what)
@@ -178,6 +205,26 @@ def difference_of_call(
             kind = re.sub(r"\d+", "", found.partition(":")[0]) + " aliasing" * ("aliasing" in found)
             return Difference(text, kind if same else f"{want.place()} -> {got.place()}")
     return None
+
+
+@contextlib.contextmanager
+def limited_memory(room: int) -> Iterator[None]:
+    """Let this process add no more than so many bytes to its addresses in the block; Linux only.
+
+    A program that asks for more gets an error, where it would end the process, or others of this machine.
+    """
+    status = Path("/proc/self/statm")
+    if not status.exists():
+        yield
+        return
+    used = int(status.read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = used + room if soft == resource.RLIM_INFINITY else min(soft, used + room)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 USUAL: Final = modes_now()

@@ -65,6 +65,12 @@ def test_a_difference_is_found() -> None:
     assert found.signature == "result[][]"
 
 
+def test_a_program_that_asks_for_too_much_memory_is_not_compared() -> None:
+    assert difference(SOURCE.replace("x + 1", "torch.arange(2**33) + x")) is None
+    broken = SOURCE.replace("y * n", "y * (n if supple.is_compiling() else torch.arange(2**33))")
+    assert difference(broken) is None
+
+
 def test_a_failing_program_is_made_smaller() -> None:
     source = SOURCE.replace("say(n)", "z = [x, n]\n        opaque(n + len(z))")
     small = reduced(source, lambda text: "opaque(" in text)
