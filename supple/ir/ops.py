@@ -7,7 +7,7 @@ overload (`aten.add.Tensor`). Capture records the first two; the ATen graph hold
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import torch
 
@@ -79,7 +79,16 @@ def method_op(method: str, *, is_pure: bool = True) -> Op:
         return getattr(tensor, method)(*args, **kwargs)
 
     name = f"Tensor.{method}"
-    return _BY_NAME.setdefault(name, Op(name, OpKind.METHOD, call, is_pure))
+    return _BY_NAME.setdefault(name, Op(name, OpKind.METHOD, _CALLS.get(method, call), is_pure))
+
+
+def _item(tensor: torch.Tensor, key: Any) -> object:
+    """Return `tensor[key]`, for which torch asks where a symbolic integer lies; `select` does not ask."""
+    return tensor.select(0, key) if type(key) is torch.SymInt and tensor.ndim else tensor[key]
+
+
+_CALLS: Final[dict[str, Callable[..., object]]] = {"__getitem__": _item}
+"""What methods do that takes other ways to be traced."""
 
 
 _WITHOUT_DROPOUT: Final = "aten._scaled_dot_product_flash_attention_for_cpu.default"

@@ -74,9 +74,14 @@ def turned(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str
         return state * 2
 
 
+def at_a_number(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    state.add_(1)
+    return x[int(at)] + 1
+
+
 PROGRAMS: tuple[Program, ...] = (
     *(written_first, written_behind_views, written_between, written_and_drawn, caught),
-    *(indexed_by_numbers, turned),
+    *(indexed_by_numbers, turned, at_a_number),
 )
 SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "nothing": torch.ones_like,

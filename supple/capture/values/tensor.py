@@ -174,8 +174,6 @@ class TensorValue(Value):
         return machine.wrap(self.obj.grad, attribute(self.source, "grad"))
 
     def get_item(self, machine: Machine, key: Value) -> Value:
-        if isinstance(key, SymbolicValue) and key.python_type() is int and self.fake.ndim:
-            return machine.call_leaf(torch.Tensor.select, [self, ConstantValue(0), key], {})
         return machine.call_leaf(torch.Tensor.__getitem__, [self, key], {})
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
