@@ -124,6 +124,15 @@ elementwise(3, "addcmul", require_number)
 elementwise(3, "addcdiv", require_float)
 
 
+@shape_rules.on(*aten("log_sigmoid_forward"))
+def _(self: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
+    """The result and what its gradient reads, which the CPU makes row-major, and other devices leave out."""
+    require_float(self.dtype)
+    if self.device == "cpu":
+        return fresh(self.sizes, self.dtype, self), fresh(self.sizes, self.dtype, self)
+    return pointwise([self], self.dtype), fresh((0,), self.dtype, self)
+
+
 @shape_rules.on(*aten("gelu"))
 def _(self: TensorMeta, *, approximate: str = "none") -> TensorMeta:
     """A float tensor like the operand."""

@@ -192,7 +192,7 @@ def _(
 
 @shape_rules.on(*aten("cumsum", "cumprod"))
 def _(self: TensorMeta, dim: int, *, dtype: torch.dtype | None = None) -> TensorMeta:
-    """A running total along a dimension; the operand's layout is kept when it is dense."""
+    """A running total along a dimension."""
     wrapped_dim(dim, self.rank)
     return fresh(self.sizes, _sum_dtype(self, dtype), self)
 
@@ -201,7 +201,7 @@ def _(self: TensorMeta, dim: int, *, dtype: torch.dtype | None = None) -> Tensor
 def _(self: TensorMeta, dim: int) -> TensorMeta:
     """A running total along a dimension."""
     wrapped_dim(dim, self.rank)
-    return fresh(self.sizes, self.dtype, self, layout.preserved_strides(self.sizes, self.strides))
+    return fresh(self.sizes, self.dtype, self)
 
 
 @shape_rules.on(*aten("_safe_softmax"))

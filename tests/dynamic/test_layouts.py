@@ -53,3 +53,37 @@ def test_a_mask_that_grows_is_one_graph_for_all_lengths() -> None:
             given = torch.ones(2, 1, 1, length).bool().logical_not(), *numbers
             assert compiled(*given).stride() == program(*given).stride()
             assert torch.equal(compiled(*given), program(*given))
+
+
+RESULTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "max_pool1d": lambda x: functional.max_pool1d(x, 2),
+    "max_pool1d, padded": lambda x: torch.max_pool1d(x, 3, 2, 1),
+    "avg_pool1d": lambda x: functional.avg_pool1d(x, 2),
+    "adaptive_max_pool1d": lambda x: functional.adaptive_max_pool1d(x, 2),
+    "linear": lambda x: functional.interpolate(x, scale_factor=2, mode="linear"),
+    "area": lambda x: functional.interpolate(x, size=5, mode="area"),
+    "logsigmoid": functional.logsigmoid,
+    "softplus": functional.softplus,
+    "logcumsumexp": lambda x: x.logcumsumexp(1),
+    "cumsum": lambda x: x.cumsum(1),
+    "sort": lambda x: x.sort(1).values,
+    "renorm": lambda x: x.renorm(2, 0, 1.0),
+}
+LAYOUTS = [(0, 2, 1), (1, 0, 2), (2, 1, 0)]
+
+
+@pytest.mark.parametrize("has_gradients", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_of_transposed_tensors_have_eagers_strides(
+    name: str, backend: str, has_gradients: bool
+) -> None:
+    # SYM15
+    for order in LAYOUTS:
+        supple.reset()
+        compiled = supple.compile(RESULTS[name], backend=backend, dynamic=True)
+        for sizes in ((2, 3, 8), (3, 3, 7)):
+            x = torch.randn([sizes[place] for place in order]).permute(order).requires_grad_(has_gradients)
+            want, got = RESULTS[name](x), compiled(x)
+            assert got.stride() == want.stride()
+            torch.testing.assert_close(got, want)

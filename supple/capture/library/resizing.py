@@ -70,7 +70,9 @@ def pooled(
     dilation: Any = 1,
     ceil_mode: bool = False,
 ) -> torch.Tensor:
-    """What `torch.max_pool1d` gives, as of an image of height 1."""
+    """What `torch.max_pool1d` gives, as of an image of height 1; without gradients it is row-major."""
+    if not (x.requires_grad and torch.is_grad_enabled()):
+        x = x.contiguous()
     stride = kernel_size if stride is None or stride in ((), []) else stride
     parts: list[Any] = [
         [fixed, *(one if isinstance(one, tuple | list) else [one])]
