@@ -215,10 +215,14 @@ FALSE_WHILE_COMPILING: Final[tuple[object, ...]] = (
     vars(torch.jit)["is_tracing"],
     torch._C._is_tracing,
     torch._C._are_functorch_transforms_active,
+    torch.cuda.is_current_stream_capturing,
+)
+
+# What functions of torch in Python ask about their arguments.
+ARE_OVERRIDDEN: Final[tuple[object, ...]] = (
     torch.overrides.has_torch_function,
     vars(torch.overrides)["has_torch_function_unary"],
     torch.overrides.has_torch_function_variadic,
-    torch.cuda.is_current_stream_capturing,
 )
 
 # Questions about thread state, and the part of the state that the answer comes from where it is not guarded
@@ -245,6 +249,9 @@ STATE_QUERIES: Final[dict[Callable[..., object], str]] = {
 is_cudnn_enabled: Final = torch._C._get_cudnn_enabled
 # The name that a backend outside of torch has, on which autocast depends.
 private_backend: Final = torch._C._get_privateuse1_backend_name
+
+# Whether this thread asks classes for their `__torch_function__`.
+is_torch_function_enabled: Final = torch._C._is_torch_function_enabled
 
 # Whether a tensor stands for zeros that are not in memory.
 is_zero_tensor: Final = torch.Tensor._is_zerotensor

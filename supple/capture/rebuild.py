@@ -463,4 +463,7 @@ def held_by(builder: Builder, value: GeneratorValue) -> tuple[Operand, Operand, 
     cells = builder.all(held.cells)
     parts = (Const(held.code), Const(held.global_names), Const(None), Const(None), cells)
     builder.writer.called(runtime.make_function, *parts)
+    names = [value.named(builder.engine, name).as_python() for name in ("__name__", "__qualname__")]
+    if names != [held.code.co_name, held.code.co_qualname]:
+        builder.writer.called(runtime.renamed, builder.writer.store(), *map(Const, names))
     return builder.writer.store(), Const(held.is_started), builder.all(held.values)

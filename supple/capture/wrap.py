@@ -19,6 +19,7 @@ from supple.base.memo import of_object
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
+from supple.capture.guards.reads import note_whole
 from supple.capture.source import (
     Called,
     Local,
@@ -103,6 +104,7 @@ def _wrapped(engine: "Engine", obj: object, source: Source | None) -> Value:
         return SymbolicValue(cast("Symbolic", obj), source)
     if issubclass(kind, enum.Enum):
         engine.guard(source, Kind.IS, obj)
+        note_whole(kind)
         return EnumValue(cast("enum.Enum", obj), source)
     known = engine.objects.get(id(obj))
     if known is not None:

@@ -19,6 +19,10 @@ _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, so
 _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 
+_NOTED_BY_COPYING: Final = "__slotnames__"
+"""What `copyreg` keeps in a class of which it has copied an instance."""
+
+
 def may_change(cls: type) -> bool:
     """Tell whether attributes of the class can be assigned."""
     return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE
@@ -59,17 +63,19 @@ class ClassFacts:
     Attributes:
         cls: the class.
         names: what was found under each name.
+        whole: where all of the class counts, what each class of the MRO that may change holds.
         mro: its bases, itself first.
         version: a view of the tag of now.
         tag: the tag under which all of this was seen to hold, -1 for none.
     """
 
-    __slots__ = ("cls", "mro", "names", "tag", "version")
+    __slots__ = ("cls", "mro", "names", "tag", "version", "whole")
 
-    def __init__(self, cls: type, names: Mapping[str, object]) -> None:
+    def __init__(self, cls: type, names: Mapping[str, object], *, is_whole: bool = False) -> None:
         self.cls = cls
         self.names = dict(names)
         self.mro = cls.__mro__
+        self.whole = {one: dict(vars(one)) for one in self.mro if is_whole and may_change(one)}
         self.version = tag_of(cls)
         self.tag = self._tag_now()
 
@@ -84,7 +90,11 @@ class ClassFacts:
     def changed(self) -> list[str]:
         """Return the names under which something else is found, and "__mro__" for other bases."""
         found = [] if self.cls.__mro__ == self.mro else ["__mro__"]
-        return found + [name for name, was in self.names.items() if lookup(self.cls, name) is not was]
+        found += [name for name, was in self.names.items() if lookup(self.cls, name) is not was]
+        for one, was in self.whole.items():
+            now = vars(one)
+            found += [name for name in was | now if was.get(name, MISSING) is not now.get(name, MISSING)]
+        return [name for name in dict.fromkeys(found) if name != _NOTED_BY_COPYING]
 
     def _tag_now(self) -> int:
         if not HAS_TAGS:

@@ -154,6 +154,12 @@ def make_generator(function: Relayed, is_started: bool, state: tuple[object, ...
     return restore_generator(made, function, is_started, state)
 
 
+def renamed(function: types.FunctionType, name: str, qualname: str) -> types.FunctionType:
+    """Give a function that was made for one generator the names that the generator has."""
+    function.__name__, function.__qualname__ = name, qualname
+    return function
+
+
 def restore_generator(
     generator: Generator[object, object, object],
     function: Relayed,

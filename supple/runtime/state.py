@@ -77,6 +77,7 @@ READERS: Final[dict[str, Callable[[], object]]] = {
     "anomaly": torch.is_anomaly_enabled,
     "cudnn": torch_private.is_cudnn_enabled,
     "private_backend": torch_private.private_backend,
+    "torch_function": torch_private.is_torch_function_enabled,
 }
 
 
@@ -90,6 +91,7 @@ ON_REQUEST: Final = (
     "anomaly",
     "cudnn",
     "private_backend",
+    "torch_function",
 )
 """Parts on which few programs depend: each is compared where a program asks for it."""
 

@@ -21,16 +21,18 @@ class Reads:
 
     Attributes:
         classes: for each class, what was found under each name.
+        whole: classes of which all counts.
         builtins: the builtins that were used, by name.
     """
 
     classes: dict[type, dict[str, object]] = field(default_factory=dict[type, dict[str, object]])
+    whole: set[type] = field(default_factory=set[type])
     builtins: dict[str, object] = field(default_factory=dict[str, object])
 
     def guards(self) -> tuple[Guard, ...]:
         """Return the conditions under which all of this would be read again."""
         found = [
-            Guard(pinned(_label(cls), cls), Kind.CLASS, ClassFacts(cls, names))
+            Guard(pinned(_label(cls), cls), Kind.CLASS, ClassFacts(cls, names, is_whole=cls in self.whole))
             for cls, names in self.classes.items()
             if any(map(may_change, cls.__mro__))
         ]
@@ -72,6 +74,14 @@ def note_bases(cls: type) -> None:
     reads = _ACTIVE.reads
     if reads is not None:
         reads.classes.setdefault(cls, {})
+
+
+def note_whole(cls: type) -> None:
+    """Note that a function was called that may look at all that a class and its bases have."""
+    reads = _ACTIVE.reads
+    if reads is not None:
+        reads.classes.setdefault(cls, {})
+        reads.whole.add(cls)
 
 
 def builtin(name: str) -> object:

@@ -3,6 +3,7 @@
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, opcode
+from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup, type_attr
 from supple.capture.values.base import Raised, Value, name_in_c
 from supple.capture.values.constant import ConstantValue
@@ -22,15 +23,23 @@ def _(frame: Frame, instruction: Instruction) -> None:
         if current is None:
             engine.throw(RuntimeError, "No active exception to reraise")
         raise Raised(current)
-    error = frame.pop()
-    if isinstance(error, ClassValue):
-        error = engine.call(error)
-    if not issubclass(error.python_type(), BaseException):
-        engine.throw(TypeError, "exceptions must derive from BaseException")
-    if isinstance(cause, ClassValue):
-        cause = engine.call(cause)
+    error = _made(engine, frame.pop(), "exceptions must derive from BaseException")
+    if cause is not None and cause.identity() is not None:
+        cause = _made(engine, cause, "exception causes must derive from BaseException")
     engine.chain(error, cause)
     raise Raised(error)
+
+
+def _made(machine: Machine, given: Value, refusal: str) -> Value:
+    """Return an exception, or what a class of exceptions makes; anything else raises a TypeError."""
+    if isinstance(given, ClassValue) and issubclass(given.cls, BaseException):
+        made = machine.call(given, [], {})
+        if not issubclass(made.python_type(), BaseException):
+            machine.unsupported(breaks.OBJECT, name=given.describe(), detail="it makes no exceptions")
+        return made
+    if not issubclass(given.python_type(), BaseException):
+        machine.throw(TypeError, refusal)
+    return given
 
 
 @opcode.on("RERAISE")

@@ -10,6 +10,7 @@ from supple.capture.library import (
     deques,
     exceptions,
     higher_order,
+    inspecting,
     literals,
     numbers,
     optimizers,
@@ -23,6 +24,6 @@ from supple.capture.library import (
 
 RULE_FILES = (
     *(arrays, autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
-    *(literals, numbers, optimizers, resizing, sets, sorting, stdlib, text, torch_state),
+    *(inspecting, literals, numbers, optimizers, resizing, sets, sorting, stdlib, text, torch_state),
 )
 """The modules that fill the tables."""

@@ -31,7 +31,7 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, new_tuple, stored
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import OpKind
-from supple.torch_private import disabled_by_torch
+from supple.torch_private import ARE_OVERRIDDEN, disabled_by_torch, is_torch_function_enabled
 
 PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
 _MADE: Final = frozenset((object, property, *PAYLOADS))
@@ -161,25 +161,45 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
 
 def _by_torch_function(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> Value | None:
     """Return what `__torch_function__` of an argument's class gives, None when no argument has one."""
-    given = [*args, *kwargs.values()]
-    for value in (*args, *kwargs.values()):
-        given += value.items if isinstance(value, SequenceValue) and value.appended is None else ()
-    owners = {
-        value.cls: value
-        for value in given
-        if isinstance(value, InstanceValue) and lookup(value.cls, "__torch_function__") is not MISSING
-    }
+    owners = _overriding([*args, *kwargs.values()])
     if not owners or function not in torch.overrides.get_testing_overrides():
         return None
+    machine.ask_state("torch_function")
+    if not is_torch_function_enabled():
+        return None
+    if isinstance(function, types.FunctionType):  # it passes what it has no arguments for too
+        machine.unsupported(breaks.CALL, name=f"{name_of(function)} with an object that overrides it")
     if any(issubclass(cls, int | float | complex | str) for cls in owners):
         machine.unsupported(breaks.CALL, name=f"{name_of(function)} with a number that overrides it")
     handler = next(iter(owners.values())).get_attr(machine, "__torch_function__")
     types_ = new_tuple([machine.wrap(cls, None) for cls in owners])
-    named = machine.call(machine.wrap(dict, None), [], kwargs)
-    found = machine.call(handler, [machine.wrap(function, None), types_, new_tuple(args), named])
+    passed = [machine.wrap(function, None), types_, new_tuple(args)]
+    if kwargs:  # no empty dict is passed
+        passed.append(machine.call(machine.wrap(dict, None), [], kwargs))
+    found = machine.call(handler, passed)
     if len(owners) > 1 or found.identity() is NotImplemented:
         machine.unsupported(breaks.CALL, name=f"{name_of(function)} on several classes")
     return found
+
+
+def _overriding(given: Sequence[Value]) -> dict[type, InstanceValue]:
+    """Return the objects, and members of sequences, whose classes have a `__torch_function__`, by class."""
+    found = list(given)
+    for value in given:
+        found += value.items if isinstance(value, SequenceValue) and value.appended is None else ()
+    return {
+        value.cls: value
+        for value in found
+        if isinstance(value, InstanceValue) and lookup(value.cls, "__torch_function__") is not MISSING
+    }
+
+
+@call.on(*ARE_OVERRIDDEN)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """No, or a break: the function hands over itself and all of its arguments."""
+    if _overriding(args):
+        machine.unsupported(breaks.CALL, name="what an object overrides")
+    return ConstantValue(False)
 
 
 def plain_value(value: Value) -> object:
@@ -321,6 +341,12 @@ def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     return bare_instance(machine, kind, args)
 
 
+def _refuse_abstract(machine: Machine, kind: type) -> None:
+    """Raise eager's error for a class with abstract methods, which another may become later."""
+    if lookup(kind, "__abstractmethods__") is not MISSING and inspect.isabstract(kind):
+        fold_raw(machine, object.__new__, kind)
+
+
 _READ: Final = (BaseExceptionGroup, UnicodeDecodeError, UnicodeEncodeError, UnicodeTranslateError)
 """Exceptions whose constructors look at their arguments."""
 
@@ -328,8 +354,7 @@ _READ: Final = (BaseExceptionGroup, UnicodeDecodeError, UnicodeEncodeError, Unic
 def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
     """Return what the builtin `__new__` of a class's solid base makes."""
     _refuse_finalizer(machine, kind)
-    if kind.__dict__.get("__abstractmethods__"):
-        fold_raw(machine, object.__new__, kind)
+    _refuse_abstract(machine, kind)
     if is_plain_record(kind):
         return SequenceValue(kind, take_all(machine, args[0]))
     made = InstanceValue(kind)

@@ -13,7 +13,7 @@ from supple.base.errors import SuppleError
 from supple.base.interrupts import is_interrupt
 from supple.capture.machine import Machine
 from supple.capture.source import Source
-from supple.capture.values.base import Value
+from supple.capture.values.base import Value, name_of
 
 NUMPY_NUMBERS: Final[frozenset[type]] = frozenset(
     (np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64)
@@ -94,6 +94,9 @@ class ConstantValue(Value):
 def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object) -> object:
     """Return `function(*args, **kwargs)` on Python objects; its exception becomes one of the program."""
     assert callable(function)
+    for arg in args:
+        if isinstance(arg, enum.Enum):  # its text has the name of its class
+            name_of(machine, type(arg))
     try:
         return function(*args, **kwargs)
     except (RecursionError, SuppleError):

@@ -41,6 +41,7 @@ class Held:
 
 GOING_ON: Final = (map, filter, zip, itertools.starmap)
 """Classes of iterators whose state is that of the iterators which they are made of."""
+_NAMES: Final = ("__name__", "__qualname__")
 _COUNTED: Final = ("start", "step")
 """The variables of what stands for `itertools.count`."""
 
@@ -55,7 +56,12 @@ class Suspended(Protocol):
 
     @property
     def name(self) -> str:
-        """The function's name."""
+        """The name of the function's code."""
+        ...
+
+    @property
+    def function(self) -> FunctionValue:
+        """The function that was called."""
         ...
 
     def send(self, value: Value) -> Value:
@@ -89,10 +95,11 @@ class GeneratorValue(Value):
     Attributes:
         kind: the class of iterators for which it stands.
         over: of what an iterator of the class was made, None where that is not known.
+        names: what the function was called, by attribute, when the program had renamed it by then.
         within: the frame that last asked for an item by `yield from`.
     """
 
-    __slots__ = ("frame", "is_finished", "is_running", "kind", "over", "within")
+    __slots__ = ("frame", "is_finished", "is_running", "kind", "names", "over", "within")
 
     def __init__(self, frame: Suspended, source: Source | None = None) -> None:
         super().__init__(source)
@@ -100,6 +107,7 @@ class GeneratorValue(Value):
         self.is_finished = self.is_running = False
         self.kind: type = types.GeneratorType
         self.over: Made | None = None
+        self.names = {name: value for name, value in frame.function.attrs.items() if name in _NAMES}
         self.within: Suspended | None = None
 
     def again(self) -> Made | None:
@@ -174,9 +182,17 @@ class GeneratorValue(Value):
         machine.throw(RuntimeError, "generator ignored GeneratorExit")
 
     def get_attr(self, machine: Machine, name: str) -> Value:
-        if name == "__name__" and self.kind is types.GeneratorType:
-            return ConstantValue(self.frame.name)
+        if name in _NAMES and self.kind is types.GeneratorType:
+            return self.named(machine, name)
         return type_attr(machine, self, self.kind, name)
+
+    def named(self, machine: Machine, name: str) -> Value:
+        """Return `__name__` or `__qualname__`: the function's, which a guard holds where it is older."""
+        function = self.frame.function
+        if name in self.names or function.fn is not None:
+            return self.names.get(name) or function.get_attr(machine, name)
+        code = function.code
+        return ConstantValue(code.co_name if name == "__name__" else code.co_qualname)
 
 
 class StepsValue(GeneratorValue):

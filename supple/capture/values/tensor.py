@@ -109,7 +109,7 @@ class TensorValue(Value):
         if name in ("is_leaf", "grad_fn"):
             return self._place_in_autograd(machine, name)
         if name in METADATA:
-            return machine.wrap(getattr(self.fake, name), None)
+            return machine.wrap(_metadata(self.fake, name), None)
         if name in TENSOR_ATTRIBUTES:
             return emit(machine, function_op("builtins.getattr", getattr), [self, ConstantValue(name)], {})
         if name == "__class__":
@@ -189,6 +189,11 @@ class TensorValue(Value):
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         machine.throw(TypeError, "'Tensor' object is not callable")
+
+
+def _metadata(fake: torch.Tensor, name: str) -> object:
+    """Return a plain attribute; torch multiplies no symbolic sizes for `nbytes`."""
+    return fake.numel() * fake.element_size() if name == "nbytes" else getattr(fake, name)
 
 
 def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
