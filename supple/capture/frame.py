@@ -20,7 +20,7 @@ from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
 from supple.capture.guards.reads import reading
-from supple.capture.held import has_effects, held_inputs, writes_in_parts
+from supple.capture.held import has_effects, held_inputs, reaches_beyond, writes_in_parts
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
@@ -390,7 +390,12 @@ def _finish(
         held = held_inputs(graph, fakes, is_counted=is_versioned) if is_told else None
         if is_versioned or is_random or held is not None:
             compiled = noting(
-                compiled, held, is_versioned=is_versioned, is_counted=is_counted, is_random=is_random
+                compiled,
+                held,
+                is_versioned=is_versioned,
+                is_counted=is_counted,
+                is_random=is_random,
+                is_beyond=reaches_beyond(graph),
             )
         compiled = kept()(compiled) if any(node.op.name in DEPTHS for node in graph.nodes) else compiled
         settings = mode_settings(defaults=engine.has_asked("autocast_defaults"))

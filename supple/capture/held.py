@@ -17,6 +17,8 @@ from supple.ir.meta import TensorMeta
 from supple.runtime.undo import version
 from supple.shapes.promote import category
 
+_BEYOND: Final = re.compile(r"\w+\.as_strided_?")
+"""Operators that give elements of the memory around a tensor."""
 _IN_PARTS: Final = frozenset(
     f"Tensor.{name}_"
     for name in "index_add index_copy index_fill index_put index_reduce put scatter scatter_add "
@@ -41,6 +43,11 @@ _WRITES: Final = re.compile(
     r"Tensor\.(?!requires_grad_|detach_|share_memory_)(\w+[a-z0-9]_|__setitem__|__i\w+__)"
 )
 """Operators that write to the tensor that they are methods of, which counts that, and do nothing else."""
+
+
+def reaches_beyond(graph: Graph) -> bool:
+    """Tell whether a graph may write to the memory around an input."""
+    return any(_BEYOND.fullmatch(node.op.name) for node in graph.nodes)
 
 
 def writes_in_parts(graph: Graph) -> bool:

@@ -18,7 +18,7 @@ DRAWN: Final = "__supple_drawn__"
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """An input as it was before the graph ran."""
+    """An input as it was before the graph ran, and where the graph may reach beyond it, all of its memory."""
 
     tensor: torch.Tensor
     node: object
@@ -27,6 +27,7 @@ class _Kept:
     stride: tuple[int, ...]
     offset: int | torch.SymInt
     requires_grad: bool
+    memory: torch.UntypedStorage | None
 
 
 def noting(
@@ -36,6 +37,7 @@ def noting(
     is_versioned: bool,
     is_counted: bool,
     is_random: bool,
+    is_beyond: bool,
 ) -> Callable[..., object]:
     """Return a graph that notes on what it raises whether its inputs are as before, and what it drew.
 
@@ -44,6 +46,7 @@ def noting(
             where others may be written too.
         is_versioned: whether torch counts all that the graph writes to its inputs when it is atomic.
         is_counted: whether torch counts that too when each operator writes.
+        is_beyond: whether the graph may write to what lies around an input in its memory.
     """
     matters = is_versioned and (kept is not None or not is_counted)
     is_atomic = getattr(compiled, ATOMIC, _never) if matters else _never
@@ -52,7 +55,7 @@ def noting(
         is_whole = is_atomic(inputs)
         before = _versions(inputs) if is_counted or is_whole else None
         drawn = draws(inputs) if is_random else []
-        held = None if is_whole or kept is None else _held(inputs[place] for place in kept)
+        held = None if is_whole or kept is None else _held((inputs[place] for place in kept), is_beyond)
         try:
             return compiled(*inputs)
         except Exception as error:
@@ -81,15 +84,15 @@ def version(tensor: torch.Tensor) -> int | None:
         return None
 
 
-def _held(inputs: Iterable[object]) -> list[_Kept] | None:
+def _held(inputs: Iterable[object], is_beyond: bool) -> list[_Kept] | None:
     """Return what inputs hold; None where torch does not let one be read."""
     try:
-        return [_kept(item) for item in inputs if isinstance(item, torch.Tensor)]
+        return [_kept(item, is_beyond) for item in inputs if isinstance(item, torch.Tensor)]
     except RuntimeError:  # a view that is out of date, of which eager says so where it is used
         return None
 
 
-def _kept(tensor: torch.Tensor) -> _Kept:
+def _kept(tensor: torch.Tensor, is_beyond: bool) -> _Kept:
     return _Kept(
         tensor,
         tensor.grad_fn,
@@ -98,6 +101,7 @@ def _kept(tensor: torch.Tensor) -> _Kept:
         tensor.stride(),
         tensor.storage_offset(),
         tensor.requires_grad,
+        tensor.untyped_storage().clone() if is_beyond else None,
     )
 
 
@@ -117,6 +121,8 @@ def _restored(held: Sequence[_Kept] | None) -> bool:
         if not any(step == 0 and size > 1 for step, size in zip(one.stride, one.size, strict=True)):
             # Torch writes to no tensor with several elements in one place.
             tensor.data.copy_(one.values)
+        if one.memory is not None and one.memory.nbytes() == tensor.untyped_storage().nbytes():
+            tensor.untyped_storage().copy_(one.memory)
     return True
 
 

@@ -273,11 +273,11 @@ def numbers_read() -> Generator[list[tuple[torch.Tensor, object]]]:
 def _require_apart(
     func: torch_private.OpOverload, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> None:
-    """Raise what eager does where an operator in place writes an element twice, or one of another operand."""
+    """Raise what eager does where an operator writes an element twice, or one of another operand."""
     write = write_of(func)
-    if write is None or not isinstance(write.written, int):
+    if write is None:
         return
-    target = cast("torch.Tensor", args[write.written])
+    target = cast("torch.Tensor", {**dict(enumerate(args)), **kwargs}[write.written])
     memory = _memory_of(target)
     operands = (
         one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor) and one is not target

@@ -74,6 +74,15 @@ def turned(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str
         return state * 2
 
 
+def beyond(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    try:
+        state.reshape(-1)[:1].as_strided((2,), (1,)).add_(1)
+        log.append("written")
+        return x[at]
+    except IndexError:
+        return state * 2
+
+
 def at_a_number(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
     state.add_(1)
     return x[int(at)] + 1
@@ -81,13 +90,14 @@ def at_a_number(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: lis
 
 PROGRAMS: tuple[Program, ...] = (
     *(written_first, written_behind_views, written_between, written_and_drawn, caught),
-    *(indexed_by_numbers, turned, at_a_number),
+    *(indexed_by_numbers, turned, at_a_number, beyond),
 )
 SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "nothing": torch.ones_like,
     "all": lambda x: x,
     "memory": lambda x: x.detach(),
     "a part": lambda x: x[:2],
+    "an element": lambda x: x[1],
 }
 
 

@@ -335,6 +335,16 @@ def test_containers_refuse_and_give_what_they_do_in_eager(make: Callable[[], Any
     check(make, works)
 
 
+@pytest.mark.parametrize("key", [None, (), (1, 2), ("a",), (None,), 3, KeyError("own")], ids=repr)
+@pytest.mark.parametrize("kind", [dict, collections.OrderedDict, collections.Counter])
+def test_a_key_that_is_lacked_is_in_the_error_as_the_class_puts_it(kind: type, key: object) -> None:
+    works: list[Work] = [
+        *(lambda w: w.pop(key), lambda w: w[key], lambda w: w.__delitem__(key), lambda w: w.popitem()),
+        *(lambda w: w.move_to_end(key), lambda w: w.pop(key, 3)),
+    ]
+    check(kind, works)
+
+
 def test_a_set_is_looked_for_as_a_frozenset() -> None:
     works: list[Work] = [
         *(lambda w: {1} in w, lambda w: {5} in w, lambda w: w.discard({5}), lambda w: w.remove({5})),

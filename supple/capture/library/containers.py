@@ -61,7 +61,7 @@ _written_in_c(
     {
         dict.setdefault: polyfills.dict_setdefault,
         dict.pop: polyfills.dict_pop,
-        collections.OrderedDict.pop: polyfills.dict_pop,
+        collections.OrderedDict.pop: polyfills.ordered_pop,
         dict.popitem: polyfills.dict_popitem,
         collections.OrderedDict.popitem: polyfills.ordered_popitem,
         list.remove: polyfills.list_remove,

@@ -80,7 +80,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     last = args[2] if len(args) > 2 else kwargs.get("last", ConstantValue(True))
     key = args[1].key(machine)
     if key not in target.items:
-        machine.throw(KeyError, args[1].as_python())
+        machine.call_python(polyfills.refuse_ordered, args[1])
     moved = collections.OrderedDict(target.items)
     moved.move_to_end(key, last.truth(machine))
     target.rewrite(machine, dict(moved))

@@ -8,7 +8,7 @@ import functools
 import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Any, Final
+from typing import Any, Final, NoReturn, cast
 
 from supple.capture.library.folding import format_fields, format_path
 
@@ -253,6 +253,26 @@ def dict_pop(mapping: MutableMapping[object, object], key: object, default: obje
     if default is _MISSING:
         raise KeyError(key)
     return default
+
+
+_LACKED: Final = object()
+
+
+def ordered_pop(mapping: MutableMapping[object, object], key: object, default: object = _MISSING) -> object:
+    """OrderedDict.pop."""
+    found = dict_pop(mapping, key, _LACKED if default is _MISSING else default)
+    if found is _LACKED:
+        refuse_ordered(key)
+    return found
+
+
+def refuse_ordered(key: object) -> NoReturn:
+    """Raise what an OrderedDict does for a key that it lacks: C takes None and a tuple for all arguments."""
+    if isinstance(key, KeyError):
+        raise key
+    if key is None:
+        raise KeyError
+    raise KeyError(*cast("tuple[object, ...]", key)) if isinstance(key, tuple) else KeyError(key)
 
 
 def count_elements(counts: MutableMapping[object, Any], items: Iterable[object]) -> None:
