@@ -9,11 +9,11 @@ that composes them, so that a new one is one function.
 
 import builtins
 import collections
-import operator
 import weakref
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from operator import getitem
 from typing import Final, cast
 
 import torch
@@ -117,7 +117,7 @@ def item(base: Source, key: object, of: type) -> Source:
     """Return the source of `base[key]`; `of` is the builtin type (list, tuple, dict, deque) that reads it."""
     # Objects may print alike.
     shown = repr(key) if type(key) in _PRINTED else f"{type(key).__name__}@{id(key):x}"
-    return Called(f"{base.name}[{shown}]", base, GETTERS.get(of, operator.getitem), (key,))
+    return Called(f"{base.name}[{shown}]", base, GETTERS.get(of, getitem), (key,))
 
 
 def key_at(base: Source, position: int) -> Source:
@@ -137,7 +137,7 @@ def type_of(base: Source) -> Source:
 
 def size_at(tensor: Source, dim: int) -> Source:
     """Return the source of a tensor's size."""
-    return Called(f"{tensor.name}.size()[{dim}]", attribute(tensor, "shape"), operator.getitem, (dim,))
+    return Called(f"{tensor.name}.size()[{dim}]", attribute(tensor, "shape"), getitem, (dim,))
 
 
 def stride_at(tensor: Source, dim: int) -> Source:

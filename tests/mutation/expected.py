@@ -16,6 +16,19 @@ EXPECTED: Final[dict[tuple[str, str], str]] = {
     (r"everyday_training\.adamw$", r"\['capturable'\]: flipped$"): (
         "torch's optimizers check this where `torch.compiler.is_compiling()` is false only"
     ),
+    (r"torch_autograd\.ada(m|mw)_step$", r"\['betas'\]: \[[01]\] (tensor|doubled)$"): (
+        "as of everyday_training.adamw"
+    ),
+    (r"torch_autograd\.(adam|adamw|rmsprop)_step$", r"\['capturable'\]: flipped$"): (
+        "torch's optimizers check this where `torch.compiler.is_compiling()` is false only"
+    ),
+    (r"torch_autograd\.(adam|adagrad)_step$", r"\['(lr|lr_decay|step)'\]: (None|-1|negated|unsqueezed)$"): (
+        "torch's optimizers keep the count of steps as a tensor where `torch.compiler.is_compiling()`: "
+        "no float is divided then, by None or by zero"
+    ),
+    (r"functions\.lru_cached_tensor_is_real$", r"default dtype$"): (
+        "a cached function of a size is inlined, so that its cache is not asked: one graph serves all sizes"
+    ),
     (r"torch_types\.(cond|while_loop)$", r"args\[0\]: Parameter$"): (
         "eager compiles the branches by torch, which marks parameters"
     ),

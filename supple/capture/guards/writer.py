@@ -4,11 +4,11 @@ It knows how the four classes of sources are read, and nothing of what guards co
 """
 
 import inspect
-import operator
 import re
 import types
 import weakref
 from collections.abc import Callable
+from operator import getitem
 from typing import Final
 
 from supple.capture.guards.kinds import Guard, Kind
@@ -151,7 +151,7 @@ class Emitter:
                 if function is list:
                     return f"[*{arguments[0]}]"
                 is_plain = self.exact_type(base) in GETTERS and function in GETTERS.values()
-                if is_plain or function is operator.getitem:
+                if is_plain or function is getitem:
                     return f"{arguments[0]}[{arguments[1]}]"
                 return self.called(function, *arguments)
             case _:

@@ -14,6 +14,7 @@ import torch.utils.checkpoint
 
 from supple.capture import breaks
 from supple.capture.library.calls import name_of
+from supple.capture.library.inspecting import hold_method
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup
@@ -73,7 +74,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     function = cast("Any", kind)
     given = list(args[1:])
     has_setup = lookup(kind, "setup_context") is not lookup(torch.autograd.Function, "setup_context")
+    if not isinstance(lookup(kind, "_backward_cls"), type):
+        machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply, whose class has no node of autograd")
     if has_setup:
+        hold_method(machine, kind, "forward")
         given = _bound(machine, function.forward, given, kwargs)
     elif kwargs:
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply with keywords")
@@ -121,6 +125,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if {**_OPTIONS, **options} != {**_OPTIONS, "use_reentrant": False}:
         machine.unsupported(breaks.DISABLED, name="checkpoint", message="")
     given = {name: value for name, value in kwargs.items() if name not in (*_OPTIONS, *_CHECKS)}
+    if any(
+        isinstance(value, TensorValue) and value.fake.is_inference() for value in (*args, *given.values())
+    ):
+        machine.unsupported(breaks.DISABLED, name="checkpoint of an inference tensor", message="")
     outer, before, versions = machine.checkpoint, _side_effects(machine), _versions(machine)
     machine.checkpoint = outer or len(machine.recorder.nodes) + 1
     try:

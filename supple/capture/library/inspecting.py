@@ -22,7 +22,7 @@ from supple.capture.values.base import Value
 from supple.capture.values.function import BoundMethodValue, FunctionValue
 from supple.capture.values.klass import ClassValue
 
-_PARAMETERS: Final = ("__defaults__", "__kwdefaults__", "__annotations__")
+PARAMETERS: Final = ("__defaults__", "__kwdefaults__", "__annotations__")
 _HINTS: Final = ("__annotations__",)
 """What is read of functions."""
 
@@ -92,17 +92,22 @@ _STAND_INS: Final = ("__signature__", "__text_signature__")
 """Attributes that say what the parameters are, whatever the code says."""
 
 
+def hold_method(machine: Machine, cls: type, name: str, parts: tuple[str, ...] = PARAMETERS) -> None:
+    """Guard these parts of a function that a class has under a name, if it has one."""
+    found = lookup(cls, name)
+    function: object = getattr(found, "__func__", found)
+    if isinstance(function, types.FunctionType):
+        value = machine.wrap(function, guard_lookup(machine, cls, name, found))
+        if isinstance(value, FunctionValue):
+            _hold_function(machine, value, parts)
+
+
 def _hold_class(machine: Machine, cls: type, parts: tuple[str, ...]) -> None:
     """Guard all of a class and its metaclass, what makes its objects, and annotations of its bases."""
     note_whole(cls)
     note_whole(type(cls))
     for one, name in ((cls, "__new__"), (cls, "__init__"), (type(cls), "__call__")):
-        found = lookup(one, name)
-        function: object = getattr(found, "__func__", found)
-        if isinstance(function, types.FunctionType):
-            value = machine.wrap(function, guard_lookup(machine, one, name, found))
-            if isinstance(value, FunctionValue):
-                _hold_function(machine, value, parts)
+        hold_method(machine, one, name, parts)
     for one in cls.__mro__:
         annotations = cast("dict[str, object] | None", vars(one).get("__annotations__"))
         if annotations is not None:

@@ -193,7 +193,7 @@ polyfill[math.prod] = polyfills.prod_
 @call.on(torch.Size.numel)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The product of the sizes."""
-    return machine.call(machine.wrap(math.prod, None), args)
+    return machine.call_python(polyfills.prod_, *args)
 
 
 @call.on(torch.broadcast_shapes)

@@ -1,9 +1,9 @@
 """Immutable leaves: numbers, strings, None, dtypes, devices, enums, code objects, ranges of ints."""
 
 import enum
-import operator
 import types
 from collections.abc import Mapping, Sequence
+from operator import contains, getitem
 from typing import Final
 
 import numpy as np
@@ -77,10 +77,10 @@ class ConstantValue(Value):
         return wrap_folded(machine, fold_raw(machine, getattr, self.value, name))
 
     def get_item(self, machine: Machine, key: Value) -> Value:
-        return fold(machine, operator.getitem, self.value, key.as_python())
+        return fold(machine, getitem, self.value, key.as_python())
 
     def contains(self, machine: Machine, item: Value) -> Value:
-        return fold(machine, operator.contains, self.value, item.as_python())
+        return fold(machine, contains, self.value, item.as_python())
 
     def iterate(self, machine: Machine) -> Value:
         items = fold_raw(machine, list, self.value)

@@ -6,8 +6,8 @@ anything but `append` looks at it), an item when it is read.
 
 import collections
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import delitem, getitem, setitem
 from typing import Final, cast
 
 import torch
@@ -126,7 +126,7 @@ class SequenceValue(Value):
         except (IndexError, TypeError, ValueError):
             found = None
         if found is None:
-            found = fold_raw(machine, operator.getitem, self.real(places), index)
+            found = fold_raw(machine, getitem, self.real(places), index)
         if isinstance(found, int):
             return self.at(machine, found)
         if self.kind is tuple and isinstance(found, range) and found.step == 1 and found == places:
@@ -162,7 +162,7 @@ class SequenceValue(Value):
             given = self._assigned(machine, cast("object", index), new)
             start, stop, step = places
             index = slice(start, stop if step > 0 or stop >= 0 else None, step)
-        self.change(machine, operator.setitem, cast("object", index), given)
+        self.change(machine, setitem, cast("object", index), given)
 
     def _assigned(self, machine: Machine, place: object, new: Value) -> list[Value]:
         """Return the items that a part of the list is replaced by."""
@@ -170,13 +170,13 @@ class SequenceValue(Value):
             iterator = new.iterate(machine)
         except Raised as raised:
             if raised.is_a(TypeError):
-                fold_raw(machine, operator.setitem, list[object](), place, None)
+                fold_raw(machine, setitem, list[object](), place, None)
             raise
         return cast("SequenceValue", machine.call(machine.wrap(list, None), [iterator])).items
 
     def delete_item(self, machine: Machine, key: Value) -> None:
         self.require_mutable(machine, "doesn't support item deletion")
-        self.change(machine, operator.delitem, index_of(machine, key))
+        self.change(machine, delitem, index_of(machine, key))
 
     def require_mutable(self, machine: Machine, what: str) -> None:
         """Raise TypeError in the program for a tuple."""

@@ -132,6 +132,7 @@ class TensorValue(Value):
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         if name == "requires_grad":
+            _refuse_made(machine, "requires_grad", self)
             machine.call_leaf(torch.Tensor.requires_grad_, [self, new], {})
             return
         found = lookup(self.python_type(), name)
@@ -228,6 +229,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         result = _layout_asked(machine, query, [*args, *kwargs.values()], result)
     if query in OF_STORAGE:
         _guard_offsets(machine)
+    if query == "storage_offset":
+        _refuse_small(machine, args[0])
     if query not in QUERIES and _is_of_graph(result):
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
     elif query not in ANSWERS:
@@ -276,6 +279,25 @@ def _guard_offsets(machine: Machine) -> None:
     for item in machine.recorder.lifted:
         offset = storage_offset(item.source)
         machine.guard(offset, Kind.EQUALS, item.real.storage_offset())
+
+
+def _refuse_made(machine: Machine, name: str, tensor: TensorValue) -> None:
+    """Break where autograd made an argument, of which eager refuses something; guarded."""
+    if tensor.obj is not None and tensor.source is not None:
+        is_leaf = tensor.obj.is_leaf
+        machine.guard(attribute(tensor.source, "is_leaf"), Kind.EQUALS, is_leaf)
+        if not is_leaf:
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=f"{tensor.describe()}, which is no leaf")
+
+
+def _refuse_small(machine: Machine, tensor: Value) -> None:
+    """Break where the place of a view may be counted by strides that eager gives to sizes of 2 and more."""
+    assert isinstance(tensor, TensorValue), tensor.describe()
+    if meta_of(tensor.fake).offset.is_const:
+        return
+    if not (machine.sizes.env.are_general() and machine.sizes.pin_strides()):
+        owner = f"{tensor.describe()}, part of a small one"
+        machine.unsupported(breaks.ATTRIBUTE, name="storage_offset()", owner=owner)
 
 
 def _layout_asked(machine: Machine, query: str, args: Sequence[Value], answer: object) -> object:
