@@ -83,6 +83,16 @@ def beyond(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str
         return state * 2
 
 
+def while_another_is_handled(
+    state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]
+) -> torch.Tensor:
+    try:
+        raise KeyError(3)  # noqa: TRY301  # that is what is tested
+    except KeyError:
+        state.add_(1)
+        return x[at]
+
+
 def at_a_number(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
     state.add_(1)
     return x[int(at)] + 1
@@ -91,6 +101,7 @@ def at_a_number(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: lis
 PROGRAMS: tuple[Program, ...] = (
     *(written_first, written_behind_views, written_between, written_and_drawn, caught),
     *(indexed_by_numbers, turned, at_a_number, beyond),
+    while_another_is_handled,
 )
 SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "nothing": torch.ones_like,
@@ -118,7 +129,7 @@ def test_effects_before_the_exception_are_as_eager(program: Program, shared: str
                 try:
                     result = run(state, x, torch.tensor([place]), log)
                 except (IndexError, RuntimeError) as error:
-                    result = str(error)
+                    result = f"{error} while {error.__context__!r} was handled"
                 seen.append([result, state, x, log, torch.rand(1)])
             want, got = seen
             assert want[0] == got[0] if isinstance(want[0], str) else torch.equal(want[0], got[0])

@@ -127,7 +127,7 @@ class Frame:
         line = position.line if position and position.line else code.firstlineno
         while region is not None and self._raises_again(region):
             region = code.handler_at(region.handler)
-        is_caught = region is not None
+        is_caught = region is not None or self.exception is not None  # of which an error would tell
         return Where(code.filename, line, code.qualname, is_caught=is_caught)
 
     def _raises_again(self, region: Region) -> bool:
