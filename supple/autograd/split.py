@@ -33,6 +33,7 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
         raise NotFunctional(f"the default device is {device}")
     traced = trace(graph)
     _require_distinct_elements(graph, traced.convention)
+    _require_dense(traced.graph)
     joint = decompose(traced.graph) if decomposed else separated(without_dead(traced.graph), traced.graph)
     if traced.gradients is None:
         _tell(None, joint)
@@ -40,11 +41,26 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
         return Split(graph, joint, None, replace(traced.convention, mutations=mutations))
     convention = _with_reads(traced.convention, joint, traced.gradients)
     reach = reached(traced.graph, traced.gradients)
-    # Eager lets the program write to these before backward.
-    free = [item.name for item in graph.inputs if not item.is_leaf and item.name not in traced.read]
+    # Eager lets the program write to these before backward; those of inference mode it lets nobody keep.
+    free = [
+        item.name
+        for item in graph.inputs
+        if item.is_inference or (not item.is_leaf and item.name not in traced.read)
+    ]
     parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
     _tell(joint, parts.forward, *(back.graph for back in parts.backs))
     return Split(graph, parts.forward, Backward(parts, traced.gradients, reach), convention)
+
+
+def _require_dense(graph: Graph) -> None:
+    """Check that sparse tensors, as which gradients may come, are results only: metadata does not tell them.
+
+    Raises:
+        NotFunctional: an operator takes one.
+    """
+    sparse = {node.name for node in graph.nodes if ".sparse_" in node.op.name or "._sparse_" in node.op.name}
+    if any(var.name in sparse for node in graph.nodes for var in uses_of(node)):
+        raise NotFunctional("a gradient is sparse, and more is computed with it")
 
 
 def _require_distinct_elements(graph: Graph, convention: Convention) -> None:

@@ -279,6 +279,7 @@ def _batch_norm(
     require_float(input.dtype)
     is_training = len(rest) == 5 and rest[2]
     given = (weight, bias, *rest[:2])
+    require(len(rest) < 2 or (rest[0] is None) == (rest[1] is None))
     dtype = next((meta.dtype for meta in given if isinstance(meta, TensorMeta)), input.dtype)
     require(all(meta.dtype is dtype for meta in given if isinstance(meta, TensorMeta)))
     require(dtype is input.dtype or (dtype is DType.F32 and input.dtype.is_low_precision))

@@ -148,7 +148,7 @@ def told(program: Callable[[torch.Tensor], Any]) -> str:
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_was_told_holds_while_it_is_so(name: str, change: str) -> None:
-    # GRD05, X-SND01
+    # X-SND01
     program = PROGRAMS[name]
     compiled = supple.compile(program, backend="eager")
     for _ in range(2):
