@@ -413,6 +413,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "lp_pool2d": lambda n: functional.lp_pool2d(IMAGE, 2.0, n),
     "unfold": lambda n: functional.unfold(IMAGE, 2, stride=n),
     "tensor_split": lambda n: torch.tensor_split(LINE, n, 2),
+    "one_hot": lambda n: functional.one_hot(torch.tensor([0, 0]), n),
     "linspace": lambda n: torch.linspace(0.0, 1.0, n) + LINE[0, 0, 0],
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import torch
 
 import supple
 
@@ -115,6 +116,17 @@ def test_an_iterator_that_ended_asks_again_where_eager_does(
         return found + [attempt(lambda: next(iterator)) for _ in range(5)]
 
     check(program)
+
+
+def test_groups_of_tensors_are_told_apart_as_in_eager() -> None:
+    def program(items: list[object]) -> list[tuple[object, list[object]]]:
+        groups = [(key, list(group)) for key, group in itertools.groupby(items)]
+        return [*groups, (None, list(next(itertools.groupby(items))[1]))]
+
+    with supple.config.patch(suppress_errors=False):
+        check(program, [1, 1, 2, 1])
+        check(program, [torch.tensor(1), 1, 2, 2, 1])
+        check(program, [torch.tensor(1), 3, torch.tensor(3), 2])
 
 
 def test_groups_end_where_eager_ends_them() -> None:

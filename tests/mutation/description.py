@@ -31,7 +31,7 @@ class Line:
 
 
 def told(value: object) -> str:
-    """Return the text of an atom; of an error's text what depends neither on the stack nor on autograd's nodes."""
+    """Return the text of an atom; of an error's text what does not depend on stacks and nodes of autograd."""
     text = repr(value).partition("\\nException raised from")[0]
     text = re.sub(r"Function \w+Backward\w* returned", "Function returned", text)
     return re.sub("maximum recursion depth exceeded.*", "maximum recursion depth exceeded", text)

@@ -3,6 +3,7 @@
 import collections
 import enum
 import functools
+import itertools
 import math
 import operator
 import types
@@ -529,3 +530,40 @@ def autocast_of_the_caller(x):
 @program(lambda: (numbers(2),))
 def fresh_memory(x):
     return torch.empty_like(x).fill_(1) + torch.zeros(2) + torch.full((2,), 3.0)
+
+
+@program(lambda: (numbers(2, 3),))
+def fresh_memory_is_looked_at(x):
+    return x.new_empty(9_000_000).isnan().all(), x * 2  # so much that the system makes it, of zeros
+
+
+# Sizes and places.
+
+
+@program(lambda: (numbers(2), numbers(2, 3)))
+def new_of_a_size(x, like):
+    return x.new(like.size()).fill_(1), x.new(2, 1).fill_(2), x.new(like.shape[0]).fill_(3)
+
+
+@program(lambda: (torch.tensor([0, 2, 1]), 3))
+def one_hot_of_labels(labels, classes):
+    return F.one_hot(labels, 3) * 2, F.one_hot(labels % classes, classes)
+
+
+@program(lambda: (numbers(6), 2))
+def every_few(x, step):
+    y = x.clone()
+    y[0:4:step] = 1
+    return y * 2, x[::step]
+
+
+@program(lambda: (numbers(1, 2, 3, 4), numbers(1, 2, 5, 4)))
+def attention_of_lengths(query, key):
+    return F.scaled_dot_product_attention(query, key, key)
+
+
+@program(lambda: ([1, 1, 2, 2, 1, 3],))
+def groups_that_are_kept(items):
+    groups = [(key, group) for key, group in itertools.groupby(items)]
+    first = next(itertools.groupby(items))[1]
+    return [(key, list(group)) for key, group in groups], list(first)

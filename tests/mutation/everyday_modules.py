@@ -21,7 +21,7 @@ def numbers(*shape: int) -> Tensor:
 class Block(nn.Module):
     """A residual block with a scale and a switch."""
 
-    def __init__(self, size: int = 4, eps: float = 1e-5, scale: float = 0.5) -> None:
+    def __init__(self, size: int = 4, eps: float = 0.25, scale: float = 0.5) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(size, eps=eps)
         self.inner = nn.Linear(size, size)
@@ -45,7 +45,7 @@ class Config:
     hidden: int = 4
     heads: int = 2
     dropout: float = 0.0
-    eps: float = 1e-6
+    eps: float = 0.25
     activation: str = "relu"
     is_causal: bool = True
 
@@ -80,7 +80,7 @@ def attention_with_a_configuration(model, x):
 class RMSNorm(nn.Module):
     """A norm with a number of its own."""
 
-    def __init__(self, size: int, eps: float = 1e-6) -> None:
+    def __init__(self, size: int, eps: float = 0.25) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(size))
         self.eps = eps

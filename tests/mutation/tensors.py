@@ -20,6 +20,8 @@ DTYPES: Final = (
     torch.complex64,
 )
 SPECIAL: Final = {"-0.0": -0.0, "inf": math.inf, "nan": math.nan, "denormal": 1e-40, "huge": 3e38}
+PLACES: Final = (-1, 3, 100)
+"""Integers that may be no places, labels or sizes."""
 Effect = tuple[str, Callable[[], contextlib.AbstractContextManager[Any]]]
 """A label, and what makes the block in which an object is different."""
 
@@ -54,6 +56,9 @@ def _(value: Tensor) -> Iterator[Variant]:
     if value.numel() and value.is_floating_point():
         for name, number in SPECIAL.items():
             yield f"first {name}", lambda number=number: with_first(value, number)
+    if value.numel() and value.dtype in (torch.int64, torch.int32, torch.int16, torch.int8):
+        for place in PLACES:
+            yield f"first {place}", lambda place=place: with_first(value, place)
     if value.numel() == 1 and value.dim() == 0:
         yield "number", value.item
 

@@ -167,7 +167,7 @@ class Engine:
         """Return `left is right`; that two existing objects are different ones is guarded."""
         if left is right:
             return True
-        is_symbolic = SymbolicValue in (type(left), type(right)) and not _is_ours(self.frames[-1])
+        is_symbolic = SymbolicValue in (type(left), type(right)) and not self.frames[-1].is_of_library
         if is_symbolic and left.python_type() is right.python_type():
             left, right = (ConstantValue(one.as_python()) for one in (left, right))
         if left.identity() == right.identity():
@@ -175,7 +175,7 @@ class Engine:
                 isinstance(left, ConstantValue)
                 and isinstance(right, ConstantValue)
                 and left.value is not right.value
-                and not _is_ours(self.frames[-1])  # there, `==` follows
+                and not self.frames[-1].is_of_library  # there, `==` follows
             ):
                 kinds = f"{left.describe()} and {right.describe()}"
                 self.unsupported(breaks.OPERATOR, name="is", kinds=kinds)
@@ -477,7 +477,7 @@ class Engine:
     def user_stack(self) -> tuple[Where, ...]:
         """Return the captured program's stack, innermost last; frames of this package left out."""
         frames = self.frames or ([self.root_frame] if self.root_frame is not None else [])
-        stack = tuple(frame.where() for frame in frames if not _is_ours(frame))
+        stack = tuple(frame.where() for frame in frames if not frame.is_of_library)
         return (replace(stack[0], region=self.checkpoint), *stack[1:]) if self.checkpoint and stack else stack
 
     def super_of_frame(self) -> tuple[Value, Value]:
@@ -540,7 +540,7 @@ class Engine:
 
     def _where(self) -> Where | None:
         for frame in reversed(self.frames):
-            if not _is_ours(frame):
+            if not frame.is_of_library:
                 return frame.where()
         return None
 
@@ -588,7 +588,3 @@ def _is_plain(frame: Frame) -> bool:
 
 
 _LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "supple"}) - {"__main__"}
-
-
-def _is_ours(frame: Frame) -> bool:
-    return str(frame.function.global_names.get("__name__", "")).startswith("supple.capture")

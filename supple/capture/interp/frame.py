@@ -120,6 +120,11 @@ class Frame:
         """The function's name."""
         return self.code.name
 
+    @property
+    def is_of_library(self) -> bool:
+        """Whether it runs Python code of this package, which stands for functions of C."""
+        return str(self.function.global_names.get("__name__", "")).startswith("supple.capture")
+
     def where(self) -> Where:
         """Return the line that is being interpreted."""
         code, at = self.code, max(self.pc - 1, 0)

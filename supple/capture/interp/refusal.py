@@ -6,7 +6,8 @@
 The numbers exist only when the graph runs. Where its check fails, the call runs as plain Python, which raises
 what the program says at its place (`residual.Recovery`): nothing of the raising side is captured, and nothing
 of the check is lost. Such a branch is left to Python as any other where that would not be the same: where the
-program may catch the exception and go on, and where the graph has written to its inputs before.
+program may catch the exception and go on, and where the graph has written to its inputs before. What this
+package has in Python for functions of C raises to end an iterator, which is no exception of the program.
 """
 
 from collections.abc import Sequence
@@ -56,7 +57,7 @@ def is_true(frame: Frame, instruction: Instruction, value: Value) -> bool:
     jumps_if = instruction.op == "POP_JUMP_IF_TRUE"
     assert instruction.target is not None, instruction
     ends = [only_raises(frame.code.instructions, place) for place in (instruction.target, frame.pc)]
-    if ends[0] == ends[1] or not _can_run_again(frame):
+    if ends[0] == ends[1] or frame.is_of_library or not _can_run_again(frame):
         return value.truth(frame.engine)
     wanted = jumps_if is not ends[0]
     _expect(frame, value, wanted)

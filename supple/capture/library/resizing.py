@@ -5,7 +5,7 @@ what it answers for sizes that are not 0 only (`chunk`, `diff`).
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import torch
 from torch.nn import functional
@@ -282,8 +282,9 @@ def encoded(indices: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """While an operator is traced torch leaves out the checks of the indices; those of `encoded` stay."""
     classes = kwargs.get("num_classes", args[1] if len(args) > 1 else ConstantValue(-1))
-    is_said = isinstance(classes, SymbolicValue) or (
-        isinstance(classes, ConstantValue) and isinstance(classes.value, int) and classes.value > 0
+    is_said = classes.python_type() is int and (
+        isinstance(classes, SymbolicValue)
+        or (isinstance(classes, ConstantValue) and cast("int", classes.value) > 0)
     )
     if is_said:
         given = dict(kwargs)
