@@ -28,7 +28,7 @@ from supple.shapes import meta_kernels
 from supple.shapes.decide import all_must_equal, decide
 from supple.shapes.env import active
 from supple.shapes.errors import DataDependent, Misfit, NoMeta, NoShapeRule, Undecided
-from supple.shapes.overlap import TWICE, clash
+from supple.shapes.overlap import SHARED, TWICE, clash
 from supple.shapes.refusal import refusal, refused
 from supple.shapes.rules import ShapeRule, require
 from supple.shapes.symnode import expr_of, plain, sym, symint
@@ -283,17 +283,24 @@ def _require_apart(
         one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor) and one is not target
     )
     message = clash(meta_of(target), (meta_of(one) for one in operands if _memory_of(one) == memory))
-    if message is TWICE and func.overloadpacket in _FILLS:
+    if message is SHARED and write.pure.overloadpacket in _REDUCTIONS:
+        return
+    if message is TWICE and func.overloadpacket in _FILLS | _REDUCTIONS:
         raise NoShapeRule(str(func), "it writes an element twice, which eager lets it do")
     if message is not None:
         raise RuntimeError(message)
 
 
-_FILLS: Final = tuple(
+_FILLS: Final = frozenset(
     getattr(torch.ops.aten, name)
     for name in "fill_ zero_ masked_fill_ index_fill_ index_put_ tril_ triu_".split()
 )
 """Operators that eager lets write to a tensor which shows an element twice."""
+_REDUCTIONS: Final = frozenset(
+    getattr(torch.ops.aten, name)
+    for name in "all amax amin any argmax argmin logsumexp mean nansum norm prod std sum var".split()
+)
+"""Operators that eager lets write to what they read (`out=`)."""
 
 
 def _memory_of(tensor: torch.Tensor) -> int:

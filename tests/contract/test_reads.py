@@ -30,7 +30,7 @@ STATE: Final = ("is_", "are_", "get_")
 
 RECORDERS: Final = frozenset(
     "guard guard_same _record tell_apart told_apart is_same note_lookup note_bases builtin lookup "
-    "expectation state_now wrap".split()
+    "expectation note_whole state_now wrap".split()
 )
 """Functions that record the fact that they hand out; `wrap` gives a value whose class records for itself."""
 
