@@ -146,7 +146,11 @@ class Recorder(Faking):
             if cell.chain or (cell.storage.input is not None and node.op.name == "Tensor.detach_"):
                 raise NotFunctional(f"{node.op.name} of an input or a view")
         constants = len(self.constants)
+        outs = [self.cell(one) for one in leaves(kwargs.get("out")) if isinstance(one, torch.Tensor)]
+        versions = [one.storage.version for one in outs]
         result = callable_of(node.op, args)(*args, **kwargs)
+        if any(one.storage.version == version for one, version in zip(outs, versions, strict=True)):
+            raise NotFunctional(f"{node.op.name} writes out= through a view that no schema tells")
         owner = getattr(node.op.call, "__self__", None)
         if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
             self._require_own(owner, result, len(self.constants) > constants)
@@ -315,20 +319,21 @@ class Recorder(Faking):
             cell = Cell(base.storage, (*base.chain, step), value, base.storage.version, made)
             self._cells[id(view)] = (view, cell)
 
-    def _require_apart(self, target: torch.Tensor, operands: Sequence[object]) -> None:
+    def _require_apart(self, target: torch.Tensor, operands: Sequence[object], *, is_pointwise: bool) -> None:
         """Check that no operand shows part of what is written: eager then raises or reads what it just wrote.
 
         Raises:
-            NotFunctional: one does, and is not the written tensor itself.
+            NotFunctional: one does, and is not the written tensor itself in an operator that works element
+                by element.
         """
         mine = meta_of(target)
         for operand in leaves(operands):
-            if not isinstance(operand, torch.Tensor) or operand is target:
+            if not isinstance(operand, torch.Tensor):
                 continue
             theirs = meta_of(operand)
             is_same = (theirs.sizes, theirs.strides, theirs.offset) == (mine.sizes, mine.strides, mine.offset)
             one, other = self.cell(operand), self.cell(target)
-            if one.storage is other.storage and not is_same:
+            if one.storage is other.storage and not (is_same and is_pointwise):
                 if not are_apart(one.chain, other.chain) and overlaps(mine, theirs):
                     raise NotFunctional("an operand overlaps what is written")
 
@@ -380,7 +385,10 @@ class Recorder(Faking):
         written = found.written
         target = cast("torch.Tensor", args[written] if isinstance(written, int) else named.pop(written))
         cell = self.cell(target)
-        self._require_apart(target, [*args, *named.values()])
+        reads = [*args, *named.values()]
+        if isinstance(written, int):
+            del reads[written]
+        self._require_apart(target, reads, is_pointwise=torch.Tag.pointwise in found.pure.tags)
         wanted = read(self.builder, cell).meta
         order = list(range(wanted.rank))
         if func is torch.ops.aten.bernoulli_.float:
@@ -394,6 +402,8 @@ class Recorder(Faking):
         )
         new = self.builder.permuted(new, inverse(order))
         if self.builder.tensor_meta(new).dtype is not wanted.dtype:
+            if isinstance(written, str):
+                raise NotFunctional("the out argument has another dtype, which some operators refuse")
             new = self.builder.emit("aten._to_copy.default", (new,), {"dtype": wanted.dtype.torch})
         write(self.builder, cell, new)
 
