@@ -388,7 +388,7 @@ class Recorder(Faking):
         reads = [*args, *named.values()]
         if isinstance(written, int):
             del reads[written]
-        self._require_apart(target, reads, is_pointwise=torch.Tag.pointwise in found.pure.tags)
+        self._require_apart(target, reads, is_pointwise=_is_pointwise(found.pure))
         wanted = read(self.builder, cell).meta
         order = list(range(wanted.rank))
         if func is torch.ops.aten.bernoulli_.float:
@@ -406,6 +406,14 @@ class Recorder(Faking):
                 raise NotFunctional("the out argument has another dtype, which some operators refuse")
             new = self.builder.emit("aten._to_copy.default", (new,), {"dtype": wanted.dtype.torch})
         write(self.builder, cell, new)
+
+
+def _is_pointwise(func: OpOverload) -> bool:
+    """Tell whether an operator reads of its operands only what stands where it writes."""
+    return torch.Tag.pointwise in func.tags or func.overloadpacket in _UNTAGGED
+
+
+_UNTAGGED: Final = (torch.ops.aten.copy, torch.ops.aten.floor_divide)
 
 
 def _shared(fake: torch.Tensor, meta: TensorMeta) -> TensorMeta:
