@@ -145,8 +145,15 @@ def shown(source: str, chosen: Options, found: Difference) -> str:
 def show(source: str, chosen: Options, found: Difference) -> None:
     """Print a failing program made smaller: by a process of its own, as its parts may do what it does not."""
     if child := os.fork():
-        if os.waitpid(child, 0)[1]:
-            click.echo(f"{'=' * 80}\n# {chosen}, not made smaller: that ends the process\n{source}\n{found}")
+        until = time.monotonic() + 2 * REDUCING
+        while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < until:
+            time.sleep(0.1)
+        if not ended[0]:  # a thread that the child has not may hold a lock
+            os.kill(child, signal.SIGKILL)
+            ended = os.waitpid(child, 0)
+        if ended[1]:
+            why = "not made smaller: that ends the process, or takes too long"
+            click.echo(f"{'=' * 80}\n# {chosen}, {why}\n{source}\n{found}")
         return
     status = 1
     try:

@@ -68,10 +68,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call did: all of what it changed and returned, and the exception, if any."""
+    """What a call did: all of what it changed and returned, and the exception, if any, with its traceback."""
 
     seen: tuple[Any, ...]
     error: Exception | None
+    traced: traceback.TracebackException | None
 
     def has(self, text: str) -> bool:
         """Tell whether the exception says this."""
@@ -79,13 +80,13 @@ class Outcome:
 
     def trace(self) -> str:
         """Return the traceback of the exception."""
-        return "" if self.error is None else "".join(traceback.format_exception(self.error))
+        return "" if self.traced is None else "".join(self.traced.format())
 
     def place(self) -> str:
         """Return what was raised, and which function of the compiler raised it, if one did."""
-        if self.error is None:
+        if self.traced is None:
             return "returned"
-        last = traceback.extract_tb(self.error.__traceback__)[-1]
+        last = self.traced.stack[-1]
         inside = f" in {last.name} of {last.filename.rpartition('supple/')[2]}"
         return f"{type(self.error).__name__}{inside if '/supple/' in last.filename else ''}"
 
@@ -264,7 +265,7 @@ def namespace(code: Any, module: str) -> dict[str, Any]:
 
 def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -> Outcome:
     """Return what a call does; random numbers, modes and numbers of hooks are the same for each."""
-    args = result = error = None
+    args = result = error = traced = None
     text = io.StringIO()
     torch.manual_seed(0)
     random.seed(0)
@@ -277,20 +278,22 @@ def outcome(run: Callable[..., Any], names: Mapping[str, Any], arguments: str) -
             result = ("returned", run(*args) if way is None else way(run, *args))
         except Exception as raised:  # what a program raises is compared
             result, error = ("raised", chain(raised)), raised
+            traced = traceback.TracebackException.from_exception(raised)
             let_go(raised)
     modes = modes_now()
     set_modes(USUAL)
     kept = {name: value for name, value in names.items() if is_kept(name, value)}
     state = torch.get_rng_state(), random.getstate()
-    return Outcome((result, nameless(text.getvalue()), args, kept, modes, *state), error)
+    return Outcome((result, nameless(text.getvalue()), args, kept, modes, *state), error, traced)
 
 
 def let_go(error: BaseException | None) -> None:
-    """Empty the frames of a traceback: compiled code has other frames, which hold other temporary objects."""
+    """Empty and drop the frames of tracebacks: those of compiled code hold other objects and cells."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
         traceback.clear_frames(error.__traceback__)
+        error.__traceback__ = None
         error = error.__cause__ or error.__context__
 
 
