@@ -567,3 +567,17 @@ def groups_that_are_kept(items):
     groups = [(key, group) for key, group in itertools.groupby(items)]
     first = next(itertools.groupby(items))[1]
     return [(key, list(group)) for key, group in groups], list(first)
+
+
+@program(lambda: (numbers(6), 2))
+def every_few_written(x, step):
+    x[0:4:step] = 1
+    return x * 2
+
+
+@program(lambda: (numbers(64), True))
+def written_or_read(x, is_written):
+    if is_written:
+        x.mul_(3)
+        return None
+    return x * 3
