@@ -581,3 +581,13 @@ def written_or_read(x, is_written):
         x.mul_(3)
         return None
     return x * 3
+
+
+@program(lambda: ((torch.arange(600) * 1.7).bfloat16(), (torch.arange(600) % 37 * 0.03 + 1).bfloat16()))
+def quotients_towards_zero(x, y):
+    return torch.div(x, y, rounding_mode="trunc"), torch.div(x, y, rounding_mode="floor")
+
+
+@program(lambda: (torch.ones(37), numbers(37).round()))
+def first_of_equals(x, y):
+    return x.argmax(), x.argmin(), y.argmax(), y.max(0), y.min(0)
