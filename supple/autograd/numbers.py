@@ -8,16 +8,19 @@ import torch
 from supple.autograd.errors import NotFunctional
 from supple.expr import Expr, Symbol, equal, substitute
 from supple.expr.real import Real
-from supple.ir.graph.nodes import Graph, Meta
+from supple.ir.graph.nodes import Graph, Meta, Node
 from supple.ir.graph.symbols import mapped, names_in, simplified
 from supple.ir.meta import TensorMeta
 from supple.shapes.checks import checked
 from supple.shapes.env import ShapeEnv, active
 from supple.shapes.fake import meta_of
 from supple.shapes.symnode import plain, sym
+from supple.torch_private import OpOverload, schema_of
 
 #: Types of arguments that are as they are, the common ones.
 _PLAIN: Final = frozenset((int, float, bool, str, type(None), torch.dtype, torch.device))
+_LEAST: Final = torch.iinfo(torch.int64).min
+_GREATEST: Final = torch.iinfo(torch.int64).max
 
 
 class Numbers:
@@ -62,6 +65,21 @@ class Numbers:
             found = self.env.current(found)
             return found.value if found.is_const else found
         return found
+
+    def may_overflow(self, node: Node) -> bool:
+        """Tell whether a number that an operator takes may not go into 64 bits: eager refuses it then."""
+        function = node.op.call
+        if self.env is None or not isinstance(function, OpOverload):
+            return False
+        for place, parameter in enumerate(schema_of(cast("OpOverload[..., object]", function)).arguments):
+            number = node.args[place] if place < len(node.args) else node.kwargs.get(parameter.name)
+            is_size = "int" in str(parameter.type).lower()
+            if is_size or not isinstance(number, Expr):
+                continue
+            bounds = self.env.bounds(number)
+            if bounds.lo is None or bounds.hi is None or bounds.lo < _LEAST or bounds.hi > _GREATEST:
+                return True
+        return False
 
     def defines(self, meta: Meta | None) -> bool:
         """Tell whether a result brings symbols that nothing before it has; they are known from now on."""

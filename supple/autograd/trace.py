@@ -248,11 +248,14 @@ class _Ending:
         return len(self.results) - 1
 
     def _keep_what_may_raise(self) -> int:
-        """Add what nobody reads, but may raise for what tensors hold, to the results; return how many."""
+        """Add what nobody reads, but may raise for its operands, to the results; return how many."""
         read = len(self.results)
         live = {var.name for var in vars_of(self.results)}
         for node in reversed(self.recorder.builder.nodes[: self.recorded]):
-            if node.name not in live and node.op.is_pure and not may_raise(node.op):
+            is_sure = (
+                node.op.is_pure and not may_raise(node.op) and not self.recorder.numbers.may_overflow(node)
+            )
+            if node.name not in live and is_sure:
                 continue
             if node.name not in live and node.op.is_pure:
                 path = () if isinstance(node.meta, TensorMeta) else (0,)

@@ -16,6 +16,7 @@ from supple.ir.graph.nodes import Graph, Meta, Node, meta_of, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.runtime.undo import version
 from supple.shapes.promote import category
+from supple.shapes.rules_index import MASKS
 
 _BEYOND: Final = re.compile(r"\w+\.as_strided_?")
 """Operators that give elements of the memory around a tensor."""
@@ -52,13 +53,20 @@ def reaches_beyond(graph: Graph) -> bool:
 
 def writes_in_parts(graph: Graph) -> bool:
     """Tell whether an operator may have written when it raises, though torch counts no write."""
-    return any(map(_is_in_parts, graph.nodes))
+    metas = graph.metas()
+    return any(_is_in_parts(node, metas) for node in graph.nodes)
 
 
-def _is_in_parts(node: Node) -> bool:
+def _is_in_parts(node: Node, metas: Mapping[str, Meta]) -> bool:
+    """Tell that of an operator: torch looks at each place when it writes there, and at masks before."""
     if node.op.name == "Tensor.__setitem__":
-        return _has_list(node.args[1]) or any(vars_of(node.args[1]))
+        index = node.args[1]
+        return _has_list(index) or any(_is_of_places(meta_of(var, metas)) for var in vars_of(index))
     return node.op.name in _IN_PARTS
+
+
+def _is_of_places(meta: Meta) -> bool:
+    return not (isinstance(meta, TensorMeta) and meta.dtype in MASKS)
 
 
 def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: bool) -> list[int] | None:
@@ -72,14 +80,18 @@ def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: 
     """
     metas, has_written, is_late = graph.metas(), False, False
     written = {name for name, fake in fakes.items() if not is_counted or version(fake) != 0}
-    for item in graph.inputs:
-        if isinstance(item.meta, TensorMeta) and fakes[item.name].requires_grad != item.meta.requires_grad:
-            written.add(item.name)
+    changed = {
+        item.name
+        for item in graph.inputs
+        if isinstance(item.meta, TensorMeta) and fakes[item.name].requires_grad != item.meta.requires_grad
+    }
+    written |= changed
     is_refusable = any(fakes[name].requires_grad for name in written)
     for node in graph.nodes:
         used = [meta_of(var, metas) for var in uses_of(node)]
-        may_raise = not used or _may_raise(node, used) or (is_refusable and _may_be_refused(node, used))
-        is_late |= _is_in_parts(node) or (has_written and may_raise)
+        may_be_refused = is_refusable and _may_be_refused(node, used, may_share=bool(changed))
+        may_raise = not used or may_be_refused or _may_raise(node, used)
+        is_late |= _is_in_parts(node, metas) or (has_written and may_raise)
         has_written |= bool(used) and not node.op.is_pure
     if not is_late:
         return None
@@ -104,12 +116,16 @@ def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
     return _LOOKED_AT.search(node.op.name) is not None
 
 
-def _may_be_refused(node: Node, used: Sequence[Meta]) -> bool:
+def _may_be_refused(node: Node, used: Sequence[Meta], *, may_share: bool) -> bool:
     """Tell whether autograd may refuse what an operator writes: of an input nobody knows how it was made.
 
     It may be a view of a leaf, one of several views that one operator returned, or one made in `no_grad`.
+
+    Args:
+        may_share: whether an input has come to require gradients, which others may be views of.
     """
-    return not node.op.is_pure and any(isinstance(meta, TensorMeta) and meta.requires_grad for meta in used)
+    tensors = [meta for meta in used if isinstance(meta, TensorMeta)]
+    return not node.op.is_pure and any(may_share or meta.requires_grad for meta in tensors)
 
 
 _OF_LEAVES: Final = frozenset(("Tensor.detach_", "Tensor.requires_grad_"))

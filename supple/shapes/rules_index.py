@@ -24,8 +24,8 @@ from supple.shapes.rules_data import unbacked
 from supple.shapes.rules_pointwise import expanded
 from supple.shapes.rules_view import exchanged, sliced
 
-_MASKS = (DType.BOOL, DType.U8)
-_INDICES = (DType.I64, DType.I32, *_MASKS)
+MASKS = (DType.BOOL, DType.U8)
+_INDICES = (DType.I64, DType.I32, *MASKS)
 
 
 def _require_index(index: TensorMeta) -> None:
@@ -99,7 +99,7 @@ def _(
 ) -> TensorMeta:
     """A copy with the indexed elements replaced."""
     require(self.dtype is values.dtype)
-    if any(index is not None and index.dtype in _MASKS for index in indices):
+    if any(index is not None and index.dtype in MASKS for index in indices):
         _require_fitting(self, indices)
     else:
         found = _indexed(self, indices).sizes
@@ -117,7 +117,7 @@ def _require_fitting(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -
     """Require that masks have the sizes of the dimensions that they cover."""
     start = 0
     for index in indices:
-        mask = index if index is not None and index.dtype in _MASKS else None
+        mask = index if index is not None and index.dtype in MASKS else None
         end = start + (1 if mask is None else mask.rank)
         require(end <= tensor.rank)
         require(mask is None or all_must_equal(mask.sizes, tensor.sizes[start:end]))
@@ -129,7 +129,7 @@ def _without_masks(tensor: TensorMeta, indices: Sequence[TensorMeta | None]) -> 
     _require_fitting(tensor, indices)
     found: list[TensorMeta | None] = []
     for index in indices:
-        if index is None or index.dtype not in _MASKS:
+        if index is None or index.dtype not in MASKS:
             found.append(index)
             continue
         count = unbacked("aten.index.Tensor with a mask", index.numel)

@@ -134,6 +134,27 @@ def test_a_graph_that_native_code_cannot_take_leaves_autocast_as_it_was() -> Non
     assert running.difference(AUTOCAST, "native", break_at=1) is None
 
 
+REFUSED = """
+def program(t2, t3, t4):
+    try:
+        t3.copy_(t4.movedim(0, 1))
+        t6, t7 = t2
+        t6.add_(1)
+    except Exception as error:
+        pass
+
+def arguments_0():
+    t2 = tensor(2)
+    t3 = t2.expand(2, 3)
+    t4 = tensor(2).requires_grad_().t()
+    return (t2, t3, t4)
+"""
+
+
+def test_a_write_that_autograd_refuses_for_what_another_input_became_is_caught() -> None:
+    assert running.difference(REFUSED, "eager") is None
+
+
 STACK = """
 def program(x):
     return torch.stack([x])

@@ -43,6 +43,8 @@ DEAD: tuple[Program, ...] = (
     lambda x, i: i // (i - i),
     lambda x, i: torch.repeat_interleave(x[:1], -i),
     lambda x, i: torch.as_strided(x, (100,), (1,)),
+    lambda x, i: torch.as_strided_copy(x.sum(), (2,), (1,)),
+    lambda x, i: torch.as_strided_scatter(x * 2, x.new_ones(4), (4,), (1,)),
     lambda x, i: (i - i).reciprocal(),
     lambda x, i: i**-2,
     lambda x, i: torch.quantile(x, 3.0),
@@ -70,6 +72,20 @@ OF_NUMBERS: tuple[Callable[[torch.Tensor, float], torch.Tensor], ...] = (
     lambda x, a: F.interpolate(x[None, None], scale_factor=a),
     lambda x, a: torch.histc(x, 4, a, 1.0),
     lambda x, a: x.std(correction=a),  # type: ignore[call-overload]
+)
+OF_INTEGERS: tuple[Callable[[torch.Tensor, int], object], ...] = (
+    lambda x, n: torch.full((), n),
+    lambda x, n: torch.full_like(x, n),
+    lambda x, n: x + n,
+    lambda x, n: n - x,
+    lambda x, n: torch.tensor(n),
+    lambda x, n: torch.tensor([n, 1]),
+    lambda x, n: torch.arange(n, n + 2),
+    lambda x, n: x.clamp(max=n),
+    lambda x, n: x.masked_fill(x > 0, n),
+    lambda x, n: x.clone().fill_(n),
+    lambda x, n: torch.where(x > 0, x, n),
+    lambda x, n: x == n,
 )
 NUMBERS = (0.25, 0.0, -1.0, 1.5, float("nan"), float("inf"), -0.0, 0.75)
 BEYOND: tuple[Program, ...] = (
@@ -145,5 +161,33 @@ def test_numbers_are_refused_as_in_eager(
         got, want = outcome(compiled, number), outcome(program, number)
         if isinstance(want, torch.Tensor):
             torch.testing.assert_close(got, want, equal_nan=True)
+        else:
+            assert got == want
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("is_dead", [False, True], ids=["", "dead"])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("function", OF_INTEGERS)
+def test_integers_beyond_64_bits_are_refused_as_in_eager(
+    function: Callable[[torch.Tensor, int], object], backend: str, is_dead: bool
+) -> None:
+    def program(x: torch.Tensor, n: int) -> object:
+        n *= n
+        y = function(x, n)
+        return x if is_dead else y
+
+    def outcome(run: Callable[[torch.Tensor, int], object], n: int) -> object:
+        try:
+            with config.patch(suppress_errors=False):
+                return run(torch.arange(1.0, 4), n)
+        except Exception as error:
+            return type(error), str(error)
+
+    compiled = supple.compile(program, backend=backend)
+    for n in (1, 2, 3, 2**32, 2**63 - 1, -(2**40), 5):
+        got, want = outcome(compiled, n), outcome(program, n)
+        if isinstance(want, torch.Tensor):
+            torch.testing.assert_close(got, want)
         else:
             assert got == want

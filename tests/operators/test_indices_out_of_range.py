@@ -57,3 +57,41 @@ def test_an_index_out_of_range_raises_as_in_eager(name: str, backend: str) -> No
             torch.testing.assert_close(got, want, equal_nan=True)
         else:
             assert got == want, indices
+
+
+def mask_is_read(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return x[torch.where(y)[0] > 1]
+
+
+def mask_is_written(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x[torch.where(y)[0] > 1] = 1.0
+    return x
+
+
+def mask_of_columns_is_written(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x[:, torch.where(y)[0] > 1] = 1.0
+    return x
+
+
+def mask_is_added_to(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x[torch.where(y)[0] > 1] += 1.0
+    return x
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize(
+    "program", [mask_is_read, mask_is_written, mask_of_columns_is_written, mask_is_added_to]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_mask_whose_size_the_run_gives_is_refused_as_in_eager(
+    program: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], backend: str
+) -> None:
+    def outcome(run: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], count: int) -> object:
+        try:
+            return run(torch.zeros(2, 3), torch.ones(count)).tolist()
+        except (RuntimeError, IndexError) as error:
+            return type(error), str(error)
+
+    compiled = supple.compile(program, backend=backend)
+    for count in (2, 3, 4, 0, 2):
+        assert outcome(compiled, count) == outcome(program, count), count

@@ -251,6 +251,45 @@ def counting_from_a_truth(x):
     return [next(by_one), next(by_one)], [next(by_two), next(by_two)], x
 
 
+@case([1, 2])
+def ended_iterators_keep_their_class_behind_a_break(items):
+    made = [
+        itertools.combinations(items, 2),
+        itertools.permutations(items),
+        itertools.combinations_with_replacement(items, 2),
+        itertools.product(items, items),
+        itertools.islice(items, 1),
+        itertools.pairwise(items),
+        itertools.zip_longest(items, [3]),
+        itertools.chain(items, items),
+        itertools.chain.from_iterable([items]),
+        itertools.compress(items, [1, 0]),
+        itertools.filterfalse(bool, items),
+        itertools.takewhile(bool, items),
+    ]
+    taken = [[*each] for each in made]
+    print("a break")
+    return (
+        taken,
+        [type(each) for each in made],
+        [hasattr(each, "close") for each in made],
+        [[*each] for each in made],
+    )
+
+
+@case([1, 2, 3, 0, 4])
+def started_iterators_keep_their_class_behind_a_break(items):
+    made = [
+        itertools.compress(items, [1, 0, 1, 1, 1]),
+        itertools.filterfalse(bool, items * 2),
+        itertools.takewhile(bool, items),
+        itertools.starmap(pow, [(1, 2), (3, 4)]),
+    ]
+    taken = [next(each) for each in made]
+    print("a break")
+    return taken, [type(each) for each in made], [[*each] for each in made]
+
+
 def drawing(numbers):
     @functools.lru_cache
     def draw(number):

@@ -39,8 +39,18 @@ class Held:
     is_started: bool
 
 
-GOING_ON: Final = (map, filter, zip, itertools.starmap)
+GOING_ON: Final = (map, filter, zip, itertools.starmap, itertools.compress, itertools.filterfalse)
 """Classes of iterators whose state is that of the iterators which they are made of."""
+_ENDED: Final[Mapping[type, tuple[object, ...]]] = {
+    **dict.fromkeys((itertools.combinations, itertools.permutations), ((), 1)),
+    itertools.combinations_with_replacement: ((), 1),
+    itertools.product: ((),),
+    itertools.islice: ((), 0),
+    itertools.pairwise: ((),),
+    itertools.zip_longest: (),
+    itertools.chain: (),
+}
+"""Class of iterators -> of what it makes one that has ended."""
 _NAMES: Final = ("__name__", "__qualname__")
 _COUNTED: Final = ("start", "step")
 """The variables of what stands for `itertools.count`."""
@@ -112,7 +122,10 @@ class GeneratorValue(Value):
 
     def again(self) -> Made | None:
         """Return of what the class makes an iterator that goes on as this one, or None."""
-        return None if self.frame.is_started or self.is_finished else self.over
+        if self.is_finished:
+            made = _ENDED.get(self.kind)
+            return None if made is None else Made([ConstantValue(each) for each in made])
+        return None if self.frame.is_started else self.over
 
     def python_type(self) -> type:
         return self.kind
@@ -212,10 +225,14 @@ class StepsValue(GeneratorValue):
 
     def again(self) -> Made | None:
         """Return of what the class makes an iterator that goes on as this one, or None."""
+        cells = dict(zip(self.steps.code.co_freevars, self.steps.closure, strict=True))
         if self.kind is itertools.count and self.over is not None:
-            cells = dict(zip(self.steps.code.co_freevars, self.steps.closure, strict=True))
             state = [cells[name].contents for name in _COUNTED]
             return Made([value for value in state if value is not None])
+        if self.kind is itertools.takewhile:
+            is_ended = cells["is_ended"].contents
+            is_over = isinstance(is_ended, ConstantValue) and is_ended.value
+            return Made([ConstantValue(bool), ConstantValue(())]) if is_over else self.over
         return self.over if self.kind in GOING_ON or not self.is_started else None
 
     def send(self, machine: Machine, value: Value) -> Value:
