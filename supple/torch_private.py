@@ -37,6 +37,12 @@ make_wrapper_subclass = Tensor._make_wrapper_subclass
 no_torch_dispatch: Final = torch._C._DisableTorchDispatch
 DispatchMode: Final = TorchDispatchMode
 
+# Sets how often tensors were written, after writes that are undone; the public API can only add to it.
+set_versions = cast(
+    "Callable[[Sequence[Tensor], Sequence[int]], None]",
+    torch._C._autograd._unsafe_set_version_counter,
+)
+
 # Number of active `__torch_function__` modes; the public API can only walk them.
 function_mode_count: Final = torch._C._len_torch_function_stack
 

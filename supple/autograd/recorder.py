@@ -77,7 +77,12 @@ class Given:
 
 
 class Recorder(Faking):
-    """Records the ATen operators that run while it is active, as a functional graph."""
+    """Records the ATen operators that run while it is active, as a functional graph.
+
+    Attributes:
+        is_hiding: whether a tensor was made whose writes the one that it shows does not count, in inference
+            mode, where the recorder counts them itself.
+    """
 
     def __init__(self, graph: Graph) -> None:
         super().__init__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
@@ -86,6 +91,7 @@ class Recorder(Faking):
         self.constants: list[object] = []
         self.copies: list[Copy] = []
         self.given: dict[int, Given] = {}
+        self.is_hiding = False
         self._created: torch.Tensor | None = None
         self._cells: dict[int, tuple[torch.Tensor, Cell]] = {}
 
@@ -137,6 +143,7 @@ class Recorder(Faking):
         if node.op.name == CHECK:
             return None
         args, kwargs = self.value_of((node.args, dict(node.kwargs)), values)
+        self.is_hiding |= "data" in node.args and torch.is_inference_mode_enabled()
         if node.op.name == "Tensor.item" and self.numbers.defines(node.meta):
             assert isinstance(node.meta, Expr | Real), f"{node.name} is {node.meta}"
             self.builder.emit("aten._local_scalar_dense.default", self._args(args), meta=node.meta)

@@ -24,7 +24,7 @@ from supple.expr.real import Real
 from supple.ir.arguments import leaves
 from supple.ir.graph.nodes import Arg, Graph, Node, Number, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
-from supple.ir.ops import may_raise
+from supple.ir.ops import UNREAD, may_raise
 from supple.runtime.modes import kept
 from supple.runtime.state import mode_settings
 from supple.shapes.decide import ONE, decide
@@ -90,6 +90,12 @@ def _roots(nodes: Sequence[Node], start: int) -> frozenset[str]:
     """Return what the nodes from `start` on read, views followed to what they show."""
     makers = {node.name: node for node in nodes}
     return frozenset(root_of(var, makers) for node in nodes[start:] for var in uses_of(node))
+
+
+def _is_unread(node: Node) -> bool:
+    """Tell whether a node reads nothing that its first operand holds."""
+    is_one = node.op.name == "aten.pow.Tensor_Scalar" and node.args[1] == 0
+    return is_one or node.op.name in UNREAD
 
 
 def _is_leaf(tensor: torch.Tensor) -> bool:
@@ -260,7 +266,8 @@ class _Ending:
             if node.name not in live and node.op.is_pure:
                 path = () if isinstance(node.meta, TensorMeta) else (0,)
                 self._add(Var(node.name, path))
-            live.update(var.name for var in uses_of(node))
+            read_by = replace(node, args=node.args[1:]) if _is_unread(node) else node
+            live.update(var.name for var in uses_of(read_by))
         return len(self.results) - read
 
     def _require_copies(self) -> None:
@@ -287,6 +294,8 @@ class _Ending:
         for place, given in self.recorder.given.items():
             storage = self.recorder.cell(given.fake).storage
             if storage.version:
+                if self.recorder.is_hiding:
+                    raise NotFunctional("in inference mode, a write through `.data` may be counted")
                 meta = meta_of(given.fake)
                 if given.has_grown and not is_dense(meta.sizes, meta.strides):
                     raise NeedsGrad(f"input {place}, which is written and has gaps,")

@@ -7,6 +7,7 @@ from typing import Final
 import torch
 
 from supple.runtime.autograd_fn import draws
+from supple.torch_private import set_versions
 
 ATOMIC: Final = "__supple_atomic__"
 """Attribute of what runs a graph, (inputs) -> whether all that may raise is before all writes."""
@@ -27,6 +28,7 @@ class _Kept:
     stride: tuple[int, ...]
     offset: int | torch.SymInt
     requires_grad: bool
+    version: int | None
     memory: torch.UntypedStorage | None
 
 
@@ -101,12 +103,13 @@ def _kept(tensor: torch.Tensor, is_beyond: bool) -> _Kept:
         tensor.stride(),
         tensor.storage_offset(),
         tensor.requires_grad,
+        version(tensor),
         tensor.untyped_storage().clone() if is_beyond else None,
     )
 
 
 def _restored(held: Sequence[_Kept] | None) -> bool:
-    """Give tensors the layout and the values that they had; tell whether they are as before then."""
+    """Give tensors the layout, the values and the count of writes that they had; tell whether all have."""
     if held is None or not all(map(_has_old_history, held)):
         return False
     for one in held:
@@ -123,6 +126,8 @@ def _restored(held: Sequence[_Kept] | None) -> bool:
             tensor.data.copy_(one.values)
         if one.memory is not None and one.memory.nbytes() == tensor.untyped_storage().nbytes():
             tensor.untyped_storage().copy_(one.memory)
+        if one.version is not None:
+            set_versions([tensor], [one.version])
     return True
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import torch
 
-from supple.expr import Expr, as_expr, less_equal
+from supple.expr import Expr, as_expr, less_equal, not_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import rules
@@ -142,10 +142,10 @@ def _(self: TensorMeta, *, approximate: str = "none") -> TensorMeta:
 
 
 @shape_rules.on(*aten("celu"))
-def _(self: TensorMeta, alpha: float = 1.0) -> TensorMeta:
+def _(self: TensorMeta, alpha: float | Expr = 1.0) -> TensorMeta:
     """A float tensor like the first."""
     require_float(self.dtype)
-    require(alpha != 0)
+    require(not_equal(alpha, ZERO) if isinstance(alpha, Expr) else alpha != 0)
     return pointwise((self,), self.dtype)
 
 

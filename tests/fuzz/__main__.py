@@ -30,6 +30,7 @@ SHOWN: Final = 2
 REDUCING: Final = 60.0
 """How many seconds a program is made smaller."""
 
+BACKENDS: Final = ("eager", "native")
 NAMES: Final = ("plain", *(one.name for one in GROUPS))
 
 
@@ -41,19 +42,22 @@ class Chosen:
         groups: the groups to draw from, all where there are none.
         known: whether those known to fail are among them.
         is_ended: whether the first program that fails ends it.
+        backends: what runs the graphs.
     """
 
     groups: tuple[str, ...]
     known: bool
     is_ended: bool = False
+    backends: tuple[str, ...] = BACKENDS
 
 
 Options = tuple[str, int, bool | None]
-options: Final[st.SearchStrategy[Options]] = st.tuples(
-    st.sampled_from(["eager"] * 3 + ["native"]),
-    st.just(0) | st.integers(1, 200),
-    st.sampled_from([None, True]),
-)
+
+
+def options(backends: tuple[str, ...]) -> st.SearchStrategy[Options]:
+    """Return a strategy for how programs are compiled."""
+    breaks = st.just(0) | st.integers(1, 200)
+    return st.tuples(st.sampled_from(backends), breaks, st.sampled_from([None, True]))
 
 
 @dataclass
@@ -174,19 +178,19 @@ def one_round(number: int, chosen: Chosen, counts: Counts, until: float) -> None
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(drawn(chosen.groups, known=chosen.known), options)
-    def run(program: Any, options: Any) -> None:
+    @given(drawn(chosen.groups, known=chosen.known), options(chosen.backends))
+    def run(program: Any, how: Options) -> None:
         if time.monotonic() > until or (chosen.is_ended and counts.failed):
             return
         group, source = program
-        found = judged(source, options)
-        counts.add(group, options[0], found)
+        found = judged(source, how)
+        counts.add(group, how[0], found)
         wrong = found.difference
         if wrong is not None and chosen.is_ended:
-            click.echo(f"# {options}\n{source}\n{wrong}")
+            click.echo(f"# {how}\n{source}\n{wrong}")
         elif wrong is not None and counts.failed[wrong.signature] <= SHOWN:
             click.echo(f"{'=' * 80}\n# group {group}, round {number}")
-            show(source, options, wrong)
+            show(source, how, wrong)
 
     run()
     gc.freeze()
@@ -210,9 +214,17 @@ def run_rounds(number: int, chosen: Chosen, counts: Counts, minutes: float) -> N
 @click.option("--minutes", default=20.0, help="how long")
 @click.option("--seed", "first", default=0, help="where to begin; another number gives other programs")
 @click.option("--group", "groups", multiple=True, help=f"draw from these groups only: {', '.join(NAMES)}")
+@click.option("--backend", "backends", type=click.Choice(BACKENDS), multiple=True, help="both by default")
 @click.option("--known", is_flag=True, help="draw also what is known to fail")
 @click.option("--first", "is_ended", is_flag=True, help="end at the first program that fails")
-def main(minutes: float, first: int, groups: tuple[str, ...], known: bool, is_ended: bool) -> None:
+def main(
+    minutes: float,
+    first: int,
+    groups: tuple[str, ...],
+    backends: tuple[str, ...],
+    known: bool,
+    is_ended: bool,
+) -> None:
     """Run random programs and say how many failed."""
     logging.disable(logging.CRITICAL)
     signal.signal(signal.SIGALRM, stop)
@@ -220,7 +232,7 @@ def main(minutes: float, first: int, groups: tuple[str, ...], known: bool, is_en
     gc.collect()
     gc.freeze()
     click.echo(f"The program that runs is in {RUNNING}.")
-    chosen = Chosen(tuple(groups), known, is_ended)
+    chosen = Chosen(tuple(groups), known, is_ended, tuple(backends) or BACKENDS)
     if not grammars(chosen.groups, known=known):
         raise click.BadParameter(f"no group {groups}; known are {', '.join(NAMES)}")
     counts = Counts()

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from supple.capture.library.polyfills import stepped
+from supple.runtime.undo import version
 from tests.semantics.harness import Comparison
 
 BY_TEXT: Final = (
@@ -26,6 +27,8 @@ MODULE: Final = "program"
 """How names of modules of random programs begin."""
 ADDRESSES: Final = range(2**40, 2**48)
 """Where objects lie in memory, and hashes made of that: an `id` is another in each of two runs."""
+GIVEN: Final = ("arguments", "globals")
+"""Where tensors are that eager and compiled code write equally often."""
 TOLERANCE: Final = {torch.bfloat16: 3e-2, torch.float16: 4e-3}
 
 
@@ -71,6 +74,10 @@ class Twins(Comparison):
             mine, theirs = (getattr(one, name)() for one in (want, got))
             if mine != theirs:
                 return f"{path}.{name}: {mine} and {theirs}"
+        if path.startswith(GIVEN):
+            counts = version(want), version(got)
+            if counts[0] != counts[1]:
+                return f"{path}._version: {counts[0]} and {counts[1]}"
         try:
             return super().tensors(want, got, path)
         except RuntimeError as error:

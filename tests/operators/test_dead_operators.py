@@ -53,6 +53,34 @@ DEAD: tuple[Program, ...] = (
     lambda x, i: torch.pow(i, -i),
     lambda x, i: F.binary_cross_entropy(x * 5, x),
 )
+
+
+def clone_is_written(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+    y = x.clone()
+    y[i] = 1
+    return y
+
+
+OVERWRITTEN: tuple[Callable[[torch.Tensor], Any], ...] = (
+    lambda y: y.zero_(),
+    lambda y: y.fill_(2.0),
+    lambda y: y.fill_(torch.tensor(2.0)),
+    lambda y: y.copy_(torch.ones(3)),
+    lambda y: y.__setitem__(slice(None), 0),
+    lambda y: y.__setitem__(slice(0, 3), torch.ones(3)),
+    lambda y: y.__setitem__(..., 3.0),
+    lambda y: torch.nn.init.ones_(y),
+    lambda y: torch.add(torch.ones(3), 1, out=y),
+    lambda y: torch.zeros_like(y),
+    lambda y: torch.full_like(y, 3.0),
+    lambda y: y.new_ones(3),
+    lambda y: torch.rand_like(y).shape,
+    lambda y: y.uniform_().shape,
+    lambda y: y.masked_fill_(torch.ones(3, dtype=torch.bool), 2.0),
+    lambda y: y**0,
+    lambda y: y.shape,
+    lambda y: F.dropout(y, 1.0, training=True),
+)
 OF_NUMBERS: tuple[Callable[[torch.Tensor, float], torch.Tensor], ...] = (
     lambda x, a: F.celu(x, a),
     lambda x, a: F.softshrink(x, a),
@@ -88,6 +116,7 @@ OF_INTEGERS: tuple[Callable[[torch.Tensor, int], object], ...] = (
     lambda x, n: x == n,
 )
 NUMBERS = (0.25, 0.0, -1.0, 1.5, float("nan"), float("inf"), -0.0, 0.75)
+INTEGERS = (1, 2, 3, 0, -1, 5, 2**40)
 BEYOND: tuple[Program, ...] = (
     lambda x, i: torch.as_strided(x, (100,), (1,)),
     lambda x, i: torch.as_strided(x, (100,), (1,)) + 1,
@@ -140,9 +169,14 @@ def test_no_view_goes_beyond_the_memory(
 @pytest.mark.parametrize("is_dead", [False, True], ids=["", "dead"])
 @pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("numbers", [NUMBERS, INTEGERS], ids=["floats", "integers"])
 @pytest.mark.parametrize("function", OF_NUMBERS)
 def test_numbers_are_refused_as_in_eager(
-    function: Callable[[torch.Tensor, float], torch.Tensor], backend: str, dynamic: bool | None, is_dead: bool
+    function: Callable[[torch.Tensor, float], torch.Tensor],
+    numbers: tuple[float, ...],
+    backend: str,
+    dynamic: bool | None,
+    is_dead: bool,
 ) -> None:
     def program(x: torch.Tensor, number: float) -> torch.Tensor:
         y = function(x, number)
@@ -157,7 +191,7 @@ def test_numbers_are_refused_as_in_eager(
             return type(error), str(error)
 
     compiled = supple.compile(program, backend=backend, dynamic=dynamic)
-    for number in NUMBERS:
+    for number in numbers:
         got, want = outcome(compiled, number), outcome(program, number)
         if isinstance(want, torch.Tensor):
             torch.testing.assert_close(got, want, equal_nan=True)
@@ -191,3 +225,20 @@ def test_integers_beyond_64_bits_are_refused_as_in_eager(
             torch.testing.assert_close(got, want)
         else:
             assert got == want
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("has_grad", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("overwrite", OVERWRITTEN)
+def test_what_is_overwritten_before_anybody_reads_it_raises(
+    overwrite: Callable[[torch.Tensor], Any], backend: str, has_grad: bool
+) -> None:
+    def program(x: torch.Tensor, i: torch.Tensor) -> torch.Tensor:
+        y = clone_is_written(x, i)
+        with torch.no_grad():
+            overwrite(y)
+        return x + 1
+
+    compiled = supple.compile(program, backend=backend)
+    assert outcome(compiled, has_grad=has_grad) == outcome(program, has_grad=has_grad)

@@ -83,3 +83,31 @@ def test_a_tensor_is_of_the_mode_that_it_was_made_in(
             compiled = supple.compile(run, backend=backend)
             wanted = seen(run, made, outer, requires_grad)
             assert seen(compiled, made, outer, requires_grad) == wanted, (made, outer, requires_grad)
+
+
+def data_is_added_to(p):
+    p.data.add_(1)
+    return p * 2
+
+
+def data_and_tensor_are_written(p):
+    p.data.mul_(2)
+    p.detach().add_(1)
+
+
+def data_of_a_row_is_written(p):
+    p.data[0] = 1
+
+
+@pytest.mark.parametrize("context", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("program", [data_is_added_to, data_and_tensor_are_written, data_of_a_row_is_written])
+@pytest.mark.filterwarnings("ignore")
+def test_writes_through_data_are_counted_as_in_eager(program, backend, context):
+    def counted(run):
+        p = torch.nn.Parameter(torch.ones(2, 2))
+        with context():
+            run(p)
+        return p._version, p.tolist()
+
+    assert counted(supple.compile(program, backend=backend)) == counted(program)

@@ -52,7 +52,7 @@ ROUNDED: Final = tuple(
         "atanh sinh cosh lgamma digamma i0 sinc logit erfinv"
     ).split()
 ) + (
-    "F.gelu($T)", "F.silu($T)", "F.softplus($T)", "F.elu($T)", "F.selu($T)", "F.mish($T)", "F.logsigmoid($T)",
+    "F.elu($T, $F)", "F.celu($T, $F)", "F.gelu($T.clamp(-1e30, 1e30))", "F.silu($T)", "F.softplus($T)", "F.elu($T)", "F.selu($T)", "F.mish($T)", "F.logsigmoid($T)",
     "($T ** 0.5)", "($T ** -0.5)", "($T ** 3)", "($T ** 1.5)", "torch.pow(2.0, $T)", "torch.atan2($T, $T)",
     "torch.hypot($T, $T)", "torch.logaddexp($T, $T)", "torch.xlogy($T, $T)", "torch.pow($T, $T)",
     "F.softmax($T, 0)", "F.log_softmax($T, 0)", "torch.logsumexp($T, 0)", "$T.mean()", "$T.norm()",
