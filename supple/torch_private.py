@@ -40,7 +40,7 @@ DispatchMode: Final = TorchDispatchMode
 # Sets how often tensors were written, after writes that are undone; the public API can only add to it.
 set_versions = cast(
     "Callable[[Sequence[Tensor], Sequence[int]], None]",
-    torch._C._autograd._unsafe_set_version_counter,
+    torch._C._autograd._unsafe_set_version_counter,  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # no stub
 )
 
 # Number of active `__torch_function__` modes; the public API can only walk them.
