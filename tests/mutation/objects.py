@@ -85,6 +85,8 @@ def effects(value: Any, world: World) -> Iterator[Effect]:
         return
     if type(value).__module__ == world.names["__name__"]:
         yield from of_instances(value)
+        for name in filter(str.isidentifier, asked(vars(value), world)):
+            yield f"attribute {name}", lambda name=name: attribute(value, name, 1)
 
 
 @effects.register
@@ -122,7 +124,26 @@ def _(value: dict, world: World) -> Iterator[Effect]:
     if items:
         yield "delete the last", lambda: entries(value, dict(items[:-1]))
         yield "first key renamed", lambda: entries(value, {"renamed": items[0][1], **dict(items[1:])})
-    yield "add", lambda: entries(value, {**dict(items), "more": items[0][1] if items else 1})
+    first = items[0][1] if items else 1
+    for key in ("more", *asked(value, world)):
+        yield f"add {key!r}", lambda key=key: entries(value, {**dict(items), key: first})
+
+
+def asked(value: dict[Any, Any], world: World) -> list[Any]:
+    """Return some keys that a dict has not, among the constants of the program: it may ask for them."""
+    kinds = {type(key) for key in dict.keys(value)} or {str}
+    found = constants(getattr(world.function, "__code__", None))
+    lacking = [one for one in dict.fromkeys(found) if not dict.__contains__(value, one)]
+    return [one for one in lacking if type(one) in kinds][:3]
+
+
+def constants(code: types.CodeType | None) -> Iterator[object]:
+    """Yield the texts and the numbers in a function and in those made in it."""
+    for constant in code.co_consts if code is not None else ():
+        if isinstance(constant, types.CodeType):
+            yield from constants(constant)
+        elif isinstance(constant, str | int):
+            yield constant
 
 
 @contextlib.contextmanager
@@ -232,6 +253,7 @@ def _(value: type, world: World) -> Iterator[Effect]:
             yield f"del {name}", lambda name=name: member(value, name, MISSING)
     if value.__bases__ != (object,):
         yield "bases", lambda: member(value, "__bases__", (*value.__bases__, Mixin))
+        yield "other bases", lambda: member(value, "__bases__", (Mixin,))
         yield "bases first", lambda: member(value, "__bases__", (Mixin, *value.__bases__))
     if isinstance(value, abc.ABCMeta):
         yield "register", lambda: registered(value)
