@@ -420,6 +420,26 @@ def a_dict(table, x):
     return x * table["a"] * table.get("c", 3) * len(table) * (5 if "b" in table else 7)
 
 
+@program(lambda: ({"scale": 2.0}, numbers(2)))
+def options_with_defaults(options, x):
+    return x * options.get("scale", 1.0) + options.get("bias", 0.5)
+
+
+@program(lambda: ({"scale": 2.0}, numbers(2)))
+def options_that_are_looked_for(options, x):
+    if "bias" in options:
+        x = x + 1
+    return x * (3 if "power" not in options else 5)
+
+
+@program(lambda: ({"scale": 2.0}, numbers(2)))
+def options_by_name(options, x):
+    def scaled(x, scale=1.0, bias=0.5, **_):
+        return x * scale + bias
+
+    return scaled(x, **options)
+
+
 @program(lambda: ({"a": 1, "b": 2}, numbers(2)))
 def order_of_a_dict(table, x):
     for place, (key, value) in enumerate(table.items()):
