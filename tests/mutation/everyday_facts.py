@@ -420,6 +420,16 @@ def a_dict(table, x):
     return x * table["a"] * table.get("c", 3) * len(table) * (5 if "b" in table else 7)
 
 
+@program(lambda: (nn.Parameter(torch.complex(numbers(3), numbers(3))), numbers(3)))
+def spectral_weights(weights, x):
+    return torch.view_as_real(weights * x), (weights.real * 2).sum()
+
+
+@program(lambda: (nn.Parameter(torch.complex(numbers(3), numbers(3)).imag), numbers(3)))
+def imaginary_weights(weights, x):
+    return weights * x, weights.sum()
+
+
 @program(lambda: ({"scale": 2.0}, numbers(2)))
 def options_with_defaults(options, x):
     return x * options.get("scale", 1.0) + options.get("bias", 0.5)

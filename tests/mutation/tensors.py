@@ -173,7 +173,10 @@ def tensor_effects(value: Tensor) -> Iterator[Effect]:
         yield "data transposed", lambda: data(value, value.detach().mT.contiguous().mT)
     yield "data offset", lambda: data(value, offset(value.detach(), 1))
     yield "data of other numbers", lambda: data(value, value.detach().clone() + 1)
+    if value.is_complex():
+        yield "data with a conjugate bit", lambda: data(value, value.detach().conj().resolve_conj().conj())
     if value.is_floating_point():
+        yield "data with a negative bit", lambda: data(value, negative(value.detach()))
         yield "data double", lambda: data(value, value.detach().double())
     if value.dim() and value.shape[0] > 1:
         yield "data shorter", lambda: data(value, value.detach()[:1].clone())

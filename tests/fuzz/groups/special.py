@@ -43,7 +43,8 @@ INTS: Final = (
     "$T.to(torch.int8)", "$T.to(torch.uint8)", "$T.to(torch.int16)", "$T.to(torch.bool)", "$T.to(torch.float64)",
     "($T * 0.5)", "$T.sum()", "$T.cumsum(0)", "$T.prod()", "torch.sum($T, 0, keepdim=True)", "($T + 2**31)",
     "($T * 2**33)", "torch.where($Mask, $T, 2**40)", "torch.full_like($T, 100)", "torch.bitwise_left_shift($T, 2)",
-    "torch.sum($T, dtype=torch.int8)", "torch.mul($T, True)", "torch.add($T, $T, alpha=3)",
+    "torch.sum($T, dtype=torch.int8)",
+    "torch.sum($T, dtype=$T.dtype)", "$T.prod(dtype=$T.dtype)", "$T.cumsum(0, dtype=$T.dtype)", "torch.mul($T, True)", "torch.add($T, $T, alpha=3)",
 )  # fmt: skip
 ROUNDED: Final = tuple(
     f"torch.{name}($T)"
