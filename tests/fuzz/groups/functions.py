@@ -29,6 +29,16 @@ SEVERAL: Final = """class $=Fun(torch.autograd.Function):
         x, = ctx.saved_tensors
         return (None if g is None else g * x), (None if h is None else h * $F), None"""
 
+UNDEFINED: Final = """class $=Fun(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y, s):
+        ctx.set_materialize_grads($B)
+        return $Map(x), y * s
+    @staticmethod
+    def backward(ctx, g, h):
+        first = None if g is None else g * (2 if h is None else 3)
+        return first, (None if h is None else h * (5 if g is None else 7)), None"""
+
 MARKED: Final = """class $=Fun(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y, s):
@@ -186,7 +196,7 @@ class Twice(torch.autograd.Function):
         "$.T = $.T * 1\n$Fun.apply($.T, $T, $F)",
         "with torch.no_grad():\n    $=T = first($Fun.apply($T, $T, $F))",
     ),
-    definitions=(SAVES, SEVERAL, MARKED, DIRTY, ONCE, SETUP, PASSES, EFFECTS, WRONG, NESTED, KEEPS),
+    definitions=(SAVES, SEVERAL, UNDEFINED, MARKED, DIRTY, ONCE, SETUP, PASSES, EFFECTS, WRONG, NESTED, KEEPS),
     arguments={
         "T": ("tensor(2).requires_grad_()", "tensor(3, 1).requires_grad_()", "tensor(1)", "torch.ones(3).requires_grad_()"),
         "F": ("0.5", "1.0", "2.0", "3", "-1.5"),
