@@ -32,7 +32,7 @@ SEVERAL: Final = """class $=Fun(torch.autograd.Function):
 UNDEFINED: Final = """class $=Fun(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y, s):
-        ctx.set_materialize_grads($B)
+        ctx.set_materialize_grads(False)
         return $Map(x), y * s
     @staticmethod
     def backward(ctx, g, h):
@@ -190,7 +190,7 @@ class Twice(torch.autograd.Function):
     },
     statements=("$=T = first($Fun.apply($T, $T, $F))",) * 4
     + (
-        "$=Ts = several($Fun.apply($T, $T, $F))",
+        *["$=Ts = several($Fun.apply($T, $T, $F))"] * 3,
         "$=T = $Net($T)",
         "$=T = $T * 1\n$=T2 = first($Fun.apply($=T, $T, $F))",
         "$.T = $.T * 1\n$Fun.apply($.T, $T, $F)",
@@ -207,6 +207,7 @@ class Twice(torch.autograd.Function):
         "return trained(program, args)",
         "return trained(program, args, twice=True)",
         "return watched(program, args)",
+        "return trained(program, args, which=0)",
         "return trained(program, args, which=$I)",
         "return gradients(program, args)",
         "with torch.no_grad():\n    return program(*args)",
