@@ -448,7 +448,8 @@ def _(builder: Builder, value: GeneratorValue) -> None:
     """What goes on where this stands: a generator, or an iterator of the same class."""
     again = value.again()
     if again is not None:
-        builder.writer.called(value.kind, *builder.all(again.args), **builder.named(again.kwargs))
+        make = value.kind if again.method is None else getattr(value.kind, again.method)
+        builder.writer.called(make, *builder.all(again.args), **builder.named(again.kwargs))
         return
     builder.writer.called(runtime.make_generator, *held_by(builder, value))
 

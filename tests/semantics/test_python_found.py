@@ -277,6 +277,17 @@ def ended_iterators_keep_their_class_behind_a_break(items):
     )
 
 
+@case([[1], [2, 3]])
+def chain_of_rows_keeps_its_class_behind_a_break(rows):
+    made = [itertools.chain.from_iterable(rows), itertools.chain.from_iterable([]), itertools.chain(*rows)]
+    print("a break")
+    return (
+        [type(each) for each in made],
+        [hasattr(each, "close") for each in made],
+        [[*each] for each in made],
+    )
+
+
 @case([1, 2, 3, 0, 4])
 def started_iterators_keep_their_class_behind_a_break(items):
     made = [

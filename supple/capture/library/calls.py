@@ -87,7 +87,8 @@ def _replaced(machine: Machine, function: object, polyfilled: object, args: Args
     made: object = getattr(function, "__self__", function)  # the class of a class method
     if isinstance(found, GeneratorValue) and isinstance(made, type):
         found.kind = made
-        found.over = Made(given, kwargs) if isinstance(function, type) else None
+        method = None if isinstance(function, type) else cast("types.BuiltinMethodType", function).__name__
+        found.over = Made(given, kwargs, method)
     return found
 
 

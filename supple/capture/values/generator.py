@@ -19,10 +19,15 @@ from supple.capture.values.sequence import contains
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What the class of an iterator makes it of: arguments, and those by keyword."""
+    """What the class of an iterator makes it of: arguments, and those by keyword.
+
+    Attributes:
+        method: of the class, that makes it; None where a call of the class does.
+    """
 
     args: Sequence[Value]
     kwargs: Mapping[str, Value] = field(default_factory=dict[str, Value])
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
