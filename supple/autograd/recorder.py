@@ -19,7 +19,7 @@ from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
 from supple.ir.graph.interp import value_of
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, hides_writes
 from supple.ir.graph.numbers import callable_of
 from supple.ir.graph.symbols import CHECK
 from supple.ir.meta import TensorMeta
@@ -143,7 +143,7 @@ class Recorder(Faking):
         if node.op.name == CHECK:
             return None
         args, kwargs = self.value_of((node.args, dict(node.kwargs)), values)
-        self.is_hiding |= "data" in node.args and torch.is_inference_mode_enabled()
+        self.is_hiding |= hides_writes(node) and torch.is_inference_mode_enabled()
         if node.op.name == "Tensor.item" and self.numbers.defines(node.meta):
             assert isinstance(node.meta, Expr | Real), f"{node.name} is {node.meta}"
             self.builder.emit("aten._local_scalar_dense.default", self._args(args), meta=node.meta)

@@ -14,6 +14,7 @@ import torch
 from supple.autograd import convention
 from supple.autograd.convention import Convention, Made, Mutation, Origin, Result, ViewCall
 from supple.autograd.decompose import root_of
+from supple.autograd.dropped import read_by
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read
 from supple.autograd.joint import Flow, Flowing, Gradients, gradients, sources_of
@@ -24,7 +25,7 @@ from supple.expr.real import Real
 from supple.ir.arguments import leaves
 from supple.ir.graph.nodes import Arg, Graph, Node, Number, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
-from supple.ir.ops import UNREAD, may_raise
+from supple.ir.ops import may_raise
 from supple.runtime.modes import kept
 from supple.runtime.state import mode_settings
 from supple.shapes.decide import ONE, decide
@@ -90,12 +91,6 @@ def _roots(nodes: Sequence[Node], start: int) -> frozenset[str]:
     """Return what the nodes from `start` on read, views followed to what they show."""
     makers = {node.name: node for node in nodes}
     return frozenset(root_of(var, makers) for node in nodes[start:] for var in uses_of(node))
-
-
-def _is_unread(node: Node) -> bool:
-    """Tell whether a node reads nothing that its first operand holds."""
-    is_one = node.op.name == "aten.pow.Tensor_Scalar" and node.args[1] == 0
-    return is_one or node.op.name in UNREAD
 
 
 def _is_leaf(tensor: torch.Tensor) -> bool:
@@ -255,19 +250,15 @@ class _Ending:
 
     def _keep_what_may_raise(self) -> int:
         """Add what nobody reads, but may raise for its operands, to the results; return how many."""
-        read = len(self.results)
+        read, metas = len(self.results), self.recorder.builder.metas
         live = {var.name for var in vars_of(self.results)}
         for node in reversed(self.recorder.builder.nodes[: self.recorded]):
-            is_sure = (
-                node.op.is_pure and not may_raise(node.op) and not self.recorder.numbers.may_overflow(node)
-            )
-            if node.name not in live and is_sure:
-                continue
             if node.name not in live and node.op.is_pure:
+                if not (may_raise(node.op) or self.recorder.numbers.may_overflow(node)):
+                    continue
                 path = () if isinstance(node.meta, TensorMeta) else (0,)
                 self._add(Var(node.name, path))
-            read_by = replace(node, args=node.args[1:]) if _is_unread(node) else node
-            live.update(var.name for var in uses_of(read_by))
+            live |= read_by(node, metas)
         return len(self.results) - read
 
     def _require_copies(self) -> None:

@@ -33,7 +33,7 @@ from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
-from supple.ir.graph.nodes import Graph, Input
+from supple.ir.graph.nodes import Graph, Input, hides_writes
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.runtime.modes import DEPTHS, HERE, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
@@ -381,7 +381,7 @@ def _finish(
         graph, inputs = _closed(engine, engine.recorder.graph(outputs))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         fakes = {item.name: item.fake for item in engine.recorder.lifted}
-        is_seen = not any("data" in node.args for node in graph.nodes)  # a write by `x.data` is not
+        is_seen = not any(map(hides_writes, graph.nodes))
         writes = has_effects(graph, list(fakes.values()) if is_seen else None)
         is_versioned = writes and is_seen
         is_counted = is_versioned and not writes_in_parts(graph)

@@ -137,16 +137,6 @@ def may_raise(op: Op) -> bool:
     return op.name.rpartition(".")[0] in _RAISING or op.name in _DIVISIONS
 
 
-UNREAD: Final = frozenset(
-    f"aten.{name}"
-    for name in "copy.default fill.Scalar fill.Tensor zero.default zeros_like.default ones_like.default "
-    "full_like.default empty_like.default new_zeros.default new_ones.default new_full.default "
-    "new_empty.default new_empty_strided.default rand_like.default randn_like.default randint_like.default "
-    "bernoulli.p uniform.default normal_functional.default exponential.default random.default".split()
-)
-"""Pure ATen operators that read of their first operand what it looks like, and nothing that it holds."""
-
-
 def op_named(name: str) -> Op:
     """Return the op of a name met before, or an ATen overload by its dotted name.
 

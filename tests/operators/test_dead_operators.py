@@ -78,6 +78,13 @@ OVERWRITTEN: tuple[Callable[[torch.Tensor], Any], ...] = (
     lambda y: y.uniform_().shape,
     lambda y: y.masked_fill_(torch.ones(3, dtype=torch.bool), 2.0),
     lambda y: y**0,
+    lambda y: torch.addmm(y[None], y[None], torch.ones(3, 3), beta=0),
+    lambda y: torch.addmm(y, torch.ones(3, 3), torch.ones(3, 3), beta=0),
+    lambda y: y.long().isnan(),
+    lambda y: y.long().isfinite(),
+    lambda y: y.sum().argmax(),
+    lambda y: torch.slice_scatter(y, torch.ones(3)),
+    lambda y: torch.cat([y[:0], torch.ones(2, 2)]),
     lambda y: y.shape,
     lambda y: F.dropout(y, 1.0, training=True),
 )

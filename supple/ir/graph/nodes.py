@@ -148,6 +148,11 @@ def uses_of(node: Node) -> Iterator[Var]:
     return vars_of((node.args, node.kwargs))
 
 
+def hides_writes(node: Node) -> bool:
+    """Tell whether a node is `x.data`: a tensor whose writes x does not count."""
+    return "data" in node.args
+
+
 def symbols_in(arg: Arg) -> set[str]:
     """Return the names of the symbols and float inputs in an argument."""
     return {name for leaf in leaves(arg) if isinstance(leaf, Expr | Real) for name in names_of(leaf)}

@@ -43,8 +43,8 @@ INTS: Final = (
     "$T.to(torch.int8)", "$T.to(torch.uint8)", "$T.to(torch.int16)", "$T.to(torch.bool)", "$T.to(torch.float64)",
     "($T * 0.5)", "$T.sum()", "$T.cumsum(0)", "$T.prod()", "torch.sum($T, 0, keepdim=True)", "($T + 2**31)",
     "($T * 2**33)", "torch.where($Mask, $T, 2**40)", "torch.full_like($T, 100)", "torch.bitwise_left_shift($T, 2)",
-    "torch.sum($T, dtype=torch.int8)",
-    "torch.sum($T, dtype=$T.dtype)", "$T.prod(dtype=$T.dtype)", "$T.cumsum(0, dtype=$T.dtype)", "torch.mul($T, True)", "torch.add($T, $T, alpha=3)",
+    "torch.sum($T, dtype=torch.int8)", "torch.mul($T, True)", "torch.add($T, $T, alpha=3)",
+    "torch.sum($T, dtype=$T.dtype)", "$T.prod(dtype=$T.dtype)", "$T.cumsum(0, dtype=$T.dtype)",
 )  # fmt: skip
 ROUNDED: Final = tuple(
     f"torch.{name}($T)"
@@ -53,7 +53,8 @@ ROUNDED: Final = tuple(
         "atanh sinh cosh lgamma digamma i0 sinc logit erfinv"
     ).split()
 ) + (
-    "F.elu($T, $F)", "F.celu($T, $F)", "F.gelu($T.clamp(-1e30, 1e30))", "F.silu($T)", "F.softplus($T)", "F.elu($T)", "F.selu($T)", "F.mish($T)", "F.logsigmoid($T)",
+    "F.elu($T, $F)", "F.celu($T, $F)", "F.gelu($T.clamp(-1e30, 1e30))", "F.silu($T)", "F.softplus($T)",
+    "F.elu($T)", "F.selu($T)", "F.mish($T)", "F.logsigmoid($T)",
     "($T ** 0.5)", "($T ** -0.5)", "($T ** 3)", "($T ** 1.5)", "torch.pow(2.0, $T)", "torch.atan2($T, $T)",
     "torch.hypot($T, $T)", "torch.logaddexp($T, $T)", "torch.xlogy($T, $T)", "torch.pow($T, $T)",
     "F.softmax($T, 0)", "F.log_softmax($T, 0)", "torch.logsumexp($T, 0)", "$T.mean()", "$T.norm()",
