@@ -352,8 +352,7 @@ def is_composite(overload: OpOverload) -> bool:
 
 def registered_fake(overload: OpOverload) -> Callable[..., object] | None:
     """Return what `torch.library.register_fake` was given for an operator."""
-    entry = _registry.singleton.get(overload.name())
-    kernel = None if entry is None else entry.fake_impl.kernel
+    kernel = _registry.singleton.find(overload.name()).fake_impl.kernel  # torch 2.11 has no `get`
     return None if kernel is None else cast("Callable[..., object]", kernel.func)  # pyright: ignore[reportUnknownMemberType]  # untyped
 
 
