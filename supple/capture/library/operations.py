@@ -36,13 +36,15 @@ METHODS: Final = (
     "__rxor__ __setitem__ __sub__ __truediv__ as_subclass bfloat16 bool byte cdouble cfloat chalf char "
     "cpu cuda double element_size float half int ipu istft long lu mtia ndimension nelement new "
     "new_tensor norm pow pow_ short split stft type to_sparse_coo unflatten unique unique_consecutive "
-    "xpu __len__ resize resize_as"
+    "xpu __len__ resize resize_as dim get_device is_contiguous numel storage_offset"
 ).split()
-"""Methods of tensors that are operations, beside those that are operators of ATen by the same name."""
+"""Methods of tensors that are operations, beside those that are operators of ATen by the same name.
+
+The last five are no operators of ATen in torch 2.11."""
 
 _DEPRECATED: Final = "upsample upsample_bilinear upsample_nearest".split()
 """Functions that say so each time, which would leave them to Python."""
-_LIKE_OPERATORS: Final = "dsmm hsmm saddmm spmm _parse_to nested_tensor".split()
+_LIKE_OPERATORS: Final = "dsmm hsmm saddmm spmm _parse_to nested_tensor get_device numel".split()
 _OF_FUNCTIONS: Final = ("torch.nn.functional", "torch.functional")
 _NOT_WHOLE: Final = frozenset(
     {"linear_cross_entropy", "triplet_margin_with_distance_loss", "gaussian_nll_loss"}
