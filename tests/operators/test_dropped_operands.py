@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from supple.autograd.decompose import decompose
@@ -17,7 +16,7 @@ from supple.ir.meta import TensorMeta
 from supple.ir.ops import aten_op
 from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
 from supple.shapes.fake import meta_of
-from tests.operators.test_samples import OPERATORS, is_plain, samples, tensors
+from tests.operators.test_samples import OPERATORS, Checked, is_plain, samples, tensors
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SQUARE = torch.ones(2, 2)
@@ -25,17 +24,16 @@ WHOLE = torch.ones(2, 2, dtype=torch.int64)
 NUMBERS = (0, 1, 0.0, 0.5, -1)
 
 
-class Dropping(TorchDispatchMode):
-    """Notes of each pure ATen call which tensors its decomposition drops, and are not declared."""
+class Dropping(Checked):
+    """Notes of each pure ATen call which tensors its decomposition drops, and are not declared.
+
+    Attributes:
+        decomposed: how many calls there were.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: set[str] = set()
         self.decomposed = 0
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -65,7 +63,7 @@ class Dropping(TorchDispatchMode):
         read = {var.name for each in core.nodes for var in uses_of(each)}
         read |= {var.name for var in vars_of(core.outputs)}
         if undeclared := read_by(node, inputs) - read:
-            self.found.add(f"{op.name} of {inputs}, {first}, {others}: drops {undeclared}")
+            self.found.append(f"{op.name} of {inputs}, {first}, {others}: drops {undeclared}")
 
 
 @pytest.mark.parametrize("name", OPERATORS)
