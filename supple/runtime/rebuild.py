@@ -188,6 +188,11 @@ def made_of(iterator: Iterator[object]) -> tuple[object, ...]:
     return cast("tuple[object, ...]", iterator.__reduce__())
 
 
+def over(iterator: Iterator[object]) -> object:
+    """Return the list that an iterator goes over; of one over a dict or a set, a list of what it still gives."""
+    return cast("tuple[object, tuple[object]]", iterator.__reduce__())[1][0]
+
+
 def finished() -> Generator[object, object, object]:
     """Return a generator that has nothing to give."""
     return

@@ -148,3 +148,73 @@ def test_objects_of_globals_and_attributes_are_told_apart() -> None:
     assert torch.equal(compiled(X), X * 2)
     holder.right = holder.left
     assert torch.equal(compiled(X), X)
+
+
+WRITES: dict[str, Callable[[list[int]], object]] = {
+    "insert": lambda items: items.insert(0, 7),
+    "append": lambda items: items.append(7),
+    "assigned": lambda items: items.__setitem__(1, 7),
+    "slice": lambda items: items.__setitem__(slice(None, 1), [7, 8]),
+    "deleted": lambda items: items.__delitem__(0),
+    "sorted": lambda items: items.sort(reverse=True),
+    "cleared": list.clear,
+}
+OVER_A_LIST: dict[str, Callable[[list[int]], object]] = {
+    "iter": iter,
+    "reversed": reversed,
+    "enumerate": enumerate,
+    "zip": lambda items: zip(items, "abcdef", strict=False),
+    "map": lambda items: map(str, items),
+    "ended": lambda items: iter_at_its_end(items),
+}
+
+
+def iter_at_its_end(items: list[int]) -> object:
+    found = iter(items)
+    list(found)
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("over", OVER_A_LIST)
+@pytest.mark.parametrize("write", WRITES)
+def test_an_iterator_from_outside_may_go_over_the_list_that_is_written(write: str, over: str) -> None:
+    def program(items: list[int], running: Any) -> tuple[object, ...]:
+        WRITES[write](items)
+        return (X, *running)
+
+    def run(function: Callable[..., object], is_one: bool) -> object:
+        items = [1, 2, 3]
+        running = OVER_A_LIST[over](items if is_one else [1, 2, 3])
+        return repr(function(items, running)), items, repr([*running])  # type: ignore[misc]
+
+    for order in ((False, True, False), (True, False, True)):
+        compiled = supple.compile(program, backend="eager")
+        for is_one in order:
+            assert run(compiled, is_one) == run(program, is_one)
+
+
+class Named:
+    one = 1
+
+    def __init__(self) -> None:
+        self.first = 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_iterator_from_outside_may_go_over_the_attributes_that_are_written() -> None:
+    def program(thing: Named, running: Any) -> object:
+        thing.second = 2  # type: ignore[attr-defined]
+        try:
+            return X, next(running)
+        except RuntimeError as error:
+            return X, str(error)
+
+    for order in ((False, True, False), (True, False, True)):
+        compiled = supple.compile(program, backend="eager")
+        for is_one in order:
+            found = []
+            for function in (compiled, program):
+                thing = Named()
+                found.append(repr(function(thing, iter((thing if is_one else Named()).__dict__))))
+            assert found[0] == found[1]

@@ -338,14 +338,20 @@ class IteratorValue(Value):
         return machine.wrap(rebuild.upcoming(self.obj, position), found)
 
     def _is_changed(self, machine: Machine) -> bool:
-        """Tell whether capture may have written to the container, of which the copy would not know."""
-        over = cast("tuple[object, tuple[object]]", self.obj.__reduce__())[1][0]
-        if not isinstance(over, list):
+        """Tell whether capture may have written to the container, of which the copy would not know.
+
+        A list becomes known to capture here, which guards that the lists that it writes are others.
+        """
+        over, source = rebuild.over(self.obj), self.source
+        if source is None or not isinstance(over, list):
             return False
-        written = [getattr(value, "obj", None) for value in machine.heap.dirty.values()]
         if type(self.obj) in _OVER_LISTS:
-            return any(obj is over for obj in written)
-        return any(isinstance(obj, dict | set) for obj in written)
+            if rebuild.has_ended(self.obj):
+                return False
+            container = machine.wrap(over, Called(f"over({source.name})", source, rebuild.over))
+            return id(container) in machine.heap.dirty
+        written = [getattr(value, "obj", None) for value in machine.heap.dirty.values()]
+        return any(isinstance(obj, dict | set) or hasattr(obj, "__dict__") for obj in written)
 
 
 _ITERABLES: Final[tuple[object, ...]] = (
