@@ -7,6 +7,7 @@ from supple.capture import breaks
 from supple.capture.rebuild import Builder, V, asks_keys, contents, held_by, is_existing
 from supple.capture.residual import Const
 from supple.capture.values.attributes import SLOT_KINDS, lookup
+from supple.capture.values.constant import ConstantIterator
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import DELETED, InstanceValue, instance_dict
@@ -110,8 +111,8 @@ def _(builder: Builder, value: CellValue) -> None:
         builder.engine.unsupported(breaks.SIDE_EFFECT, name="a deleted closure variable")
 
 
-@_holds(SequenceIterator, DictIterator, IteratorValue)
-def _(builder: Builder, value: SequenceIterator | DictIterator | IteratorValue) -> None:
+@_holds(SequenceIterator, ConstantIterator, DictIterator, IteratorValue)
+def _(builder: Builder, value: SequenceIterator | ConstantIterator | DictIterator | IteratorValue) -> None:
     """Items that were taken from an iterator; by now the container has them."""
     builder.writer.run(runtime.advance, builder.prepare(value), Const(value.position))
 
@@ -121,3 +122,5 @@ def _(builder: Builder, value: GeneratorValue) -> None:
     """Where a generator from before stands; a new one was made there."""
     if is_existing(value):
         builder.writer.run(runtime.restore_generator, builder.prepare(value), *held_by(builder, value))
+    elif (again := value.again()) is not None and again.place is not None:
+        builder.writer.run(runtime.place_backwards, builder.prepare(value), builder.prepare(again.place))

@@ -13,7 +13,7 @@ from supple.capture.residual import Const, Operand, Writer
 from supple.capture.values.array import ArrayValue
 from supple.capture.values.base import LazyValue, Unique, Value
 from supple.capture.values.callables import PartialValue
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import ConstantIterator, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue, Suspended
 from supple.capture.values.hashing import HashKey
@@ -106,7 +106,7 @@ class Builder:
         self._made[key] = name
         fill = rule_of(contents, value)
         if fill is not None and not is_existing(value):
-            if isinstance(value, SequenceIterator) or asks_keys(value):
+            if _has_place(value) or asks_keys(value):
                 self._late.append(lambda: fill(self, value))
             else:
                 self._fills[key] = lambda: fill(self, value)
@@ -178,6 +178,14 @@ class Builder:
 def rule_of(rules: "Rules[Rebuild]", value: Value) -> "Rebuild | None":
     """Return the rule for the kind of a value, or the nearest one that it is made of."""
     return next((found for cls in type(value).__mro__ if (found := rules.find(cls))), None)
+
+
+def _has_place(value: Value) -> bool:
+    """Tell whether an iterator, where it is made, stands at the beginning of what it goes over."""
+    if isinstance(value, GeneratorValue):
+        again = value.again()
+        return again is not None and again.place is not None
+    return isinstance(value, SequenceIterator | ConstantIterator)
 
 
 def asks_keys(value: Value) -> bool:
@@ -429,6 +437,12 @@ def _(builder: Builder, value: SequenceIterator) -> None:
 _SEQUENCES: Final = frozenset({list, tuple, deque})
 
 
+@rebuilds(ConstantIterator)
+def _(builder: Builder, value: ConstantIterator) -> None:
+    """An iterator over a constant; advanced later."""
+    builder.called(iter, value.constant)
+
+
 @rebuilds(DictIterator)
 def _(builder: Builder, value: DictIterator) -> None:
     """An iterator over a dict, a view of it or a set; advanced later."""
@@ -448,8 +462,8 @@ def _(builder: Builder, value: GeneratorValue) -> None:
     """What goes on where this stands: a generator, or an iterator of the same class."""
     again = value.again()
     if again is not None:
-        make = value.kind if again.method is None else getattr(value.kind, again.method)
-        builder.writer.called(make, *builder.all(again.args), **builder.named(again.kwargs))
+        maker = again.maker or value.kind
+        builder.writer.called(maker, *builder.all(again.args), **builder.named(again.kwargs))
         return
     builder.writer.called(runtime.make_generator, *held_by(builder, value))
 

@@ -61,7 +61,7 @@ from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime.arrays import memory_of
 from supple.runtime.compiled import CompiledModule
-from supple.runtime.rebuild import box_of, dict_of, made_of, relay, stored_set
+from supple.runtime.rebuild import box_of, dict_of, made_of, over, relay, stored_set
 from supple.shapes.fake import is_describable
 from supple.shapes.symnode import Symbolic
 from supple.torch_private import WRAPPED, is_patched, is_zero_tensor, no_torch_dispatch
@@ -454,6 +454,17 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
         engine.unsupported(breaks.OBJECT, name=type(obj).__name__, detail="no path leads to it")
     engine.guard(source, Kind.TYPE, type(obj))
     return IteratorValue(cast("Iterator[object]", obj), source)
+
+
+@wrap_rules.on(reversed)
+def _(engine: "Engine", obj: object, source: Source | None) -> Value:
+    """An iterator that goes backwards over what has no methods of the program."""
+    reversed_now = cast("Iterator[object]", obj)
+    if source is None or type(over(reversed_now)) not in (tuple, str, bytes):
+        return _instance(engine, obj, source)
+    engine.guard(source, Kind.TYPE, reversed)
+    engine.guard(Called(f"over({source.name})", source, over), Kind.TYPE, type(over(reversed_now)))
+    return IteratorValue(reversed_now, source)
 
 
 @wrap_rules.on(*GOING_ON)

@@ -1,5 +1,6 @@
 """What residual code calls to make objects and to replay changes on objects that existed before the call."""
 
+import collections
 import copy
 import gc
 import inspect
@@ -16,7 +17,7 @@ from collections.abc import (
     Sequence,
     Set,
 )
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 Store = Callable[[object, object, object], None]
 New = Callable[..., object]
@@ -189,7 +190,7 @@ def made_of(iterator: Iterator[object]) -> tuple[object, ...]:
 
 
 def over(iterator: Iterator[object]) -> object:
-    """Return the list that an iterator goes over; of one over a dict or a set, a list of what it still gives."""
+    """Return the list that an iterator goes over; of a dict or a set, a list of what it still gives."""
     return cast("tuple[object, tuple[object]]", iterator.__reduce__())[1][0]
 
 
@@ -229,6 +230,22 @@ def advance(iterator: Iterator[object], count: int) -> None:
     for _ in range(count):
         if next(iterator, _END) is _END:
             return
+
+
+def place_backwards(iterator: "reversed[object]", index: int) -> None:
+    """Make an iterator that goes backwards give the item at an index next; at -1 it has ended."""
+    if index < 0:
+        collections.deque(iterator, 0)
+    else:
+        cast("Placed", iterator).__setstate__(index)
+
+
+class Placed(Protocol):
+    """An iterator over a sequence, which can be told where it stands."""
+
+    def __setstate__(self, index: int, /) -> None:
+        """Go on at an index."""
+        ...
 
 
 def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -> None:

@@ -371,6 +371,14 @@ def an_iterator_with_two_names(x: torch.Tensor) -> object:
     return x, list(numbers), list(pairs)
 
 
+def over_reversed_sequences(x: torch.Tensor) -> object:
+    for items in ((1, 2), [3, 4], "ab", range(2)):
+        for one in reversed(items):  # type: ignore[call-overload]
+            x = grows(x, 2)
+            x = x + len(str(one))
+    return x
+
+
 def a_generator_that_waits(x: torch.Tensor) -> object:
     def steps() -> Generator[torch.Tensor, float | None, None]:
         try:
@@ -400,6 +408,7 @@ LOOPS = {
         (a_list_that_grows, 5),
         (a_dict_that_changes, 2),
         (an_iterator_with_two_names, 5),
+        (over_reversed_sequences, 9),
         (a_generator_that_waits, 3),
     )
 }

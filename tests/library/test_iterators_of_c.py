@@ -256,3 +256,45 @@ def test_an_iterator_at_its_end_is_not_one_that_has_ended(make: Callable[[list[i
         assert compiled(*mine) == program(*theirs)
         assert mine[0] == theirs[0]
         assert [*mine[1]] == [*theirs[1]]
+
+
+Make = Callable[[list[Any]], Iterator[Any]]
+LEAVING: dict[str, Make] = {
+    "str": lambda items: iter("abc"),
+    "not ASCII": lambda items: iter("ab\u0100"),
+    "bytes": lambda items: iter(b"abc"),
+    "range": lambda items: iter(range(0, 6, 2)),
+    "long range": lambda items: iter(range(2**70, 2**70 + 3)),
+    "tuple": lambda items: iter((1, 2, 3)),
+    "list": lambda items: iter(items),
+    "reversed list": lambda items: reversed(items),
+    "reversed tuple": lambda items: reversed((1, 2, 3)),
+    "reversed str": lambda items: reversed("abc"),
+    "reversed range": lambda items: reversed(range(0, 6, 2)),
+}
+
+
+@pytest.mark.parametrize("write", [None, list.clear, lambda items: items.insert(0, 8)])
+@pytest.mark.parametrize("is_own", [False, True])
+@pytest.mark.parametrize("taken", [0, 1, 3, 4])
+@pytest.mark.parametrize("make", LEAVING.values(), ids=LEAVING)
+def test_an_iterator_that_leaves_the_call_keeps_its_class_and_place(
+    make: Make, taken: int, is_own: bool, write: Callable[[Any], object] | None
+) -> None:
+    def program(items: list[int]) -> object:
+        whole = [1, 2, 3] if is_own else items
+        iterator = make(whole)
+        for _ in range(taken):
+            next(iterator, None)
+        if write is not None:
+            write(whole)
+        return iterator, whole
+
+    def seen(function: Callable[..., Any]) -> object:
+        items = [4, 5, 6]
+        iterator, whole = function(items)
+        first = next(iterator, None)
+        whole.append(9)
+        return type(iterator), first, list(iterator), whole, items
+
+    assert seen(supple.compile(program, backend="eager")) == seen(program)

@@ -385,8 +385,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return DictIterator(value.mapping, value.mapping.keys(machine), value.part, is_reversed=True)
     if isinstance(value, TensorValue):
         return machine.call_leaf(torch.Tensor.flip, [value, ConstantValue(0)], {})
+    if isinstance(value, ConstantValue) and isinstance(value.value, range):
+        return ConstantValue(value.value[::-1]).iterate(machine)
     kind = type(reversed(range(0))) if value.python_type() is range else reversed
-    return _backwards(machine, new_list(take_all(machine, value)), kind)
+    return _backwards(machine, new_tuple(take_all(machine, value)), kind)
 
 
 def _backwards(machine: Machine, items: Value, kind: type) -> Value:

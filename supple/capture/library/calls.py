@@ -87,8 +87,7 @@ def _replaced(machine: Machine, function: object, polyfilled: object, args: Args
     made: object = getattr(function, "__self__", function)  # the class of a class method
     if isinstance(found, GeneratorValue) and isinstance(made, type):
         found.kind = made
-        method = None if isinstance(function, type) else cast("types.BuiltinMethodType", function).__name__
-        found.over = Made(given, kwargs, method)
+        found.over = Made(given, kwargs, None if isinstance(function, type) else function)
     return found
 
 

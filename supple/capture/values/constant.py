@@ -2,9 +2,9 @@
 
 import enum
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import contains, getitem
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 import torch
@@ -85,10 +85,42 @@ class ConstantValue(Value):
     def iterate(self, machine: Machine) -> Value:
         items = fold_raw(machine, list, self.value)
         assert isinstance(items, list)
-        return machine.wrap(tuple(items), None).iterate(machine)  # pyright: ignore[reportUnknownArgumentType]  # items of a constant
+        return ConstantIterator(self, items)  # pyright: ignore[reportUnknownArgumentType]  # items of a constant
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         machine.throw(TypeError, f"{type(self.value).__name__!r} object is not callable")
+
+
+class ConstantIterator(Value):
+    """An iterator over a string, bytes, a range or another constant, of the class that `iter` gives.
+
+    Attributes:
+        position: how many items it gave; `FINISHED` once it has given that there are no more.
+    """
+
+    __slots__ = ("constant", "items", "position")
+
+    def __init__(self, constant: ConstantValue, items: Sequence[object]) -> None:
+        super().__init__()
+        self.constant = constant
+        self.items = items
+        self.position = 0
+
+    def python_type(self) -> type:
+        return type(iter(cast("Iterable[object]", self.constant.value)))
+
+    def iterate(self, machine: Machine) -> Value:
+        return self
+
+    def advance(self, machine: Machine) -> Value | None:
+        place = self.position
+        is_over = place >= len(self.items)
+        machine.heap.set_field(self, "position", FINISHED if is_over else place + 1)
+        return None if is_over else machine.wrap(self.items[place], None)
+
+
+FINISHED: Final = 1 << 60
+"""The position of an iterator that has ended: it gives nothing, although its list may grow."""
 
 
 def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object) -> object:

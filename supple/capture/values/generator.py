@@ -14,20 +14,22 @@ from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import FunctionValue
 from supple.capture.values.instance import InstanceValue
-from supple.capture.values.sequence import contains
+from supple.capture.values.sequence import SequenceValue, contains
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What the class of an iterator makes it of: arguments, and those by keyword.
+    """What an iterator is made of: arguments, and those by keyword.
 
     Attributes:
-        method: of the class, that makes it; None where a call of the class does.
+        maker: the function that makes it; None where a call of the class does.
+        place: where it stands then, None where that is the beginning.
     """
 
     args: Sequence[Value]
     kwargs: Mapping[str, Value] = field(default_factory=dict[str, Value])
-    method: str | None = None
+    maker: object = None
+    place: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ _ENDED: Final[Mapping[type, tuple[object, ...]]] = {
 _NAMES: Final = ("__name__", "__qualname__")
 _COUNTED: Final = ("start", "step")
 """The variables of what stands for `itertools.count`."""
+_BACKWARDS: Final = (reversed, type(reversed(list[object]())))
 
 
 class Suspended(Protocol):
@@ -234,6 +237,9 @@ class StepsValue(GeneratorValue):
         if self.kind is itertools.count and self.over is not None:
             state = [cells[name].contents for name in _COUNTED]
             return Made([value for value in state if value is not None])
+        items, index = (cells[name].contents if name in cells else None for name in ("items", "index"))
+        if self.kind in _BACKWARDS and isinstance(items, SequenceValue):
+            return Made([items], maker=reversed, place=index)
         if self.kind is itertools.takewhile:
             is_ended = cells["is_ended"].contents
             is_over = isinstance(is_ended, ConstantValue) and is_ended.value

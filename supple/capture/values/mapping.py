@@ -13,8 +13,8 @@ from supple.capture.machine import Machine
 from supple.capture.source import Called, Source, item, key_at
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Value
-from supple.capture.values.constant import LITERALS, ConstantValue
-from supple.capture.values.sequence import BROKEN, FINISHED, SequenceValue, new_list, new_tuple
+from supple.capture.values.constant import FINISHED, LITERALS, ConstantValue
+from supple.capture.values.sequence import BROKEN, SequenceValue, new_list, new_tuple
 
 
 def item_of(mapping: Mapping[object, object], key: object) -> object:

@@ -18,7 +18,7 @@ from supple.capture.machine import Machine
 from supple.capture.source import Called, Source, attribute, item
 from supple.capture.values.attributes import MISSING, Record, lookup, place_of_field, special, type_attr
 from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, name_in_c
-from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
+from supple.capture.values.constant import FINISHED, LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
 
 _GENERATED: Final = frozenset(vars(Record)) | {"__orig_bases__", "__annotations__"}
@@ -237,8 +237,6 @@ def index_of(machine: Machine, key: Value) -> object:
     return found
 
 
-FINISHED: Final = 1 << 60
-"""The position of an iterator that has ended: it gives nothing, although its list may grow."""
 BROKEN: Final = -1
 """The position of an iterator that has noticed a change, which it says each time from then on."""
 
@@ -342,12 +340,13 @@ class IteratorValue(Value):
 
         A list becomes known to capture here, which guards that the lists that it writes are others.
         """
-        over, source = rebuild.over(self.obj), self.source
-        if source is None or not isinstance(over, list):
+        found, source = rebuild.over(self.obj), self.source
+        if source is None or not isinstance(found, list):
             return False
         if type(self.obj) in _OVER_LISTS:
             if rebuild.has_ended(self.obj):
                 return False
+            over = cast("list[object]", found)
             container = machine.wrap(over, Called(f"over({source.name})", source, rebuild.over))
             return id(container) in machine.heap.dirty
         written = [getattr(value, "obj", None) for value in machine.heap.dirty.values()]
