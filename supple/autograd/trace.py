@@ -5,9 +5,9 @@ that is written is a result.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Final, cast
 
 import torch
 
@@ -23,8 +23,9 @@ from supple.autograd.storage import Storage
 from supple.expr import Expr, not_equal
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
-from supple.ir.graph.nodes import Arg, Graph, Node, Number, Var, uses_of, vars_of
-from supple.ir.meta import TensorMeta
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, Var, uses_of, vars_of
+from supple.ir.graph.nodes import meta_of as meta_at
+from supple.ir.meta import DType, TensorMeta
 from supple.ir.ops import may_raise
 from supple.runtime.modes import kept
 from supple.runtime.state import mode_settings
@@ -91,6 +92,23 @@ def _roots(nodes: Sequence[Node], start: int) -> frozenset[str]:
     """Return what the nodes from `start` on read, views followed to what they show."""
     makers = {node.name: node for node in nodes}
     return frozenset(root_of(var, makers) for node in nodes[start:] for var in uses_of(node))
+
+
+def _may_refuse_types(node: Node, metas: Mapping[str, Meta]) -> bool:
+    """Tell whether eager may have no such operator for some types, which capture does not ask.
+
+    Capture asks of pointwise operators, and of some others.
+    """
+    is_number = not isinstance(node.meta, TensorMeta | tuple)
+    if is_number or torch.Tag.pointwise in getattr(node.op.call, "tags", ()) or node.op.is_view:
+        return False
+    seen = [node.meta, *(meta_at(var, metas) for var in uses_of(node))]
+    flat = [part for meta in seen for part in (meta if isinstance(meta, tuple) else (meta,))]
+    return any(isinstance(meta, TensorMeta) and meta.dtype not in _TAKEN for meta in flat)
+
+
+_TAKEN: Final = frozenset((DType.BOOL, DType.I64, DType.F32, DType.F64))
+"""Types that nearly all operators of models take, where they take them at all."""
 
 
 def _is_leaf(tensor: torch.Tensor) -> bool:
@@ -254,7 +272,8 @@ class _Ending:
         live = {var.name for var in vars_of(self.results)}
         for node in reversed(self.recorder.builder.nodes[: self.recorded]):
             if node.name not in live and node.op.is_pure:
-                if not (may_raise(node.op) or self.recorder.numbers.may_overflow(node)):
+                is_refused = self.recorder.numbers.may_overflow(node) or _may_refuse_types(node, metas)
+                if not (may_raise(node.op) or is_refused):
                     continue
                 path = () if isinstance(node.meta, TensorMeta) else (0,)
                 self._add(Var(node.name, path))

@@ -121,14 +121,24 @@ def _restored(held: Sequence[_Kept] | None) -> bool:
         if (tensor.size(), tensor.stride(), tensor.storage_offset()) != (one.size, one.stride, one.offset):
             with torch.no_grad():
                 tensor.as_strided_(one.size, one.stride, one.offset)
-        if not any(step == 0 and size > 1 for step, size in zip(one.stride, one.size, strict=True)):
-            # Torch writes to no tensor with several elements in one place.
-            tensor.data.copy_(one.values)
+        _once(tensor.data).copy_(_once(one.values, like=tensor))
         if one.memory is not None and one.memory.nbytes() == tensor.untyped_storage().nbytes():
             tensor.untyped_storage().copy_(one.memory)
         if one.version is not None:
             set_versions([tensor], [one.version])
     return True
+
+
+def _once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:
+    """Return the part of a tensor that has each repeated element once; torch writes to nothing else.
+
+    Args:
+        like: the tensor whose elements are repeated, where it is not this one.
+    """
+    for dim, stride in enumerate((tensor if like is None else like).stride()):
+        if stride == 0 and tensor.shape[dim] > 1:
+            tensor = tensor.narrow(dim, 0, 1)
+    return tensor
 
 
 def _has_old_history(one: _Kept) -> bool:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Final, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 
 import torch
 
@@ -117,12 +117,13 @@ class _Given(torch.autograd.Function):
     """The identity, whose result is not a view."""
 
     @staticmethod
-    def forward(ctx: object, leaf: torch.Tensor) -> torch.Tensor:
+    def forward(ctx: Any, leaf: torch.Tensor) -> torch.Tensor:
         """Return a fake with the metadata of another."""
+        ctx.set_materialize_grads(False)  # where nothing flows, nothing flows on
         return _wrapped(replace(meta_of(leaf), requires_grad=False))
 
     @staticmethod
-    def backward(ctx: object, *grads: torch.Tensor) -> torch.Tensor:
+    def backward(ctx: object, *grads: torch.Tensor | None) -> torch.Tensor | None:
         """Return the gradient as it is."""
         return grads[0]
 

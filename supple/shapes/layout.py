@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar, cast
 import torch
 
 from supple.base.memo import memo
-from supple.expr import Const, Expr, const, equal, less, less_equal, negate, product
+from supple.expr import Const, Expr, both, const, equal, less, less_equal, negate, product
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, ZERO, current, decide, generally, hint, is_backed, is_known
 from supple.shapes.env import active
@@ -208,12 +208,21 @@ def _compare_strides(sizes: Exprs, strides: Exprs, first: int, second: int) -> i
     if left is ZERO or right is ZERO:
         return 0
     if left is not right and not generally_equal(left, right):
-        return -1 if _is_inside(left, right) else 1
-    return 1 if generally_less(sizes[second], sizes[first]) else 0
+        if _is_less(left, right):
+            return -1
+        if generally_less(right, left) or not decide(_is_tie(sizes, strides, first, second)):
+            return 1
+    return 1 if _is_less(sizes[second], sizes[first]) else 0
 
 
-def _is_inside(left: Expr, right: Expr) -> bool:
-    """Tell whether one stride is less than another; guarded where that is open for general sizes."""
+def _is_tie(sizes: Exprs, strides: Exprs, first: int, second: int) -> Expr:
+    """Return whether two dimensions overlap in memory: a condition."""
+    larger = (less(ONE, sizes[dim]) for dim in (first, second))
+    return current(both(equal(strides[first], strides[second]), *larger))
+
+
+def _is_less(left: Expr, right: Expr) -> bool:
+    """Tell whether one stride or size is less than another; guarded where that is open for general sizes."""
     if generally_less(left, right) or generally_less(right, left):
         return generally_less(left, right)
     condition = current(less(left, right))

@@ -77,6 +77,8 @@ class _Twins:
         if isinstance(leaf, torch.Tensor):
             sizes, strides = list(map(int, leaf.shape)), list(map(int, leaf.stride()))
             twin = torch.empty_strided(sizes, strides, dtype=leaf.dtype, device="meta")
+            if offset := int(leaf.storage_offset()):
+                twin.set_(twin.untyped_storage(), offset, sizes, strides)  # type: ignore[call-overload]
             self._pairs[id(twin)] = (twin, leaf)
             return twin
         if type(leaf) in _SPECIALISED:
@@ -84,14 +86,14 @@ class _Twins:
         return torch.device("meta") if isinstance(leaf, torch.device) else leaf
 
     def require_unchanged(self, name: str) -> None:
-        """Check that no argument has other sizes or strides now.
+        """Check that no argument has other sizes or strides, or another place in its storage, now.
 
         Raises:
             NoShapeRule: one has.
         """
         for twin, original in self._pairs.values():
-            if twin.shape != original.shape or twin.stride() != original.stride():
-                raise NoShapeRule(name, "it changes the sizes or strides of an argument")
+            if _place(twin) != _place(original):
+                raise NoShapeRule(name, "it changes the sizes, strides or offset of an argument")
 
     def fake(self, value: object) -> object:
         """Return a result with twins replaced by what they stand for, other meta tensors by fakes."""
@@ -102,6 +104,10 @@ class _Twins:
             return leaf
         known = self._pairs.get(id(leaf))
         return self._make(_described(leaf, self._device)) if known is None else known[1]
+
+
+def _place(tensor: torch.Tensor) -> tuple[object, ...]:
+    return tensor.shape, tensor.stride(), tensor.storage_offset()
 
 
 def _described(tensor: torch.Tensor, device: str) -> TensorMeta:

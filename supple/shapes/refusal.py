@@ -99,7 +99,8 @@ def _unimplemented(
         if isinstance(x, torch.Tensor | torch.dtype)
     )
     is_pointwise = torch.Tag.pointwise in func.tags
-    if not is_pointwise and (schema_of(func).name not in _ASKED or _are_usual(func, types)):
+    is_usual = torch.bool not in found and _are_usual(func, types)
+    if not is_pointwise and (schema_of(func).name not in _ASKED or is_usual):
         return None
     known = _known(func)
     if types not in known:
@@ -112,14 +113,15 @@ def _unimplemented(
 _CHOOSY: Final = frozenset(
     f"aten::{name}"
     for name in "binary_cross_entropy binary_cross_entropy_with_logits nll_loss_forward nll_loss2d_forward "
-    "linalg_cross dist complex polar grid_sampler_2d grid_sampler_3d isin huber_loss".split()
+    "linalg_cross dist complex polar grid_sampler_2d grid_sampler_3d isin huber_loss searchsorted bucketize "
+    "_pdist_forward".split()
 )
 """Operators that take floats of one or two types only, and no integers next to them."""
 _ASKED: Final = _CHOOSY | {
     f"aten::{name}"
     for name in "native_layer_norm native_group_norm native_batch_norm convolution mv addmv dot vdot mm "
     "addmm bmm baddbmm _trilinear _prelu_kernel _cdist_forward _euclidean_dist log_sigmoid_forward "
-    "searchsorted bucketize cumsum cumprod logcumsumexp".split()
+    "addbmm im2col col2im linspace logspace cumsum cumprod logcumsumexp".split()
 }
 """Operators that may be asked: they compute and do nothing else, and read no memory of their own making."""
 

@@ -184,9 +184,10 @@ def _(
     dtype: torch.dtype | None = None,
 ) -> TensorMeta:
     """A real number."""
-    kind = real_dtype(as_dtype(dtype, self.dtype))
-    wide = promoted(self.dtype, as_dtype(dtype, self.dtype))
+    wanted = as_dtype(dtype, self.dtype)
+    kind, wide = real_dtype(wanted), promoted(self.dtype, wanted)
     require(category(self.dtype) >= 2 and real_dtype(wide) is kind)
+    require(category(self.dtype) == category(wanted))
     return reduced(self, dim, kind, keepdim=keepdim)
 
 

@@ -87,3 +87,35 @@ def test_results_of_transposed_tensors_have_eagers_strides(
             want, got = RESULTS[name](x), compiled(x)
             assert got.stride() == want.stride()
             torch.testing.assert_close(got, want)
+
+
+COPIES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "pointwise": lambda x: x * 2,
+    "two": lambda x: x + x.flip(0),
+    "where": lambda x: torch.where(x > 3, x, 0.5),
+    "clone": lambda x: x.clone(),
+    "empty_like": lambda x: torch.empty_like(x).fill_(1),
+    "sum": lambda x: x.sum(0),
+    "kept sum": lambda x: x.sum(-1, keepdim=True),
+    "to": lambda x: x.to(torch.float64),
+    "flip": lambda x: x.flip(-1),
+    "cat": lambda x: torch.cat([x, x]),
+    "softmax": lambda x: x.softmax(0),
+}
+
+
+@pytest.mark.parametrize("shares_strides", [False, True])
+@pytest.mark.parametrize("name", COPIES)
+def test_windows_that_overlap_are_laid_out_by_their_sizes(name: str, shares_strides: bool) -> None:
+    """Eager orders dimensions of one stride by their sizes."""
+    copy = COPIES[name]
+    calls = [
+        torch.arange(100.0).as_strided(sizes, strides)
+        for sizes in ((2, 3, 4), (4, 3, 2), (3, 2, 4), (3, 3, 3))
+        for strides in ((1, 1, 1), (2, 2, 1), (0, 1, 1), (1, 0, 1), (1, 1, 2), (1, 2, 2))
+    ]
+    compiled = supple.compile(copy, dynamic=True, backend="native", recompile_limit=100)
+    for x in calls if shares_strides else calls[::-1]:
+        if not shares_strides:
+            supple.reset()
+        assert compiled(x).stride() == copy(x).stride(), (x.shape, x.stride())

@@ -98,7 +98,19 @@ def at_a_number(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: lis
     return x[int(at)] + 1
 
 
+def written_by_element(
+    state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]
+) -> torch.Tensor:
+    try:
+        state[0].add_(1)
+        state[..., -1].mul_(3)
+        return x[at]
+    finally:
+        log.append("left")
+
+
 PROGRAMS: tuple[Program, ...] = (
+    written_by_element,
     *(written_first, written_behind_views, written_between, written_and_drawn, caught),
     *(indexed_by_numbers, turned, at_a_number, beyond),
     while_another_is_handled,
@@ -109,6 +121,9 @@ SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "memory": lambda x: x.detach(),
     "a part": lambda x: x[:2],
     "an element": lambda x: x[1],
+    "an element many times": lambda x: x[1].expand(3),
+    "rows many times": lambda x: x.expand(2, 3),
+    "overlapping windows": lambda x: x.as_strided((2, 2), (1, 1)),
 }
 
 

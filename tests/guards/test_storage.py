@@ -7,6 +7,16 @@ import torch
 
 import supple
 
+
+def set_to(target: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return target.set_(x)
+
+
+def data_set(target: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    target.data = x
+    return target
+
+
 Program = Callable[[torch.Tensor], object]
 PROGRAMS: dict[str, Program] = {
     "storage_offset": lambda x: x * x.storage_offset(),
@@ -19,6 +29,10 @@ PROGRAMS: dict[str, Program] = {
     "as_strided of a view": lambda x: x[1:].as_strided((2,), (1,), 2) * 2,
     "as_strided_copy": lambda x: torch.as_strided_copy(x, (2,), (1,), 1) * 2,
     "as_strided_scatter": lambda x: torch.as_strided_scatter(x, x.new_zeros(2), (2,), (1,), 1) * 2,
+    "set_": lambda x: set_to(torch.zeros(4), x).storage_offset(),
+    "set_ of a part": lambda x: set_to(torch.zeros(0), x[1:]).storage_offset(),
+    "set_, then as_strided": lambda x: set_to(torch.ones(4), x).as_strided((2,), (1,), 1) * 2,
+    "data": lambda x: data_set(torch.zeros(4), x).storage_offset(),
     "as_strided, written": lambda x: x.clone().as_strided((2,), (1,), 1).add_(1),
 }
 

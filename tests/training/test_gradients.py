@@ -313,3 +313,38 @@ def test_gradients_of_gradients_are_compiled() -> None:
         penalty(run, w)
     assert not {"aten::sin", "aten::exp", "aten::tanh"} & {event.name for event in seen.events()}
     assert not supple.stats()["refusals"]
+
+
+class First(torch.autograd.Function):
+    """Twice the first; nothing flows into the second."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x * 2 + y.sum() * 0
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        return grads[0] * 2, None
+
+
+INPUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "leaf": lambda leaf: leaf,
+    "made": lambda leaf: leaf * 2,
+    "view": lambda leaf: leaf[1:],
+    "made by a graph": supple.compile(lambda leaf: leaf * 2),
+}
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("is_reached", [False, True])
+def test_an_input_into_which_nothing_flows_gets_an_undefined_gradient(kind: str, is_reached: bool) -> None:
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return First.apply(x, y) + (y.sum() if is_reached else 0)
+
+    def gradients(function: Callable[..., torch.Tensor]) -> list[object]:
+        leaves = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+        function(INPUTS[kind](leaves[0]), INPUTS[kind](leaves[1])).sum().backward()  # type: ignore[no-untyped-call]
+        return [None if leaf.grad is None else leaf.grad.tolist() for leaf in leaves]
+
+    is_whole = kind != "view"  # a Function may write to it, which eager refuses of a view of a leaf
+    assert gradients(supple.compile(program, fullgraph=is_whole)) == gradients(program)

@@ -10,6 +10,7 @@ from typing import Any, Final, cast
 import torch
 from torch.nn import functional
 
+from supple.capture import breaks
 from supple.capture.library.contents import item_of
 from supple.capture.library.operations import torch_op
 from supple.capture.library.table import NONE, Args, Kwargs, call
@@ -215,8 +216,10 @@ def _max_pool1d(function: Function, machine: Machine, args: Args, kwargs: Kwargs
     kernel, stride, padding, dilation = (_only(machine, given.get(name)) for name in names[1:5])
     is_usual = _are_usual(machine, 1, (kernel, stride, dilation)) and _are_usual(machine, 0, (padding,))
     image = given.get("input")
-    is_taken = isinstance(image, TensorValue) and image.fake.dtype.is_floating_point
-    if not (is_usual and is_taken):
+    is_tensor = isinstance(image, TensorValue)
+    if is_tensor and not image.fake.dtype.is_floating_point:
+        machine.unsupported(breaks.CALL, name=f"torch.max_pool1d of {image.fake.dtype}, which it may refuse,")
+    if not (is_usual and is_tensor):
         return _by_eager(function, machine, args, kwargs)
     return _for_plain_sizes(function, pooled, 6, machine, args, kwargs)
 

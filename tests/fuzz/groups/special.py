@@ -41,11 +41,24 @@ INTS: Final = (
     "($T / 3)", "($T & $T)", "($T | $T)", "($T ^ $T)", "(~$T)", "($T << 1)", "($T >> 1)", "($T << 3)", "($T ** 2)",
     "($T ** 3)", "torch.bitwise_not($T)", "torch.gcd($T, $T)", "$T.to(torch.int64)", "$T.to(torch.int32)",
     "$T.to(torch.int8)", "$T.to(torch.uint8)", "$T.to(torch.int16)", "$T.to(torch.bool)", "$T.to(torch.float64)",
-    "($T * 0.5)", "$T.sum()", "$T.cumsum(0)", "$T.prod()", "torch.sum($T, 0, keepdim=True)", "($T + 2**31)",
+    "($T * 0.5)", "($T + 2**31)",
     "($T * 2**33)", "torch.where($Mask, $T, 2**40)", "torch.full_like($T, 100)", "torch.bitwise_left_shift($T, 2)",
-    "torch.sum($T, dtype=torch.int8)", "torch.mul($T, True)", "torch.add($T, $T, alpha=3)",
-    "torch.sum($T, dtype=$T.dtype)", "$T.prod(dtype=$T.dtype)", "$T.cumsum(0, dtype=$T.dtype)",
+    "torch.mul($T, True)", "torch.add($T, $T, alpha=3)",
 )  # fmt: skip
+SUMS: Final = tuple(
+    template.format(f"$T.to(torch.{dtype})", dtype)
+    for dtype in "int8 int32 int64 uint8 bool".split()
+    for template in (
+        "{0}.sum()",
+        "torch.sum({0}, 0, keepdim=True)",
+        "torch.sum({0}, dtype=torch.{1})",
+        "{0}.prod()",
+        "{0}.prod(dtype=torch.{1})",
+        "{0}.cumsum(0)",
+        "{0}.cumsum(0, dtype=torch.{1})",
+    )
+)
+"""Sums of integers, in any order the same; those of floats are not."""
 ROUNDED: Final = tuple(
     f"torch.{name}($T)"
     for name in (
@@ -97,7 +110,7 @@ def group(
 
 SPECIAL: Final = (
     group("special floats", "float32 float16 bfloat16 float64", ANY + FLOATS),
-    group("special integers", "int8 int16 int32 int64 uint8 bool", ANY + INTS),
+    group("special integers", "int8 int16 int32 int64 uint8 bool", ANY + INTS + SUMS),
     group("special functions", "float32 float16 bfloat16 float64", FLOATS + ROUNDED * 2, ""),
     group("special complex", "complex64 complex64 float32", COMPLEX, ""),
 )
