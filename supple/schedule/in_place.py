@@ -14,7 +14,8 @@ A temporary that the kernel is the last to read, also the result of a library ca
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from supple.expr.walk import substitute
+from supple.expr import Expr
+from supple.expr.walk import free_symbols, substitute
 from supple.ir.host.nodes import Alloc, Extern, Launch, Return, Step, Value, View
 from supple.ir.loops.nodes import Access, Load, Loop, Nest, Statement, Store, flat
 from supple.ir.meta import TensorMeta
@@ -38,7 +39,7 @@ def in_place(
     shares = sharing(steps)
     last = last_uses(steps, shares)
     # A graph that raises has written to none of its inputs.
-    raising = [place for place, step in enumerate(steps) if isinstance(step, Extern) and not is_sure(step.op)]
+    raising = [place for place, step in enumerate(steps) if _may_raise(step)]
     allocs = {step.name: step.meta for step in steps if isinstance(step, Alloc)}
     home_of = _replaced(steps, homes)
     inputs = set(home_of.values())
@@ -69,6 +70,14 @@ def in_place(
         known |= fresh
     kept = (step for step in steps if not (isinstance(step, Alloc) and step.name in moved))
     return [renamed_step(step, moved) for step in kept]
+
+
+def _may_raise(step: Step) -> bool:
+    """Tell whether a step may raise: for what tensors hold, or for an integer that has more than 64 bits."""
+    if isinstance(step, Launch):
+        numbers = (size for size in step.sizes if isinstance(size, Expr))
+        return any(symbol.minimum is None for number in numbers for symbol in free_symbols(number))
+    return isinstance(step, Extern) and not is_sure(step.op)
 
 
 def _replaced(steps: Sequence[Step], homes: Mapping[int, str]) -> dict[str, str]:

@@ -151,3 +151,42 @@ def test_effects_before_the_exception_are_as_eager(program: Program, shared: str
             assert want[3] == got[3]
             torch.testing.assert_close(got[1:3] + got[4:], want[1:3] + want[4:])
             assert got[1].stride() == want[1].stride()
+
+
+BEYOND: dict[str, Callable[[torch.Tensor, torch.Tensor, int], object]] = {
+    "a number": lambda x, y, n: (x.add_(2), y.add_(n)),
+    "a product": lambda x, y, n: (x.add_(2), y.mul_(n * 3)),
+    "a number that is filled in": lambda x, y, n: (x.mul_(3), y.fill_(n)),
+    "a number for a result": lambda x, y, n: (x.mul_(3), y + n),
+    "three writes": lambda x, y, n: (x.mul_(3), y.sub_(x.sum()), y.clamp_(0, n)),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("is_caught", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_number_of_more_than_64_bits_leaves_the_writes_before_it(
+    name: str, backend: str, is_caught: bool
+) -> None:
+    work = BEYOND[name]
+
+    def program(x: torch.Tensor, y: torch.Tensor, n: int) -> object:
+        if not is_caught:
+            return work(x, y, n)
+        try:
+            return work(x, y, n)
+        except (OverflowError, RuntimeError) as error:
+            return str(error)
+
+    compiled = supple.compile(program, backend=backend, dynamic=True)
+    for n in (3, 5, 2**40, 2**63, -(2**64), 2**70):
+        seen: list[Any] = []
+        for run in (program, compiled):
+            x, y = torch.ones(3), torch.ones(2)
+            try:
+                result: object = str(run(x, y, n))
+            except (OverflowError, RuntimeError) as error:
+                result = str(error)
+            seen.append([result, x.tolist(), y.tolist()])
+        assert seen[1] == seen[0], n
