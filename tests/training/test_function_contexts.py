@@ -1,5 +1,6 @@
 """`autograd.Function`: what `forward` tells its context holds in backward of compiled code."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -128,3 +129,52 @@ def test_a_result_whose_gradient_reaches_nothing_requires_one(backend: str) -> N
     assert result.requires_grad
     result.sum().backward()
     assert y.grad is None
+
+
+class Same(torch.autograd.Function):
+    """A view, which torch knows to be a Function's."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+        return grads[0]
+
+
+def written_later(x: torch.Tensor) -> object:
+    with torch.no_grad():
+        y = Same.apply(x)
+    return y.add_(2)
+
+
+def read_later(x: torch.Tensor) -> object:
+    with torch.no_grad():
+        y = Same.apply(x)
+    return y * 2
+
+
+def written_without_gradients(x: torch.Tensor) -> object:
+    with torch.no_grad():
+        return Same.apply(x).add_(2)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("program", [written_later, read_later, written_without_gradients])
+def test_a_view_that_a_function_returns_without_gradients(
+    program: Callable[[torch.Tensor], object], backend: str
+) -> None:
+    compiled = supple.compile(program, backend=backend)
+    for is_leaf in (True, False):
+        seen = []
+        for run in (program, compiled):
+            leaf = torch.ones(3, requires_grad=True)
+            x = leaf if is_leaf else leaf * 1
+            try:
+                found = str(run(x)).replace("_CompiledBackward", "MulBackward0")
+            except RuntimeError as error:
+                found = str(error)
+            seen.append((found, x.tolist()))
+        assert seen[0] == seen[1]

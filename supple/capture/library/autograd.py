@@ -94,13 +94,14 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         what = "apply, whose backward asks which gradients are undefined"
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.{what}")
     is_input = any(result is value for result in results for value in given)
-    is_recorded = (
-        torch.is_grad_enabled() and any(needs) and any(isinstance(one, TensorValue) for one in results)
-    )
+    has_grad, tensors = torch.is_grad_enabled(), [one for one in results if isinstance(one, TensorValue)]
+    # Torch tells writes to a view that a Function returns from those to others, without gradients too.
+    is_recorded = any(needs) and any(has_grad or one.fake._is_view() for one in tensors)
     if not is_recorded and not is_input:
         return found
     try:
-        machine.call_python(_backward, *state, found)
+        if has_grad or is_input:
+            machine.call_python(_backward, *state, found)
     except Raised:  # which is for when gradients flow
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply, whose backward raises")
     if before != _side_effects(machine):
