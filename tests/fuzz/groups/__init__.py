@@ -21,6 +21,7 @@ from tests.fuzz.groups.layout import LAYOUT, VIEWS
 from tests.fuzz.groups.modes import MODES
 from tests.fuzz.groups.numbers import NUMBERS
 from tests.fuzz.groups.operations import OPERATIONS
+from tests.fuzz.groups.places import PLACES
 from tests.fuzz.groups.special import SPECIAL
 from tests.fuzz.groups.threads import THREADS
 from tests.fuzz.templates import PLAIN
@@ -33,6 +34,7 @@ GROUPS: Final = (
     ITERATORS,
     LAYOUT,
     VIEWS,
+    PLACES,
     *SPECIAL,
     INTEGERS,
     ERRORS,
@@ -43,7 +45,7 @@ GROUPS: Final = (
     WEAK,
     FINALISERS,
 )
-ALONE: Final = frozenset((THREADS.name, OPERATIONS.name, *(one.name for one in SPECIAL)))
+ALONE: Final = frozenset((THREADS.name, OPERATIONS.name, PLACES.name, *(one.name for one in SPECIAL)))
 """Groups that have all they need, and are not mixed with others."""
 CALM: Final = joined(CORE, TALK)
 

@@ -62,6 +62,7 @@ _OF_SETS: Final = (
     "hash(frozenset($@Set)) == hash(frozenset($Set))", "sum(1 for _ in $@Set)", "bool($@Set)",
     "[$@Set.add(($~Val, 1)) for $~Val in $@Set if len($@Set) < 9]", "[$@Set.discard($~Val) for $~Val in $@Set]",
     "[$@Set.discard($~Val) for $~Val in [*$@Set]]", "len([$@Set.pop()])",
+    "[*$@Set]", "[*$Set]", "$@Set.pop()", "next(iter($@Set))", "[*map(str, $@Set)]", "[*enumerate($@Set)]",
 )  # fmt: skip
 
 _OF_DEQUES: Final = (
@@ -133,7 +134,7 @@ OPERATIONS: Final = Grammar(
         "Val": _VALUES,
         "List": ("[1, 1, 2, 2, 1]", "[]", "['a', 'b']"),
         "Dict": ("{'a': 1, 'b': 2}",),
-        "Set": ("{1, 2}",),
+        "Set": ("{1, 2}", "{40, 9, $Val, 1}"),
         "Deque": ("collections.deque([1, 2])",),
         "G": ("iter([1, 2])",),
         "Obj": ("Thing(1)",),
@@ -242,7 +243,7 @@ ended = []
             "{'a': 1, 'b': 2}", "{'b': 2, 'a': 1}", "{}", "{1: 'a'}", "collections.OrderedDict(a=1, b=2)",
             "collections.Counter('aab')", "collections.defaultdict(list, a=1)", "{True: 1, 2.0: 2}",
         ),
-        "Set": ("{1, 2, 3}", "set()", "{'a'}", "{True, 2.5}", "frozenset((1, 2))"),
+        "Set": ("{1, 2, 3}", "set()", "{'a'}", "{True, 2.5}", "frozenset((1, 2))", "{9, 1, 33, 5}"),
         "Deque": (
             "collections.deque([1, 2], 2)", "collections.deque([1, 2], 5)", "collections.deque([1, 2])",
             "collections.deque()",
