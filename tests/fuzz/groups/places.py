@@ -55,7 +55,10 @@ PLACES: Final = Grammar(
         "$@T[:, 0] = $T[0]",
         "$@T.t().add_($T)",
     ),
-    compound=("if $T.sum() > 1:\n    $body", "for _ in range(2):\n    $.T = torch.tanh($T)\n    $@T.add_($T)"),
+    compound=(
+        "if $T.sum() > 1:\n    $body",
+        "for _ in range(2):\n    $.T = torch.tanh($T)\n    $@T.add_($T)",
+    ),
     arguments={
         "T": (
             "torch.arange(16.0).reshape(4, 4) / 16",
