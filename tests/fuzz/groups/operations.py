@@ -134,7 +134,7 @@ OPERATIONS: Final = Grammar(
         "Val": _VALUES,
         "List": ("[1, 1, 2, 2, 1]", "[]", "['a', 'b']"),
         "Dict": ("{'a': 1, 'b': 2}",),
-        "Set": ("{1, 2}", "{40, 9, $Val, 1}"),
+        "Set": ("{1, 2}", "{40, 9, 33, 1}"),
         "Deque": ("collections.deque([1, 2])",),
         "G": ("iter([1, 2])",),
         "Obj": ("Thing(1)",),
