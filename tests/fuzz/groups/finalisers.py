@@ -20,6 +20,16 @@ names = weakref.WeakValueDictionary()
 lasting = Noted("kept", torch.ones(3))
 """
 
+CLOSING: Final = """
+closed = []
+
+def closing():
+    try:
+        yield len(closed)
+    finally:
+        closed.append(1)
+"""
+
 WEAK: Final = Grammar(
     "weak",
     parameters=("Obj", "Ref"),
@@ -38,8 +48,11 @@ WEAK: Final = Grammar(
         "$@Obj.value = $T",
         "$=T = $Obj.value * 2",
         "$=Ref = weakref.ref($Obj)",
+        "$=Obj = Noted('held', $T)\n$=Ref = weakref.ref($=Obj)\nsupple.graph_break()\n$=B = $=Ref() is None",
+        "$=Obj = Noted('held', $T)\nnames['held'] = $=Obj\nprint($F)\n$=I = len(names)",
+        "$=G = closing()\n$=I = next($=G)\nsupple.graph_break()\n$=I2 = len(closed)",
     ),
-    preamble=CLASS,
+    preamble=CLASS + CLOSING,
     globals={"Obj": "lasting"},
     arguments={
         "Obj": ("Noted('a', tensor(2))", "Noted('b', tensor(1))", "lasting"),
