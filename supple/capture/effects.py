@@ -6,11 +6,10 @@ from typing import cast
 from supple.capture import breaks
 from supple.capture.rebuild import Builder, V, asks_keys, contents, held_by, is_existing
 from supple.capture.residual import Const
-from supple.capture.values.attributes import SLOT_KINDS, lookup
 from supple.capture.values.constant import ConstantIterator
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue
-from supple.capture.values.instance import DELETED, InstanceValue, instance_dict
+from supple.capture.values.instance import DELETED, InstanceValue
 from supple.capture.values.mapping import DictIterator, DictValue, SetValue
 from supple.capture.values.sequence import IteratorValue, SequenceIterator, SequenceValue
 from supple.capture.values.tensor import TensorValue
@@ -34,12 +33,10 @@ def _(builder: Builder, value: InstanceValue) -> None:
             _write_set(builder, builder.prepare(value), payload)
         _write_attributes(builder, value, [name for name, part in value.attrs.items() if part is not DELETED])
         return
-    _write_attributes(builder, value, [name for name in value.written if value.attrs[name] is not DELETED])
-    slots = {name for name in value.written if isinstance(lookup(value.cls, name), SLOT_KINDS)}
-    there = {*instance_dict(value.obj), *(name for name in slots if hasattr(value.obj, name))}
-    gone = tuple(name for name in value.written if value.attrs[name] is DELETED and name in there)
+    gone = tuple(name for name, was_deleted in value.written.items() if was_deleted)
     if gone:
         builder.writer.run(runtime.delete_attributes, builder.prepare(value), Const(gone))
+    _write_attributes(builder, value, [name for name in value.written if value.attrs[name] is not DELETED])
 
 
 def _write_attributes(builder: Builder, value: InstanceValue, names: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from collections.abc import (
     Sequence,
     Set,
 )
+from contextlib import suppress
 from typing import Final, Protocol, cast
 
 Store = Callable[[object, object, object], None]
@@ -58,11 +59,12 @@ def set_attributes(owner: object, names: tuple[str, ...], values: tuple[object, 
 
 
 def delete_attributes(owner: object, names: tuple[str, ...]) -> None:
-    """Delete own attributes past any `__delattr__` of the class."""
+    """Delete own attributes, where they are there, past any `__delattr__` of the class."""
     is_local = isinstance(owner, threading.local)
     delete = cast("New", threading.local.__delattr__ if is_local else object.__delattr__)
     for name in names:
-        delete(owner, name)
+        with suppress(AttributeError):
+            delete(owner, name)
 
 
 def bound(function: Callable[..., object], owner: object) -> object:

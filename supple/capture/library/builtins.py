@@ -67,7 +67,7 @@ call.on(setattr)(
 call.on(delattr)(
     effect(lambda machine, args, _: args[0].delete_attr(machine, _attribute_name(machine, args[1])))
 )
-call.on(object.__init__, object.__init_subclass__)(effect(lambda machine, args, kwargs: None))
+call.on(object.__init_subclass__)(effect(lambda machine, args, kwargs: None))
 make.on(list)(lambda machine, args, _: new_list(take_counted(machine, args[0]) if args else []))
 make.on(bool)(lambda machine, args, _: ConstantValue(args[0].truth(machine) if args else False))
 make.on(int)(lambda machine, args, kwargs: _number(machine, int, args, kwargs))

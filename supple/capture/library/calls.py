@@ -19,7 +19,7 @@ from supple.capture.library.arity import require_fit
 from supple.capture.library.folding import is_foldable
 from supple.capture.library.operations import is_factory, is_operation, op_for
 from supple.capture.library.refusals import reason_for
-from supple.capture.library.table import Args, Call, Kwargs, call, make, polyfill
+from supple.capture.library.table import NONE, Args, Call, Kwargs, call, make, polyfill
 from supple.capture.machine import Machine
 from supple.capture.source import pinned
 from supple.capture.values.attributes import IN_C, MISSING, guard_lookup, lookup
@@ -400,7 +400,39 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return _by_new_and_init(machine, kind, args[1:], kwargs)
 
 
-@call.on(object.__new__, dict.__new__, list.__new__, tuple.__new__, set.__new__, BaseException.__new__)
+@call.on(object.__new__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """object.__new__(cls, ...): more arguments are for an `__init__` of a class without a `__new__`."""
+    kind = args[0].as_python() if args else None
+    if not isinstance(kind, type) or _builtin_new(kind) is not object.__new__:
+        fold_raw(machine, object.__new__, *([] if kind is None else [kind]))  # which raises
+    assert isinstance(kind, type), "else it raised"
+    if (args[1:] or kwargs) and kind.__new__ is not object.__new__:
+        machine.throw(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
+    return bare_instance(machine, kind, args[1:] or [*kwargs.values()])
+
+
+def _builtin_new(kind: type) -> object:
+    """Return the `__new__` of the base that says how instances lie in memory."""
+    found = (vars(base).get("__new__") for base in kind.__mro__)
+    return next(new for new in found if isinstance(new, types.BuiltinFunctionType))
+
+
+@call.on(object.__init__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """object.__init__(self, ...): more arguments are for a `__new__` of a class without an `__init__`."""
+    if not args:
+        fold_raw(machine, object.__init__)  # which raises
+    kind = args[0].python_type()
+    has_own = lookup(kind, "__init__") is not object.__init__
+    if (args[1:] or kwargs) and (has_own or kind.__new__ is object.__new__):
+        owner = "object" if has_own else name_in_c(machine, kind)
+        what = f"{owner}.__init__() takes exactly one argument (the instance to initialize)"
+        machine.throw(TypeError, what)
+    return NONE
+
+
+@call.on(dict.__new__, list.__new__, tuple.__new__, set.__new__, BaseException.__new__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """cls.__new__(cls, ...) of a builtin base."""
     kind = args[0].as_python()

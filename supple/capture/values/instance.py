@@ -94,7 +94,7 @@ class InstanceValue(Value):
         attrs: the instance's own attributes as read or written so far; DELETED marks a deleted one.
         obj: the existing object, None when capture made it.
         payload: contents, for a subclass of dict, list, tuple, set, str, int, or of an exception (its args).
-        written: names of attributes that capture wrote or deleted.
+        written: names of attributes that capture wrote or deleted, in order, and whether it deleted them.
     """
 
     __slots__ = ("attrs", "cls", "obj", "payload", "written")
@@ -395,8 +395,12 @@ class InstanceValue(Value):
         if self.obj is not None:
             machine.let_go(self.attrs.get(name, LazyValue(instance_dict(self.obj).get(name), None)))
             machine.heap.touch(self)
+        was_deleted = new is DELETED or self.written.get(name, False)
+        if new is not DELETED and self.attrs.get(name) is DELETED:  # it is the last one from now on
+            machine.heap.drop(self.attrs, name)
+            machine.heap.drop(self.written, name)
         machine.heap.put(self.attrs, name, new)
-        machine.heap.put(self.written, name, True)
+        machine.heap.put(self.written, name, was_deleted)
 
     def own_names(self, machine: Machine) -> list[str]:
         """Return the names in the instance's dict, in order; guards the whole list for an existing object."""
@@ -405,7 +409,7 @@ class InstanceValue(Value):
             existing = instance_dict(self.obj)
             if self.source is not None:
                 machine.guard(attribute(self.source, "__dict__"), Kind.KEYS, tuple(existing))
-            names.update(dict.fromkeys(existing))
+            names.update((name, None) for name in existing if not self.written.get(name))
         names.update(dict.fromkeys(self.attrs))
         slots = {name for name in names if isinstance(lookup(self.cls, name), SLOT_KINDS)}
         return [name for name in names if name not in slots and self.attrs.get(name) is not DELETED]

@@ -28,7 +28,7 @@ FLOATS: Final = (
     "torch.div($T, $F, rounding_mode='trunc')", "($T // $F)", "(F.hardtanh($T, -2.0, 2.0) + 0)", "(F.relu6($T) + 0)",
     "F.leaky_relu($T, $F)", "F.threshold($T, $F, $F)", "F.hardshrink($T, abs($F))", "F.softshrink($T, abs($F))",
     "torch.heaviside($T, $T)", "torch.isnan($T).to($T.dtype)", "torch.isinf($T).to($T.dtype)",
-    "torch.signbit($T).to($T.dtype)", "($T ** 2)", "($T ** 1)", "($T ** -1)",
+    "torch.signbit(torch.nan_to_num($T)).to($T.dtype)", "($T ** 2)", "($T ** 1)", "($T ** -1)",
     "($T ** 0)", "torch.hypot($T, $T) * 0", "torch.clamp($T, $F, $F)", "torch.nextafter($T.float(), $T.float())",
     "torch.ldexp($T.float(), torch.tensor(3))", "torch.deg2rad($T)", "torch.round($T, decimals=1)",
     "torch.float_power($T, 2)", "$T.to(torch.float64)", "$T.to(torch.float32)", "$T.to(torch.bfloat16)",
