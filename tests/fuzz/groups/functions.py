@@ -191,6 +191,7 @@ class Twice(torch.autograd.Function):
     statements=("$=T = first($Fun.apply($T, $T, $F))",) * 4
     + (
         *["$=Ts = several($Fun.apply($T, $T, $F))"] * 3,
+        "$=T, $=T2 = $@T * 2, $@T2.sin()",
         "$=T = $Net($T)",
         "$=T = $T * 1\n$=T2 = first($Fun.apply($=T, $T, $F))",
         "$.T = $.T * 1\n$Fun.apply($.T, $T, $F)",
