@@ -21,7 +21,7 @@ ANY: Final = (
     "torch.positive($T)", "$T.to($T.dtype)", "(torch.amax($T) + 0)", "(torch.amin($T, 0, keepdim=True) + 0)",
 )  # fmt: skip
 FLOATS: Final = (
-    "($T / $T)", "($T / $F)", "($F / $T)", "($T + $F)", "($T * $F)", "torch.sqrt(torch.abs($T)).float()",
+    "($T / $T)", "($T / $F)", "($F / $T)", "($T + $F)", "($T * $F)",
     "torch.floor($T)", "torch.ceil($T)", "torch.round($T)", "torch.trunc($T)", "torch.frac($T)",
     "torch.reciprocal($T)", "torch.copysign($T, $T)", "torch.nan_to_num($T)", "torch.nan_to_num($T, nan=$F)",
     "torch.fmod($T, $F)", "torch.remainder($T, $F)", "torch.div($T, $T, rounding_mode='floor')",
@@ -62,7 +62,7 @@ SUMS: Final = tuple(
 ROUNDED: Final = tuple(
     f"torch.{name}($T)"
     for name in (
-        "exp sin cos tan tanh sigmoid log log2 log10 log1p expm1 exp2 rsqrt erf erfc atan asin acos asinh acosh "
+        "exp sqrt sin cos tan tanh sigmoid log log2 log10 log1p expm1 exp2 rsqrt erf erfc atan asin acos asinh acosh "
         "atanh sinh cosh lgamma digamma i0 sinc logit erfinv"
     ).split()
 ) + (
