@@ -131,4 +131,4 @@ running = iter(outside)
         "Items": ("$@Items",),
     },
 )  # fmt: skip
-"""The group; its loops take four items, for they may write what they go over. `reversed(list)` that leaves a graph is a generator: known."""
+"""The group; its loops take four items, for they may write what they go over."""
