@@ -78,6 +78,21 @@ def gradients(program: Program, args: tuple[Any, ...]) -> Any:
     return made, once, torch.autograd.grad(sum(inner[1:], inner[0]), leaves, allow_unused=True)
 
 
+def separately(program: Program, args: tuple[Any, ...]) -> Any:
+    """Return what a call returns, and the gradients of each result alone: into some inputs nothing flows."""
+    made = program(*args)
+    modules = [one for one in args if isinstance(one, torch.nn.Module)]
+    given = [one for one in floats(args) if one.requires_grad]
+    leaves = [*given, *(one for module in modules for one in module.parameters())]
+    roots = {id(one): one for one in floats(made) if one.requires_grad}.values()
+    if not leaves:
+        return made
+    return made, [
+        torch.autograd.grad(root, leaves, torch.ones_like(root), retain_graph=True, allow_unused=True)
+        for root in roots
+    ]
+
+
 def in_threads(program: Program, *makers: Callable[[], tuple[Any, ...]]) -> list[Any]:
     """Return what several threads get that call a program at once, each with arguments of its own."""
     results: list[Any] = [None] * len(makers)

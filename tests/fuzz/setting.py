@@ -37,6 +37,7 @@ from tests.fuzz.calling import (
     floats,
     gradients,
     in_threads,
+    separately,
     told,
     told_of,
     trained,
@@ -50,8 +51,8 @@ __all__ = [
     "default_dtype", "deterministic", "extremes", "fact", "first", "floats", "fractions", "functools",
     "gc", "gradients", "guarded", "hashed", "in_threads", "inspect", "itertools", "last", "linear", "logging",
     "math",
-    "nn", "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "several", "spread",
-    "supple", "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings",
+    "nn", "np", "opaque", "operator", "random", "re", "rest", "say", "scaled_by", "separately", "several",
+    "spread", "supple", "tensor", "tied", "times", "told", "told_of", "torch", "trained", "warnings",
     "watched", "weakref",
 ]  # fmt: skip
 

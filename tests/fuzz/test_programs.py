@@ -1,15 +1,20 @@
 """Random programs do the same compiled as eager: results, exceptions, prints, writes, aliases."""
 
 import gc
+import re
 import warnings
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz import setting
+from tests.fuzz.grammar import Grammar
+from tests.fuzz.groups import GROUPS
 from tests.fuzz.programs import programs
 from tests.fuzz.reducing import reduced
 from tests.fuzz.running import difference
+from tests.fuzz.templates import PLAIN
 
 SOURCE = """
 def program(x, n):
@@ -75,3 +80,10 @@ def test_a_failing_program_is_made_smaller() -> None:
     source = SOURCE.replace("say(n)", "z = [x, n]\n        opaque(n + len(z))")
     small = reduced(source, lambda text: "opaque(" in text)
     assert small.split("\n")[:2] == ["def program():", "    opaque()"]
+
+
+@pytest.mark.parametrize("grammar", [PLAIN, *GROUPS], ids=lambda grammar: grammar.name)
+def test_calls_use_what_programs_have(grammar: Grammar) -> None:
+    """A name that is not there raises in eager and compiled code alike: such a program says nothing."""
+    called = {name for text in grammar.calls for name in re.findall(r"return (\w+)\(", text)}
+    assert called <= {"program", "sorted", *setting.__all__}

@@ -211,6 +211,8 @@ class Twice(torch.autograd.Function):
         "return trained(program, args, which=0)",
         "return trained(program, args, which=$I)",
         "return gradients(program, args)",
+        "return separately(program, args)",
+        "return separately(program, args)",
         "with torch.no_grad():\n    return program(*args)",
     ),
 )  # fmt: skip

@@ -149,7 +149,9 @@ waves = torch.complex(torch.arange(6.0), torch.arange(6.0) - 2)
         "Im": ("torch.view_as_complex($@T.reshape(-1)[:2])", "torch.complex($@T, $@T)"),
     },
     before=("base.add_(1)",),
-    calls=("return trained(program, args)", "return watched(program, args)"),
+    calls=(
+        "return trained(program, args)", "return watched(program, args)", "return separately(program, args)",
+    ),
     most_calls=5,
 )  # fmt: skip
 

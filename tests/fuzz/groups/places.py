@@ -69,7 +69,7 @@ PLACES: Final = Grammar(
         )
     },
     aliases={"T": ("$@T", "$@T.t()")},
-    calls=("return trained(program, args)",),
+    calls=("return trained(program, args)", "return separately(program, args)"),
     most_statements=8,
 )
 """All are 4 by 4, so that any two go together."""
