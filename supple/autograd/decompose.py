@@ -184,8 +184,8 @@ def separated(graph: Graph, wanted: Graph) -> Graph:
 def root_of(var: Var, makers: Mapping[str, Node]) -> str:
     """Return the name of the value whose memory a value is seen in: views are followed to what they show."""
     node = makers.get(var.name)
-    while node is not None and is_view(node.op):
-        var = cast("Var", node.args[0])
+    while node is not None and is_view(node.op) and isinstance(node.args[0], Var):  # not of a number
+        var = node.args[0]
         node = makers.get(var.name)
     return str(var)
 

@@ -348,3 +348,31 @@ def test_an_input_into_which_nothing_flows_gets_an_undefined_gradient(kind: str,
 
     is_whole = kind != "view"  # a Function may write to it, which eager refuses of a view of a leaf
     assert gradients(supple.compile(program, fullgraph=is_whole)) == gradients(program)
+
+
+COMPLEX: dict[str, Callable[[torch.Tensor, complex], torch.Tensor]] = {
+    "multiplied": lambda x, number: x * number,
+    "divided": lambda x, number: x / number,
+    "divided by": lambda x, number: number / (x + 1),
+    "subtracted from": lambda x, number: number - x,
+    "power": lambda x, number: (x + 1) ** number,
+    "power of": lambda x, number: number**x,
+    "chosen": lambda x, number: torch.where(x.real > 1, x * number, number),
+    "in place": lambda x, number: (x * 1j).mul_(number),
+    "root of a negative number": lambda x, number: x * (number.real - 9) ** 0.5,
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64], ids=str)
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers_of_the_program(name: str, dtype: torch.dtype) -> None:
+    program = COMPLEX[name]
+
+    def gradients(function: Callable[..., torch.Tensor], number: complex) -> tuple[torch.Tensor, ...]:
+        x = torch.arange(4.0).to(dtype).requires_grad_()
+        found = function(x, number)
+        return found.detach(), torch.autograd.grad(found.abs().sum(), x)[0]
+
+    compiled = supple.compile(program, fullgraph=True)
+    for number in (2j, 1 + 1j, 3 + 0j):
+        torch.testing.assert_close(gradients(compiled, number), gradients(program, number))

@@ -191,7 +191,8 @@ class Twice(torch.autograd.Function):
     statements=("$=T = first($Fun.apply($T, $T, $F))",) * 4
     + (
         *["$=Ts = several($Fun.apply($T, $T, $F))"] * 3,
-        "$=T, $=T2 = $@T * 2, $@T2.sin()",
+        *["$=T, $=T2 = $@T * 2, $@T2.sin()"] * 3,
+        "$=T, $=T2 = first($Fun.apply($@T, $@T2, $F)), $@T2 * 3",
         "$=T = $Net($T)",
         "$=T = $T * 1\n$=T2 = first($Fun.apply($=T, $T, $F))",
         "$.T = $.T * 1\n$Fun.apply($.T, $T, $F)",
@@ -211,8 +212,7 @@ class Twice(torch.autograd.Function):
         "return trained(program, args, which=0)",
         "return trained(program, args, which=$I)",
         "return gradients(program, args)",
-        "return separately(program, args)",
-        "return separately(program, args)",
+        *["return separately(program, args)"] * 4,
         "with torch.no_grad():\n    return program(*args)",
     ),
 )  # fmt: skip
