@@ -6,6 +6,7 @@ why it need not.
 """
 
 import ast
+import builtins
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,15 @@ OF_OBJECTS: Final = frozenset(
 
 OF_TENSORS: Final = frozenset(("storage_offset", "is_neg", "is_conj", "is_inference", "data_ptr", "_version"))
 """Methods and attributes of tensors that no metadata of a guard holds by themselves."""
+
+ASKED_OF_CLASSES: Final = frozenset(
+    f"__{name}__"
+    for name in "new init del call eq ne hash bool len iter next contains getitem setattr getattr".split()
+)
+"""Special methods: which a class has, decides what its objects do."""
+
+OF_C: Final = frozenset(("ndarray", "partial"))
+"""Classes with small names that the code writes out."""
 
 CALLS: Final = frozenset(("vars", "getattr_static"))
 """Functions whose call is a raw read."""
@@ -47,6 +57,24 @@ def raw_reads(function: ast.AST) -> Iterator[str]:
                 STATE
             ):
                 yield f"torch.{name}()"
+            case _:
+                pass
+
+
+def raw_methods(tree: ast.AST) -> Iterator[str]:
+    """Yield where a special method is read off a class in a variable, which `lookup` would record.
+
+    Classes that are written in the code, such as `object`, are no facts; nor is `super()`.
+    """
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=owner) | ast.Attribute(attr=owner), attr=name):
+                is_written = hasattr(builtins, owner) or owner.strip("_")[0].isupper() or owner in OF_C
+                if name in ASKED_OF_CLASSES and not is_written:
+                    yield f"{owner}.{name}"
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="type")), attr=name):
+                if name in ASKED_OF_CLASSES:
+                    yield f"type().{name}"
             case _:
                 pass
 
@@ -94,6 +122,21 @@ def test_who_reads_a_fact_records_it_or_says_why_not() -> None:
     assert {place: reads for place, reads in found.items() if place not in listed} == {}
     assert sorted(place for place in listed if place not in found) == [], "no raw read any more"
     assert all(listed.values())
+
+
+def test_special_methods_of_classes_are_looked_up() -> None:
+    found = {
+        path.relative_to(PACKAGE).as_posix(): reads
+        for path in sorted((PACKAGE / "capture").rglob("*.py"))
+        if (reads := list(raw_methods(ast.parse(path.read_text(encoding="utf-8")))))
+    }
+    allowed = {
+        "capture/library/exceptions.py": ["kind.__init__"],  # of the builtin ones
+        "capture/library/sorting.py": ["ranks.__getitem__"] * 2,  # of a list
+    }
+    assert found == allowed
+    raw = ast.parse("kind.__new__ is object.__new__ and type(value.obj).__hash__ and self.cls.__eq__")
+    assert sorted(raw_methods(raw)) == ["cls.__eq__", "kind.__new__", "type().__hash__"]
 
 
 def test_a_raw_read_beside_the_door_is_found() -> None:

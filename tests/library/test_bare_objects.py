@@ -113,3 +113,48 @@ def test_a_class_that_gets_other_bases() -> None:
     for bases in ((Named,), (Mixin,), (Named,), (Mixin, Named)):
         Derived.__bases__ = bases
         assert compiled(x) == program(x)
+
+
+class Later:
+    pass
+
+
+class LaterInit:
+    pass
+
+
+class Given:
+    def __init__(self, *_: object) -> None:
+        pass
+
+
+def _own_new(cls: type, *_: object) -> Any:
+    return super(cls, cls).__new__(cls)
+
+
+LATER: dict[str, tuple[Callable[[], object], type, str, object]] = {
+    "init by hand, then a new": (lambda: object.__init__(Later(), *(2,)), Later, "__new__", _own_new),
+    "new by hand, then a new": (lambda: object.__new__(Given, *(2,)), Given, "__new__", _own_new),
+    "new by hand, then an init": (
+        lambda: object.__new__(LaterInit, *(2,)),
+        LaterInit,
+        "__init__",
+        Given.__init__,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_what_a_class_is_given_later_counts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, owner, attribute, function = LATER[name]
+
+    def program(x: torch.Tensor) -> object:
+        try:
+            return x.shape, type(made())
+        except TypeError as error:
+            return str(error)
+
+    compiled, x = supple.compile(program, backend="eager"), torch.ones(2)
+    assert compiled(x) == program(x)
+    monkeypatch.setattr(owner, attribute, function)
+    assert compiled(x) == program(x)

@@ -15,7 +15,7 @@ from supple.capture.library.table import transparent
 from supple.capture.source import global_variable, pinned
 from supple.capture.values.arrival import take_counted
 from supple.capture.values.attributes import MISSING, guard_lookup, lookup
-from supple.capture.values.base import LazyValue, Raised, Value, take_all
+from supple.capture.values.base import LazyValue, Raised, Value, name_in_c, take_all
 from supple.capture.values.callables import PartialValue
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
@@ -213,6 +213,8 @@ def _match_args(frame: Frame, wanted: Value, count: int) -> tuple[str, ...] | No
         engine.unsupported(breaks.OBJECT, name=cls.__name__, detail="its __match_args__ is no tuple of names")
     if count > len(names):
         plural = "" if len(names) == 1 else "s"
-        message = f"{cls.__name__}() accepts {len(names)} positional sub-pattern{plural} ({count} given)"
+        message = (
+            f"{name_in_c(engine, cls)}() accepts {len(names)} positional sub-pattern{plural} ({count} given)"
+        )
         engine.throw(TypeError, message)
     return cast("tuple[str, ...]", names[:count])

@@ -3,6 +3,7 @@
 # Classes and overloads are open types here.
 # pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
 
+import collections
 import functools
 import inspect
 import itertools
@@ -210,11 +211,13 @@ def plain_value(value: Value) -> object:
     """
     match value:
         case SequenceValue() if value.is_mutable:
-            return [plain_value(item) for item in value.items]
+            return value.real([plain_value(item) for item in value.items])
         case DictValue() if value.is_complete:
-            return {plain_value(key): plain_value(item) for key, item in value.items.values()}
+            pairs = {plain_value(key): plain_value(item) for key, item in value.items.values()}
+            return collections.OrderedDict(pairs) if value.kind is collections.OrderedDict else pairs
         case SetValue():
-            return {plain_value(item) for item in value.items.values()}
+            members = {plain_value(item) for item in value.items.values()}
+            return frozenset(members) if issubclass(value.kind, frozenset) else members
         case LazyValue(obj=obj, source=None) if type(obj) in LITERALS:
             return obj
         case _:
@@ -344,6 +347,7 @@ def _new(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
 def _refuse_abstract(machine: Machine, kind: type) -> None:
     """Raise eager's error for a class with abstract methods, which another may become later."""
     if lookup(kind, "__abstractmethods__") is not MISSING and inspect.isabstract(kind):
+        name_in_c(machine, kind)  # which the text says
         fold_raw(machine, object.__new__, kind)
 
 
@@ -365,7 +369,7 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
         return made
     base = next((base for base in PAYLOADS if issubclass(kind, base)), None)
     if base is None:
-        if args and lookup(kind, "__init__") is object.__init__ and kind.__new__ is object.__new__:
+        if args and lookup(kind, "__init__") is object.__init__ and lookup(kind, "__new__") is object.__new__:
             machine.throw(TypeError, f"{name_in_c(machine, kind)}() takes no arguments")
         return made
     if base is dict:
@@ -407,7 +411,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if not isinstance(kind, type) or _builtin_new(kind) is not object.__new__:
         fold_raw(machine, object.__new__, *([] if kind is None else [kind]))  # which raises
     assert isinstance(kind, type), "else it raised"
-    if (args[1:] or kwargs) and kind.__new__ is not object.__new__:
+    if (args[1:] or kwargs) and lookup(kind, "__new__") is not object.__new__:
         machine.throw(TypeError, "object.__new__() takes exactly one argument (the type to instantiate)")
     return bare_instance(machine, kind, args[1:] or [*kwargs.values()])
 
@@ -425,7 +429,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         fold_raw(machine, object.__init__)  # which raises
     kind = args[0].python_type()
     has_own = lookup(kind, "__init__") is not object.__init__
-    if (args[1:] or kwargs) and (has_own or kind.__new__ is object.__new__):
+    if (args[1:] or kwargs) and (has_own or lookup(kind, "__new__") is object.__new__):
         owner = "object" if has_own else name_in_c(machine, kind)
         what = f"{owner}.__init__() takes exactly one argument (the instance to initialize)"
         machine.throw(TypeError, what)

@@ -7,7 +7,7 @@ import collections
 import operator
 import types
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 import torch
 
@@ -28,6 +28,7 @@ from supple.capture.values.sequence import SequenceValue, index_of
 from supple.capture.values.symbolic import applied
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import function_op
+from supple.runtime.classes import may_change
 
 _NAMES: Final = dict(
     zip(
@@ -83,10 +84,51 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         return symbolic
     if plain == "%" and isinstance(left, ConstantValue) and isinstance(left.value, str):
         return percent(machine, left.value, right)
+    if plain == "%" and issubclass(left.python_type(), str | bytes):
+        machine.unsupported(breaks.OPERATOR, name="`%`", kinds=f"{left.describe()} and {right.describe()}")
+    if plain in ("+", "*"):
+        _refuse_sequences(machine, symbol, left, right)
     if isinstance(right, InstanceValue) and _goes_first(left, right, f"__r{name}__"):
         return _by_methods(machine, symbol, left, right)
     found = _on_containers(machine, symbol, left, right)
     return _by_methods(machine, symbol, left, right) if found is None else found
+
+
+def _refuse_sequences(machine: Machine, symbol: str, left: Value, right: Value) -> None:
+    """Raise what CPython says of `left + right` or `left * right` when a sequence cannot be so used.
+
+    A sequence is asked after the methods of both operands; what has methods in Python is left to them.
+    """
+    method = BINARY[symbol[0]][1]
+    mine, theirs = left.python_type(), right.python_type()
+    if _is_python_method(mine, f"__{method}__") or _is_python_method(theirs, f"__r{method}__"):
+        return
+    if symbol[0] == "+":
+        for base, text in _JOINED.items():
+            if base in mine.__mro__ and base not in theirs.__mro__ and _is_decided(right):
+                machine.throw(TypeError, text.format(name_in_c(machine, theirs)))
+        return
+    is_left = not _SEQUENCES.isdisjoint(mine.__mro__)
+    if not is_left and _SEQUENCES.isdisjoint(theirs.__mro__):
+        return
+    if symbol == "*=" and not is_left and (may_change(mine) or not _CONTAINERS.isdisjoint(mine.__mro__)):
+        kinds = f"{name_in_c(machine, mine)!r} and {name_in_c(machine, theirs)!r}"
+        machine.throw(TypeError, f"unsupported operand type(s) for *=: {kinds}")
+    count = theirs if is_left else mine
+    if lookup(count, "__index__") is MISSING:
+        shown = name_in_c(machine, count)
+        machine.throw(TypeError, f"can't multiply sequence by non-int of type {shown!r}")
+
+
+_JOINED: Final[dict[type, str]] = {
+    str: 'can only concatenate str (not "{}") to str',
+    bytes: "can't concat {} to bytes",
+}
+"""What a text says of another operand of `+`."""
+_VIEWS: Final[list[type]] = [type(vars(dict)[name]({})) for name in ("keys", "values", "items")]
+_SEQUENCES: Final[frozenset[type]] = frozenset((str, bytes, list, tuple, collections.deque))
+_CONTAINERS: Final[frozenset[type]] = frozenset((dict, set, frozenset, range, *_VIEWS))
+"""What is asked for members like a sequence, and is none."""
 
 
 def _on_containers(machine: Machine, symbol: str, left: Value, right: Value) -> Value | None:
@@ -99,7 +141,11 @@ def _on_containers(machine: Machine, symbol: str, left: Value, right: Value) -> 
         found = _on_sequences(machine, plain, whole, right, is_in_place=is_in_place)
         if found is not None:
             return found
-    if plain == "|" and isinstance(left, DictValue) and isinstance(container(right), DictValue):
+    if (
+        plain == "|"
+        and isinstance(left, DictValue)
+        and (is_in_place or isinstance(container(right), DictValue))
+    ):
         return _on_dicts(machine, left, right, is_in_place=is_in_place)
     if name in sets.COMBINE and _is_set(left, name) and sets.is_set_like(right):
         return _on_sets(machine, name, left, right, is_in_place=is_in_place)
@@ -268,7 +314,10 @@ def _is_decided(value: Value) -> bool:
     """Tell whether all operators of a value's type are known here."""
     if isinstance(value, InstanceValue):
         return value.payload is None
-    return isinstance(value, ConstantValue) or value.python_type() in (list, tuple, dict)
+    return isinstance(value, ConstantValue) or value.python_type() in _DECIDED
+
+
+_DECIDED: Final = (list, tuple, dict, set, frozenset, torch.Size, collections.deque, types.GeneratorType)
 
 
 def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
@@ -356,9 +405,10 @@ def _is_python_method(cls: type, name: str) -> bool:
 def _compare_structures(
     machine: Machine, symbol: str, function: Callable[..., object], left: Value, right: Value
 ) -> Value:
+    kinds = (left.python_type(), right.python_type())
     left, right = _plain(left), _plain(right)
     if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
-        return fold(machine, function, left.value, right.value)
+        return _folded_comparison(machine, symbol, (left.value, right.value), kinds)
     if isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue) and symbol == "==":
         return ConstantValue(left.key(machine) == right.key(machine))
     a, b = (
@@ -366,7 +416,8 @@ def _compare_structures(
         for found in map(container, (left, right))
     )
     if isinstance(a, SequenceValue) and isinstance(b, SequenceValue) and _base(a) is _base(b):
-        rule = polyfills.sequence_eq if symbol == "==" else polyfills.sequence_order[symbol]
+        equal = polyfills.tuple_eq if _base(a) is tuple else polyfills.sequence_eq
+        rule = equal if symbol == "==" else polyfills.sequence_order[symbol]
         return machine.call_python(rule, a, b)
     if isinstance(a, DictValue) and isinstance(b, DictValue) and symbol == "==":
         both_ordered = all(issubclass(one.kind, collections.OrderedDict) for one in (a, b))
@@ -374,7 +425,7 @@ def _compare_structures(
     if sets.is_set_like(left) and sets.is_set_like(right):
         return ConstantValue(sets.compare_sets(machine, function, left, right))
     try:
-        return fold(machine, function, left.as_python(), right.as_python())
+        return _folded_comparison(machine, symbol, (left.as_python(), right.as_python()), kinds)
     except NotConstant:
         pass
     # An address is known as that of an object only: which number it is, differs from run to run.
@@ -386,7 +437,23 @@ def _compare_structures(
         machine.unsupported(breaks.OPERATOR, name="==", kinds=f"{left.describe()} and {right.describe()}")
     if are_numbers or any(map(_compares_in_c, (left, right), COMPARISONS[symbol][1:])):
         machine.unsupported(breaks.OPERATOR, name=symbol, kinds=f"{left.describe()} and {right.describe()}")
-    kinds = f"{name_in_c(machine, left.python_type())!r} and {name_in_c(machine, right.python_type())!r}"
+    _refuse_comparison(machine, symbol, *kinds)
+
+
+def _folded_comparison(
+    machine: Machine, symbol: str, values: tuple[object, object], kinds: tuple[type, type]
+) -> Value:
+    """Return what constants compare to; a refusal names the classes that the operands have."""
+    if tuple(map(type, values)) == kinds:
+        return fold(machine, COMPARISONS[symbol][0], *values)
+    try:
+        return ConstantValue(COMPARISONS[symbol][0](*values))
+    except TypeError:
+        _refuse_comparison(machine, symbol, *kinds)
+
+
+def _refuse_comparison(machine: Machine, symbol: str, left: type, right: type) -> NoReturn:
+    kinds = f"{name_in_c(machine, left)!r} and {name_in_c(machine, right)!r}"
     machine.throw(TypeError, f"{symbol!r} not supported between instances of {kinds}")
 
 

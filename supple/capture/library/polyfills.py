@@ -16,7 +16,7 @@ _MISSING: Final = object()
 
 
 def sequence_eq(left: Sequence[object], right: Sequence[object]) -> bool:
-    """`left == right` for lists or tuples."""
+    """`left == right` for lists or deques: of different lengths no items are asked."""
     if len(left) != len(right):
         return False
     index = 0
@@ -26,6 +26,14 @@ def sequence_eq(left: Sequence[object], right: Sequence[object]) -> bool:
             return False
         index += 1
     return True
+
+
+def tuple_eq(left: Sequence[object], right: Sequence[object]) -> bool:
+    """`left == right` for tuples: items are asked first, then lengths."""
+    for a, b in zip(left, right, strict=False):
+        if a is not b and not a == b:  # == decides, as in CPython
+            return False
+    return len(left) == len(right)
 
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Sequence[Any], Sequence[Any]], bool]:

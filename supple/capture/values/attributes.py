@@ -10,7 +10,7 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.guards.reads import note_lookup
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, class_source, item
-from supple.capture.values.base import Value, refuse_attribute
+from supple.capture.values.base import Value, qualified_name_of, refuse_attribute
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.runtime import classes
 from supple.runtime.classes import MISSING as MISSING
@@ -189,7 +189,7 @@ def refuse_property(
     try:
         ask(object())
     except AttributeError as error:
-        machine.throw(AttributeError, str(error).replace("'object'", repr(cls.__qualname__)))
+        machine.throw(AttributeError, str(error).replace("'object'", repr(qualified_name_of(machine, cls))))
     raise AssertionError(found)
 
 

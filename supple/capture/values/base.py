@@ -12,7 +12,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, class_source
-from supple.runtime.classes import may_change
+from supple.runtime.classes import lookup, may_change
 
 V = TypeVar("V")
 _IS_ON_HEAP: Final = 1 << 9
@@ -40,6 +40,13 @@ def name_of(machine: Machine, cls: type) -> str:
     if may_change(cls):
         machine.guard(attribute(class_source(cls), "__name__"), Kind.EQUALS, cls.__name__)
     return cls.__name__
+
+
+def qualified_name_of(machine: Machine, cls: type) -> str:
+    """Return the name of a class with that of what it is defined in, like `name_of`."""
+    if may_change(cls):
+        machine.guard(attribute(class_source(cls), "__qualname__"), Kind.EQUALS, cls.__qualname__)
+    return cls.__qualname__
 
 
 def name_in_c(machine: Machine, cls: type) -> str:
@@ -88,6 +95,11 @@ class Value:
 
     def key(self, machine: Machine) -> object:
         """Return a hashable that is equal for equal dict keys; TypeError in the program if unhashable."""
+        hasher = lookup(self.python_type(), "__hash__")
+        if hasher is object.__hash__:
+            return machine.tell_apart(self)
+        if hasher is not None:
+            machine.unsupported(breaks.OPERATOR, name="hash()", kinds=self.describe())
         machine.throw(TypeError, f"unhashable type: {name_in_c(machine, self.python_type())!r}")
 
     def truth(self, machine: Machine) -> bool:

@@ -99,7 +99,7 @@ def _constant(machine: Machine, value: Value) -> object:
     A number that depends on sizes is none, nor is an object that capture has changed.
     """
     if isinstance(value, InstanceValue) and value.obj is not None and id(value) not in machine.heap.dirty:
-        if type(value.obj).__hash__ is object.__hash__:
+        if lookup(type(value.obj), "__hash__") is object.__hash__:
             machine.guard(value.source, Kind.ID, Identity(id(value.obj), repr(value.obj)))
             return value.obj
     if isinstance(value, SymbolicValue):

@@ -44,7 +44,7 @@ from supple.capture.values.base import (
 from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.hashing import HashKey, as_hash
 from supple.capture.values.mapping import DictValue, SetValue
-from supple.capture.values.sequence import SequenceValue, contains
+from supple.capture.values.sequence import SequenceValue, contains, refuse_deletion
 from supple.runtime.rebuild import bare_instance
 
 DELETED: Final = Value()
@@ -60,7 +60,7 @@ _REFUSALS: Final = {
     "__len__": "object of type {} has no len()",
     "__getitem__": "{} object is not subscriptable",
     "__setitem__": "{} object does not support item assignment",
-    "__delitem__": "{} object doesn't support item deletion",
+    "__delitem__": "{} object does not support item deletion",
     "__iter__": "{} object is not iterable",
     "__next__": "{} object is not an iterator",
     "__contains__": "{} object is not a container",
@@ -111,7 +111,7 @@ class InstanceValue(Value):
         return self.cls
 
     def as_python(self) -> object:
-        is_plain = not _PLAIN.isdisjoint(self.cls.__mro__) and self.cls.__hash__ is not None
+        is_plain = not _PLAIN.isdisjoint(self.cls.__mro__) and lookup(self.cls, "__hash__") is not None
         if self.payload is None or self.attrs or not is_plain or self.has_operators():
             raise NotConstant
         return self.obj if self.obj is not None else bare_instance(self.cls, (self.payload.as_python(),))
@@ -159,6 +159,8 @@ class InstanceValue(Value):
         self._special(machine, "__setitem__", key, new)
 
     def delete_item(self, machine: Machine, key: Value) -> None:
+        if all(lookup(self.cls, name) is MISSING for name in _HALVES):
+            refuse_deletion(machine, self, key)
         self._special(machine, "__delitem__", key)
 
     def contains(self, machine: Machine, item: Value) -> Value:

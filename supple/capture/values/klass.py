@@ -2,6 +2,7 @@
 
 import types
 from collections.abc import Mapping, Sequence
+from operator import getitem
 from typing import cast
 
 from supple.capture import breaks
@@ -21,8 +22,8 @@ from supple.capture.values.attributes import (
     special,
     unbound,
 )
-from supple.capture.values.base import Unique, Value
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.base import Unique, Value, name_of
+from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.instance import InstanceValue, checked
 
@@ -107,10 +108,11 @@ class ClassValue(Unique):
         guard_lookup(machine, self.cls, "__class_getitem__", own)
         if own is not MISSING and not _is_of_library(function):
             return machine.call(self.get_attr(machine, "__class_getitem__"), [key])
+        if own is MISSING:
+            name_of(machine, self.cls)  # which the refusal says
         return machine.wrap(
-            self.cls[key.as_python()],  # pyright: ignore[reportIndexIssue, reportUnknownArgumentType]  # list[int] and its kin
-            None,
-        )
+            fold_raw(machine, getitem, self.cls, key.as_python()), None
+        )  # list[int] and its kin
 
     def iterate(self, machine: Machine) -> Value:
         return self._on_metaclass(machine, "__iter__") or super().iterate(machine)

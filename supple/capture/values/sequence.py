@@ -6,9 +6,10 @@ anything but `append` looks at it), an item when it is read.
 
 import collections
 import itertools
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import delitem, getitem, setitem
-from typing import Final, cast
+from typing import Final, NoReturn, cast
 
 import torch
 
@@ -20,6 +21,7 @@ from supple.capture.values.attributes import MISSING, Record, lookup, place_of_f
 from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, name_in_c
 from supple.capture.values.constant import FINISHED, LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
+from supple.runtime.classes import may_change
 
 _GENERATED: Final = frozenset(vars(Record)) | {"__orig_bases__", "__annotations__"}
 _NAMES: Final = frozenset(vars(tuple)) - _GENERATED | {"__bool__", "__getattr__", "__setattr__"}
@@ -150,7 +152,10 @@ class SequenceValue(Value):
         return found.force(machine) if isinstance(found, LazyValue) else found
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
-        self.require_mutable(machine, "does not support item assignment")
+        if not self.is_mutable:
+            machine.throw(
+                TypeError, f"{name_in_c(machine, self.kind)!r} object does not support item assignment"
+            )
         index = index_of(machine, key)
         given: Value | list[Value] = new
         if isinstance(index, slice) and self.kind is not collections.deque:
@@ -175,13 +180,9 @@ class SequenceValue(Value):
         return cast("SequenceValue", machine.call(machine.wrap(list, None), [iterator])).items
 
     def delete_item(self, machine: Machine, key: Value) -> None:
-        self.require_mutable(machine, "doesn't support item deletion")
-        self.change(machine, delitem, index_of(machine, key))
-
-    def require_mutable(self, machine: Machine, what: str) -> None:
-        """Raise TypeError in the program for a tuple."""
         if not self.is_mutable:
-            machine.throw(TypeError, f"{name_in_c(machine, self.kind)!r} object {what}")
+            refuse_deletion(machine, self, key)
+        self.change(machine, delitem, index_of(machine, key))
 
     def rewrite(self, machine: Machine, items: list[Value]) -> None:
         """Replace the contents, with undo, and note the change for replay."""
@@ -235,6 +236,16 @@ def index_of(machine: Machine, key: Value) -> object:
     if not isinstance(found, int):
         machine.throw(TypeError, f"__index__ returned non-int (type {type(found).__name__})")
     return found
+
+
+def refuse_deletion(machine: Machine, value: Value, key: Value) -> NoReturn:
+    """Raise what CPython says of `del value[key]`: what could be a sequence is asked for places as one."""
+    kind, asked = value.python_type(), lookup(key.python_type(), "__index__")
+    if isinstance(asked, types.FunctionType) or issubclass(key.python_type(), torch.Tensor):
+        machine.unsupported(breaks.OPERATOR, name="del []", kinds=value.describe())  # the key is asked first
+    is_place = asked is not MISSING and (may_change(kind) or isinstance(value, SequenceValue))
+    how = "doesn't" if is_place else "does not"
+    machine.throw(TypeError, f"{name_in_c(machine, kind)!r} object {how} support item deletion")
 
 
 BROKEN: Final = -1
