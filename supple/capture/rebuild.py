@@ -12,7 +12,7 @@ from supple.capture import breaks
 from supple.capture.residual import Const, Operand, Writer
 from supple.capture.values.array import ArrayValue
 from supple.capture.values.base import LazyValue, Unique, Value
-from supple.capture.values.callables import PartialValue
+from supple.capture.values.callables import GetterValue, PartialValue
 from supple.capture.values.constant import ConstantIterator, ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue, Suspended
@@ -236,6 +236,8 @@ def parts_of(engine: "Engine", value: Value) -> Sequence[Value]:
             found += [value.payload] if value.payload is not None else []
             found += list(getattr(value, "args", ())) + list(getattr(value, "kwargs", {}).values())
             found += [value.function] if hasattr(value, "function") else []  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # a partial
+        case GetterValue():
+            found = [*value.args, *value.kwargs.values()]
         case FunctionValue() if value.fn is None:
             found = [*value.closure, *value.defaults, *value.kwdefaults.values(), *value.attrs.values()]
         case CellValue(contents=contents):
@@ -372,6 +374,12 @@ def _(builder: Builder, value: PartialValue) -> None:
     builder.writer.function(functools.partial.__new__)
     builder.writer.push(Const(value.cls), *names)
     builder.writer.op("CALL", (1 + len(names) - len(value.kwargs), tuple(value.kwargs)))
+
+
+@rebuilds(GetterValue)
+def _(builder: Builder, value: GetterValue) -> None:
+    """operator.itemgetter(key) or its like."""
+    builder.writer.called(value.kind, *builder.all(value.args), **builder.named(value.kwargs))
 
 
 @rebuilds(FunctionValue)

@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import functools
 import gc
 import inspect
 import itertools
@@ -189,6 +190,20 @@ def dict_of(view: object) -> object:
 def made_of(iterator: Iterator[object]) -> tuple[object, ...]:
     """Return the class of one of GOING_ON, and with what it is called to go on as this one."""
     return cast("tuple[object, ...]", iterator.__reduce__())
+
+
+def arguments_of(getter: object) -> tuple[tuple[object, ...], dict[str, object]]:
+    """Return with what the class of an itemgetter, an attrgetter or a methodcaller was called."""
+    made, args = cast("tuple[object, tuple[object, ...]]", getter.__reduce__())
+    if isinstance(made, functools.partial):
+        return (*made.args, *args), made.keywords
+    return args, {}
+
+
+def typed_arguments(getter: object) -> tuple[object, ...]:
+    """Return the same with their classes, for a comparison: 1 is not True."""
+    args, kwargs = arguments_of(getter)
+    return (*((type(one), one) for one in args), *((name, type(one), one) for name, one in kwargs.items()))
 
 
 def over(iterator: Iterator[object]) -> object:

@@ -43,7 +43,7 @@ from supple.capture.values.instance import InstanceValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
-from supple.capture.wrap import wrap
+from supple.capture.wrapping import wrap
 from supple.ir.graph.nodes import Arg, vars_of
 from supple.ir.ops import Op
 from supple.runtime.state import READERS, State

@@ -12,15 +12,16 @@ import collections
 import itertools
 import re
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
 from supple.base.memo import memo
 from supple.capture.library.table import Args, Kwargs
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup
-from supple.capture.values.base import Value, name_in_c
+from supple.capture.values.base import NotConstant, Value, name_in_c
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.symbolic import SymbolicValue
 
 _RECEIVERS: Final[Mapping[type, Callable[[], object]]] = {
@@ -40,6 +41,9 @@ _LOUD: Final = frozenset(
 )
 """Functions that do something, or say something of who calls them."""
 
+_EXACT: Final[Mapping[object, int]] = {setattr: 3, delattr: 2}
+"""Of some of them, the number of arguments with which alone they do it."""
+
 _ABOUT_ARGUMENTS: Final = re.compile(
     r"takes (no|at|exactly|from|\d)|expected (at (least|most) )?\d+ argument|must have at least|"
     r"needs an argument|(invalid|unexpected) keyword argument|missing (\d+ )?required|positional argument|"
@@ -57,7 +61,7 @@ def require_fit(machine: Machine, function: object, args: Args, kwargs: Kwargs) 
         if said is not None:
             machine.throw(TypeError, said)
         if _is_checking(function):
-            _require_taken(machine, function, args, kwargs)
+            require_taken(machine, function, args, kwargs)
 
 
 def _require_receiver(machine: Machine, function: object, receiver: type) -> None:
@@ -97,32 +101,60 @@ def _is_checking(function: object) -> bool:
         return False
 
 
-def _require_taken(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> None:
+def require_taken(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> None:
     """Raise in the program what a function says of constants; empty iterators stand for what is none.
 
     An object that may be a number is not asked for it here.
     """
-    given = [*args, *kwargs.values()]
-    others = [value.python_type() for value in given if not isinstance(value, ConstantValue | SymbolicValue)]
-    if any(lookup(kind, name) is not MISSING for kind in others for name in _NUMBERS):
-        return
-    plain = [_stand_in(value) for value in args]
     owner = getattr(function, "__objclass__", None)
+    try:
+        plain = [
+            _stand_in(machine, value, may_count=place > 0 or function is itertools.count or function is int)
+            for place, value in enumerate(args)
+        ]
+        named = {name: _stand_in(machine, value) for name, value in kwargs.items()}
+    except NotConstant:
+        return
     plain[:1] = plain[:1] if owner is None else [_RECEIVERS[owner]()]
-    named = {name: _stand_in(value) for name, value in kwargs.items()}
     try:
         cast("Callable[..., object]", function)(*plain, **named)
     except Exception as error:  # whatever it says of these arguments
-        is_late = _LATE.get(function) in type(error).__mro__
+        late = _LATE.get(function)
+        is_late = late is not None and issubclass(type(error), late)
         if not is_late and (owner is None or type(error) is TypeError):
             machine.throw(type(error), *error.args)
 
 
-def _stand_in(value: Value) -> object:
-    """Return a constant, or what stands for a number or for what can be iterated."""
+def _stand_in(machine: Machine, value: Value, *, may_count: bool = True) -> object:
+    """Return a constant, or what stands for a number or for what can be iterated.
+
+    Args:
+        may_count: a number may stand at this place.
+
+    Raises:
+        NotConstant: of an object that may be a number, where one may stand.
+    """
     if isinstance(value, ConstantValue) and not isinstance(value.value, range):
         return value.value
-    return value.python_type()(1) if isinstance(value, SymbolicValue) else iter(())
+    kind = value.python_type()
+    if isinstance(value, SymbolicValue):
+        return kind(1)
+    if isinstance(value, InstanceValue) and isinstance(value.payload, ConstantValue):
+        return value.as_python()
+    if may_count and any(lookup(kind, name) is not MISSING for name in _NUMBERS):
+        raise NotConstant
+    is_iterable = any(lookup(kind, name) is not MISSING for name in ("__iter__", "__getitem__"))
+    return _nothing(name_in_c(machine, kind), is_iterable)()
+
+
+@memo(256)
+def _nothing(name: str, is_iterable: bool) -> type:
+    """Return a class of this name whose objects are no numbers, and are empty where they can be iterated."""
+    return type(name, (), {"__iter__": _no_items} if is_iterable else {})
+
+
+def _no_items(owner: object) -> Iterator[object]:
+    return iter(())
 
 
 def require_callable(machine: Machine, value: Value, said: str) -> None:
@@ -152,7 +184,7 @@ def misfit(function: Callable[..., object], receiver: type, count: int, names: t
         if owner not in _RECEIVERS:
             return None
         given[:1] = [_RECEIVERS.get(receiver, _RECEIVERS[owner])() for _ in given[:1]]
-    elif not _is_asked(function):
+    elif not _is_asked(function, count):
         return None
     try:
         function(*given, **dict.fromkeys(names))
@@ -162,10 +194,12 @@ def misfit(function: Callable[..., object], receiver: type, count: int, names: t
     return None
 
 
-def _is_asked(function: Callable[..., object]) -> bool:
+def _is_asked(function: Callable[..., object], count: int) -> bool:
     """Tell whether a function may be called to see what it says."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, type):
         return owner in _RECEIVERS
+    if function in _EXACT:
+        return count != _EXACT[function]
     is_exception = isinstance(function, type) and issubclass(function, BaseException)
     return function.__module__ in _MODULES and function.__name__ not in _LOUD and not is_exception

@@ -15,7 +15,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.guards.reads import note_bases
 from supple.capture.library import polyfills
-from supple.capture.library.arity import require_callable
+from supple.capture.library.arity import require_callable, require_taken
 from supple.capture.library.numbers import GREATEST_IN_ORDER, LEAST_IN_ORDER, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
@@ -26,7 +26,7 @@ from supple.capture.values.attributes import MISSING, is_odd, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
-from supple.capture.values.generator import GeneratorValue, StepsValue
+from supple.capture.values.generator import GeneratorValue, Made, StepsValue
 from supple.capture.values.hashing import as_hash
 from supple.capture.values.instance import (
     EnumValue,
@@ -290,7 +290,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """iter(x)."""
     if len(args) == 2:
         require_callable(machine, args[0], "iter(v, w): v must be callable")
-        return machine.call_python(polyfills.iterate_until, *args)
+        found = machine.call_python(polyfills.iterate_until, *args)
+        assert isinstance(found, GeneratorValue), found.describe()
+        found.over = Made(args, maker=iter)
+        return found
     return args[0].iterate(machine)
 
 
@@ -445,8 +448,12 @@ def _pairs(machine: Machine, given: Value, *, is_ordered: bool) -> Iterator[tupl
         return
     rows: list[object] = []
     for item in drain(machine, given.iterate(machine)):
-        is_row = is_ordered or hasattr(item.python_type(), "__iter__")
-        row = take_all(machine, item) if is_row else item
+        try:
+            row = take_all(machine, item)
+        except Raised as raised:
+            if is_ordered or not raised.is_a(TypeError):
+                raise
+            row = item  # a dict says which one it is
         rows.append(row)
         if not isinstance(row, list) or len(row) != 2:
             fold_raw(machine, collections.OrderedDict if is_ordered else dict, rows)
@@ -469,6 +476,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
+    if len(args) > 1:
+        require_taken(machine, kind, args, kwargs)  # the base is asked first
     if args and isinstance(args[0], ArrayValue) and not args[0].rank:
         args = [args[0].tensor, *args[1:]]
     if args and isinstance(args[0], TensorValue):
@@ -483,11 +492,13 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
             if method is methods[0] and not issubclass(found.python_type(), kind):
                 machine.unsupported(breaks.OPERATOR, name=names[0], kinds=args[0].describe())
             return fold(machine, kind, found.as_python())
-        if args[0].payload is None and all(lookup(args[0].cls, name) is MISSING for name in names):
+        if not isinstance(args[0].payload, ConstantValue) and all(
+            lookup(args[0].cls, name) is MISSING for name in names
+        ):
             what = "a string, a bytes-like object" if kind is int else "a string"
             what += f" or a real number, not {name_in_c(machine, args[0].cls)!r}"
             machine.throw(TypeError, f"{kind.__name__}() argument must be {what}")
-        args = args if args[0].payload is None else [args[0].payload, *args[1:]]
+        args = [args[0].payload, *args[1:]] if isinstance(args[0].payload, ConstantValue) else args
     if args and isinstance(args[0], SymbolicValue):
         return fold(machine, TO_INT if kind is int else TO_FLOAT, args[0].number)
     plain = [_plain(machine, value) for value in args]
@@ -523,7 +534,12 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         named = {name: value for name, value in args[0].attrs.items() if name not in vars(types.FunctionType)}
         made.items = {name: (ConstantValue(name), value) for name, value in named.items()}
         return made
-    return args[0].get_attr(machine, "__dict__")
+    try:
+        return args[0].get_attr(machine, "__dict__")
+    except Raised as raised:
+        if raised.is_a(AttributeError):
+            machine.throw(TypeError, "vars() argument must have __dict__ attribute")
+        raise
 
 
 @call.on(globals, locals, eval, exec, compile, input, open, breakpoint, __import__)

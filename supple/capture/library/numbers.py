@@ -155,7 +155,10 @@ def _is_known(machine: Machine, value: SymbolicValue) -> bool:
 def _of_math(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """math.exp(x) and its like; math.log(x, base) is a quotient."""
     function = cast("Function", getattr(math, name))
-    found = [_within(machine, name, one) or folded(machine, function, [one], {}) for one in args]
+    is_symbolic = any(isinstance(one, SymbolicValue) for one in args)
+    found = [
+        _within(machine, name, one) or folded(machine, function, [one], {}) for one in args if is_symbolic
+    ]
     if not any(isinstance(one, SymbolicValue) for one in found) or None in found:
         whole = folded(machine, function, args, kwargs)
         if whole is None:

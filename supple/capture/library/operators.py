@@ -317,7 +317,7 @@ def _is_decided(value: Value) -> bool:
     return isinstance(value, ConstantValue) or value.python_type() in _DECIDED
 
 
-_DECIDED: Final = (list, tuple, dict, set, frozenset, torch.Size, collections.deque, types.GeneratorType)
+_DECIDED: Final = (list, tuple, dict, set, frozenset, torch.Size, types.GeneratorType)
 
 
 def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:

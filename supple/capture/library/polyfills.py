@@ -400,31 +400,6 @@ def reduce_(function: Callable[[Any, Any], Any], items: Iterable[Any], initial: 
     return total
 
 
-def itemgetter_(*keys: object) -> Callable[[Any], object]:
-    """operator.itemgetter."""
-    if len(keys) == 1:
-        return lambda owner: owner[keys[0]]
-    return lambda owner: tuple([owner[key] for key in keys])
-
-
-def _by_path(owner: object, path: str) -> object:
-    for name in path.split("."):
-        owner = getattr(owner, name)
-    return owner
-
-
-def attrgetter_(*paths: str) -> Callable[[object], object]:
-    """operator.attrgetter."""
-    if len(paths) == 1:
-        return lambda owner: _by_path(owner, paths[0])
-    return lambda owner: tuple([_by_path(owner, path) for path in paths])
-
-
-def methodcaller_(name: str, *args: object, **kwargs: object) -> Callable[[object], object]:
-    """operator.methodcaller."""
-    return lambda owner: getattr(owner, name)(*args, **kwargs)
-
-
 def cached_property_get(descriptor: Any, owner: Any, kind: object = None) -> object:
     """functools.cached_property.__get__, its lock left out."""
     if owner is None:

@@ -21,7 +21,7 @@ from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect,
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup
 from supple.capture.values.base import Value, take_all
-from supple.capture.values.callables import PartialValue
+from supple.capture.values.callables import GETTER_CALLS, GetterValue, PartialValue
 from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.generator import GeneratorValue, Made
 from supple.capture.values.mapping import DictValue
@@ -31,9 +31,6 @@ polyfill.update(
     {
         functools.reduce: polyfills.reduce_,
         itertools.chain.from_iterable: iteration.chain_from,
-        operator.itemgetter: polyfills.itemgetter_,
-        operator.attrgetter: polyfills.attrgetter_,
-        operator.methodcaller: polyfills.methodcaller_,
         functools.update_wrapper: polyfills.update_wrapper_,
         functools.cmp_to_key: polyfills.cmp_to_key_,
         heapq.nlargest: polyfills.nlargest_,
@@ -55,8 +52,10 @@ def _arranging(function: Callable[..., Iterable[Sequence[Value]]]) -> Call:
     """Return the rule of an iterator that takes all items before it gives any: the real one arranges them."""
 
     def taken(machine: Machine, value: Value) -> object:
-        is_number = isinstance(value, ConstantValue) and isinstance(value.value, int | None)
-        return value.as_python() if is_number else take_all(machine, value)
+        if not issubclass(value.python_type(), int | None):
+            return take_all(machine, value)
+        number = value.as_python()
+        return None if number is None else int(cast("int", number))
 
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         given = [taken(machine, value) for value in args]
@@ -118,6 +117,19 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         function, first, named = _parts(machine, whole)
         return PartialValue(function, [*first, *args[1:]], {**named, **kwargs})
     return PartialValue(whole, args[1:], kwargs)
+
+
+def _getter(kind: type, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """operator.itemgetter(key, ...) and its like: what is asked for by name is given a text."""
+    names = {operator.attrgetter: args, operator.methodcaller: args[:1]}.get(kind, ())
+    is_named = all(issubclass(name.python_type(), str) for name in names)
+    if not args or not is_named or (kwargs and kind is not operator.methodcaller):
+        fold_raw(machine, kind, *([None] * len(args)), **dict.fromkeys(kwargs))  # which raises
+    return GetterValue(kind, args, kwargs)
+
+
+for _kind in GETTER_CALLS:
+    make.on(_kind)(functools.partial(_getter, _kind))
 
 
 @call.on(functools.partial.__call__)

@@ -13,7 +13,7 @@ from supple.base.errors import SuppleError
 from supple.base.interrupts import is_interrupt
 from supple.capture.machine import Machine
 from supple.capture.source import Source
-from supple.capture.values.base import Value, name_of
+from supple.capture.values.base import Value, name_in_c, name_of
 
 NUMPY_NUMBERS: Final[frozenset[type]] = frozenset(
     (np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64)
@@ -88,7 +88,7 @@ class ConstantValue(Value):
         return ConstantIterator(self, items)  # pyright: ignore[reportUnknownArgumentType]  # items of a constant
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-        machine.throw(TypeError, f"{type(self.value).__name__!r} object is not callable")
+        machine.throw(TypeError, f"{name_in_c(machine, type(self.value))!r} object is not callable")
 
 
 class ConstantIterator(Value):

@@ -58,6 +58,11 @@ _ENDED: Final[Mapping[type, tuple[object, ...]]] = {
     itertools.chain: (),
 }
 """Class of iterators -> of what it makes one that has ended."""
+_UNTIL: Final[Mapping[type, Made]] = {
+    itertools.takewhile: Made([ConstantValue(bool), ConstantValue(())]),
+    type(iter(int, 1)): Made([ConstantValue(bool), ConstantValue(False)], maker=iter),
+}
+"""Class of iterators that a condition ends -> of what it makes one that has ended."""
 _NAMES: Final = ("__name__", "__qualname__")
 _COUNTED: Final = ("start", "step")
 """The variables of what stands for `itertools.count`."""
@@ -240,10 +245,10 @@ class StepsValue(GeneratorValue):
         items, index = (cells[name].contents if name in cells else None for name in ("items", "index"))
         if self.kind in _BACKWARDS and isinstance(items, SequenceValue):
             return Made([items], maker=reversed, place=index)
-        if self.kind is itertools.takewhile:
+        if self.kind in _UNTIL:
             is_ended = cells["is_ended"].contents
             is_over = isinstance(is_ended, ConstantValue) and is_ended.value
-            return Made([ConstantValue(bool), ConstantValue(())]) if is_over else self.over
+            return _UNTIL[self.kind] if is_over else self.over
         return self.over if self.kind in GOING_ON or not self.is_started else None
 
     def send(self, machine: Machine, value: Value) -> Value:
