@@ -119,8 +119,7 @@ def require_taken(machine: Machine, function: object, args: Args, kwargs: Kwargs
     try:
         cast("Callable[..., object]", function)(*plain, **named)
     except Exception as error:  # whatever it says of these arguments
-        late = _LATE.get(function)
-        is_late = late is not None and issubclass(type(error), late)
+        is_late = _LATE.get(function) in type(error).__mro__
         if not is_late and (owner is None or type(error) is TypeError):
             machine.throw(type(error), *error.args)
 
