@@ -15,6 +15,9 @@ MISSING: Final = object()
 _TAG_OFFSET: Final = 384
 """Where PyTypeObject keeps tp_version_tag, on 64-bit builds of CPython 3.11 to 3.13."""
 
+_NAME_OFFSET: Final = object.__basicsize__ + tuple.__itemsize__
+"""Where PyTypeObject keeps tp_name: behind the header of an object of variable size."""
+
 _HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, so its dict may change
 _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
@@ -34,6 +37,11 @@ def lookup(cls: type, name: str) -> object:
         if name in owner.__dict__:
             return owner.__dict__[name]
     return MISSING
+
+
+def name_in_c(cls: type) -> str:
+    """Return what errors in C call a class: of a class in C its name may have the module in front."""
+    return (ctypes.c_char_p.from_address(id(cls) + _NAME_OFFSET).value or b"").decode()
 
 
 def tag_of(cls: type) -> "ctypes.Array[ctypes.c_uint]":

@@ -118,3 +118,14 @@ def test_an_operator_gives_or_refuses_what_it_does_in_eager(symbol: str, left: s
         if mine != theirs:
             wrong[right] = (theirs, mine)
     assert not wrong
+
+
+def test_a_text_of_a_class_without_fields_is_itself() -> None:
+    def program(x: Tensor, text: str) -> list[object]:
+        made = Text("made")
+        kept = [text.format(3), text.format(x.shape), text.strip(), text.replace("a", "a"), made.format(1)]
+        return [*((type(one), one is text, one is made) for one in kept), x.shape]
+
+    for text in (Text("x"), Text(""), Text("{0}"), "plain"):
+        x = torch.ones(2)
+        assert supple.compile(program, backend="eager")(x, text) == program(x, text)

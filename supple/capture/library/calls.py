@@ -25,7 +25,7 @@ from supple.capture.machine import Machine
 from supple.capture.source import pinned
 from supple.capture.values.attributes import IN_C, MISSING, guard_lookup, lookup
 from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c, take_all
-from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw
+from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw, wrap_folded
 from supple.capture.values.generator import GeneratorValue, Made
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
@@ -448,13 +448,21 @@ def folded(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> Va
     """Return the folded result of a pure function on constants, None when an argument is not constant."""
     if not is_foldable(function):
         return None
-    if args and isinstance(args[0], InstanceValue) and isinstance(args[0].payload, ConstantValue):
+    whole = args[0] if args else None
+    if isinstance(whole, InstanceValue) and isinstance(whole.payload, ConstantValue):
         # What a builtin class does to itself, it does to a subclass.
-        own = getattr(function, "__objclass__", None) is type(args[0].payload.value)
-        args = [args[0].payload, *args[1:]] if own else args
+        own = getattr(function, "__objclass__", None) is type(whole.payload.value)
+        args = [whole.payload, *args[1:]] if own else args
     try:
         plain = [plain_value(value) for value in args]
         named = {name: plain_value(value) for name, value in kwargs.items()}
     except NotConstant:
         return None
-    return fold(machine, function, *plain, **named)
+    found = fold_raw(machine, function, *plain, **named)
+    if whole is not None and found and found is plain[0] and any(function is one for one in _FILLING):
+        return whole
+    return wrap_folded(machine, found)
+
+
+_FILLING: Final = (str.format, str.format_map, str.__mod__)
+"""What gives a text itself, be it of a subclass, where nothing is to be filled in."""

@@ -6,17 +6,16 @@ capture where that cannot be known. Kinds override what they support.
 
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NoReturn, TypeVar
+from typing import NoReturn, TypeVar
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, class_source
+from supple.runtime import classes
 from supple.runtime.classes import lookup, may_change
 
 V = TypeVar("V")
-_IS_ON_HEAP: Final = 1 << 9
-"""A flag of classes: made when the process runs, as all classes in Python are."""
 
 
 class NotConstant(Exception):  # control flow inside capture, never shown
@@ -50,9 +49,9 @@ def qualified_name_of(machine: Machine, cls: type) -> str:
 
 
 def name_in_c(machine: Machine, cls: type) -> str:
-    """Return the name of a class as CPython's own errors say it: of one written in C, with its module."""
-    is_of_python = cls.__flags__ & _IS_ON_HEAP or cls.__module__ == "builtins"
-    return name_of(machine, cls) if is_of_python else f"{cls.__module__}.{cls.__qualname__}"
+    """Return the name of a class as CPython's own errors say it, like `name_of`."""
+    name_of(machine, cls)
+    return classes.name_in_c(cls)
 
 
 def refuse_attribute(machine: Machine, cls: type, name: str) -> NoReturn:

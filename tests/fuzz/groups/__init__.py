@@ -17,6 +17,7 @@ from tests.fuzz.groups.functions import FUNCTIONS
 from tests.fuzz.groups.identity import IDENTITY
 from tests.fuzz.groups.integers import INTEGERS
 from tests.fuzz.groups.iterators import ITERATORS
+from tests.fuzz.groups.kinds import KINDS
 from tests.fuzz.groups.layout import LAYOUT, VIEWS
 from tests.fuzz.groups.modes import MODES
 from tests.fuzz.groups.numbers import NUMBERS
@@ -35,6 +36,7 @@ GROUPS: Final = (
     LAYOUT,
     VIEWS,
     PLACES,
+    KINDS,
     *SPECIAL,
     INTEGERS,
     ERRORS,
