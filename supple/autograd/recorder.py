@@ -33,6 +33,12 @@ T = TypeVar("T")
 CONJ: Final = "aten._conj.default"
 
 
+def function_of(call: object) -> type[torch.autograd.Function] | None:
+    """Return the class whose `apply` an operator calls, None of other operators."""
+    owner = getattr(call, "__self__", None)
+    return owner if isinstance(owner, type) and issubclass(owner, torch.autograd.Function) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A row-major copy of a tensor that is row-major itself where its dynamic sizes are 1.
@@ -158,8 +164,8 @@ class Recorder(Faking):
         result = callable_of(node.op, args)(*args, **kwargs)
         if any(one.storage.version == version for one, version in zip(outs, versions, strict=True)):
             raise NotFunctional(f"{node.op.name} writes out= through a view that no schema tells")
-        owner = getattr(node.op.call, "__self__", None)
-        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+        owner = function_of(node.op.call)
+        if owner is not None:
             self._require_own(owner, result, len(self.constants) > constants)
         self.numbers.match(node.meta, result)
         return result

@@ -32,6 +32,8 @@ class Back:
         kept: which outputs of forward are kept, after them.
         gradients: places of the inputs that the gradients belong to.
         reached: for each gradient, which of the tangents flow into it.
+        filled: for each gradient, whether it is zeros where nothing flows in: a function of the program,
+            which autograd gives zeros then, is between.
         twice: () -> a compiled (*inputs, *tangents) -> gradients that have gradients, or None.
     """
 
@@ -43,6 +45,7 @@ class Back:
     kept: tuple[int, ...]
     gradients: tuple[int, ...]
     reached: tuple[frozenset[int], ...]
+    filled: tuple[bool, ...]
     twice: Callable[[], Callable[..., Sequence[object]] | None]
 
 
@@ -176,11 +179,16 @@ class _Compiled(torch.autograd.Function):
         past: Past = ctx.past
         back: Back = ctx.back
         missing = {place for place, grad in enumerate(flowing) if grad is None}
+        # Autograd was here, so nothing flowed into one of the results at least.
+        is_filled = len(missing) == len(flowing) and any(back.filled)
+        if is_filled:
+            zeros: dict[Layout, torch.Tensor] = {}
+            flowing = tuple(_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True))
         is_batch = any(is_batch_of_gradients(grad) for grad in flowing if grad is not None)
         if is_batch or torch.is_grad_enabled():
             found = _twice(ctx, past, back, flowing, is_batch)
         else:
-            zeros: dict[Layout, torch.Tensor] = {}
+            zeros = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
             saved = ctx.saved_tensors
             numbers = [past.held[place] for place in back.numbers]
@@ -194,8 +202,14 @@ class _Compiled(torch.autograd.Function):
                 found = back.run(taken)
             except MemoryMismatch as error:
                 found = _by_eager(past, back, flowing, error)
-        grads = zip(found, back.reached, strict=True)
-        return (None, None, None, None, *(None if reached <= missing else grad for grad, reached in grads))
+        grads = zip(found, back.reached, back.filled, strict=True)
+        return (
+            *(None, None, None, None),
+            *(
+                grad if not reached <= missing or (is_filled and fills) else None
+                for grad, reached, fills in grads
+            ),
+        )
 
 
 def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:

@@ -119,3 +119,16 @@ def test_windows_that_overlap_are_laid_out_by_their_sizes(name: str, shares_stri
         if not shares_strides:
             supple.reset()
         assert compiled(x).stride() == copy(x).stride(), (x.shape, x.stride())
+
+
+def test_an_offset_computed_from_a_size_lies_within_memory_by_a_guard() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        three = torch.complex(torch.ones(3), torch.ones(3)).abs()
+        return three.as_strided((2,), (1,), x.shape[0] % 3) > 0
+
+    compiled = supple.compile(program, dynamic=True, options={"check": 2})
+    for size in (24, 22, 27, 25):
+        assert torch.equal(compiled(torch.ones(size)), program(torch.ones(size)))
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        compiled(torch.ones(23))
+    assert not supple.stats()["fallback_reasons"]

@@ -79,7 +79,10 @@ def gradients(program: Program, args: tuple[Any, ...]) -> Any:
 
 
 def separately(program: Program, args: tuple[Any, ...]) -> Any:
-    """Return what a call returns, and the gradients of each result alone: into some inputs nothing flows."""
+    """Return what a call returns, and the gradients of each result alone: into some inputs nothing flows.
+
+    Eager gives one number for many where it can, and compiled code writes it out.
+    """
     made = program(*args)
     modules = [one for one in args if isinstance(one, torch.nn.Module)]
     given = [one for one in floats(args) if one.requires_grad]
@@ -87,9 +90,13 @@ def separately(program: Program, args: tuple[Any, ...]) -> Any:
     roots = {id(one): one for one in floats(made) if one.requires_grad}.values()
     if not leaves:
         return made
-    return made, [
+    found = [
         torch.autograd.grad(root, leaves, torch.ones_like(root), retain_graph=True, allow_unused=True)
         for root in roots
+    ]
+    return made, [
+        [grad.contiguous() if grad is not None and 0 in grad.stride() else grad for grad in row]
+        for row in found
     ]
 
 

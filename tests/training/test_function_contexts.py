@@ -178,3 +178,49 @@ def test_a_view_that_a_function_returns_without_gradients(
                 found = str(error)
             seen.append((found, x.tolist()))
         assert seen[0] == seen[1]
+
+
+class Twice(Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
+        return grads[0] * 2
+
+
+class NoGradient(Function):
+    """Nothing flows into the second argument, though it is one that autograd goes on to."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return grads[0], None
+
+
+REACHED: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
+    "a function": lambda x, y: Twice.apply(x),
+    "an operator": lambda x, y: x * 2,
+    "a function after an operator": lambda x, y: Twice.apply(x * 3),
+    "an operator after a function": lambda x, y: Twice.apply(x) * 3,
+    "a function beside an operator": lambda x, y: Twice.apply(x) + y,
+    "two functions": lambda x, y: Twice.apply(Twice.apply(x)) + Twice.apply(y),
+    "a function and what it is made of": lambda x, y: Twice.apply(x) + x,
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("is_leaf", [True, False])
+@pytest.mark.parametrize("name", REACHED)
+def test_a_result_into_which_nothing_flows(name: str, is_leaf: bool, backend: str) -> None:
+    found = []
+    for run in (REACHED[name], supple.compile(REACHED[name], backend=backend)):
+        x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        given = (x, y) if is_leaf else (x * 1, y * 1)
+        NoGradient.apply(torch.ones(2, requires_grad=True), run(*given)).sum().backward()
+        found.append((x.grad, y.grad))
+    assert repr(found[1]) == repr(found[0])

@@ -12,7 +12,7 @@ from typing import Final, NoReturn
 
 from supple.base.errors import SpecError
 from supple.base.rules import Rules
-from supple.expr import Expr, free_symbols, interval
+from supple.expr import Expr, Symbol, free_symbols, interval
 from supple.ir.dtypes import DType
 from supple.ir.loops import nodes
 from supple.ir.loops.scalar_ops import SCALAR_OPS, Operands
@@ -123,16 +123,21 @@ class Checker:
         """Check an index whose symbols all have ranges; an axis that never runs excuses everything."""
         is_run = not any(axis.extent.is_const and axis.extent.value <= 0 for axis in self.nest.axes)
         reach = interval(index)
-        if is_run and _is_exact(index):
+        if is_run and _is_exact(index, [axis.symbol for axis in self.nest.axes]):
             self.require(reach.lo is None or reach.lo >= 0, f"the index reaches {reach.lo}")
             is_below = reach.hi is None or reach.hi < buffer.size.value
             self.require(is_below, f"the index reaches {reach.hi} of {buffer.size} elements")
 
 
-def _is_exact(index: Expr) -> bool:
-    """Tell whether the interval of an index is reached: each symbol occurs in one term, alone."""
-    symbols = [symbol for mono, _ in index.terms for symbol in free_symbols(mono)]
-    return len(symbols) == len(set(symbols)) and all(len(free_symbols(mono)) == 1 for mono, _ in index.terms)
+def _is_exact(index: Expr, axes: Sequence[Symbol]) -> bool:
+    """Tell whether the interval of an index is reached: each symbol occurs in one term, alone.
+
+    Of what is computed from a size, such as a remainder, guards of the graph may know more.
+    """
+    terms = [(mono, free_symbols(mono)) for mono, _ in index.terms]
+    symbols = [symbol for _, found in terms for symbol in found]
+    is_apart = len(symbols) == len(set(symbols)) and all(len(found) == 1 for _, found in terms)
+    return is_apart and all(isinstance(mono, Symbol) or found <= {*axes} for mono, found in terms)
 
 
 #: Kind of statement -> (checker, statement) -> None.

@@ -14,6 +14,7 @@ from tests.fuzz.groups.errors import ERRORS
 from tests.fuzz.groups.finalisers import FINALISERS, WEAK
 from tests.fuzz.groups.foreign import FOREIGN
 from tests.fuzz.groups.functions import FUNCTIONS
+from tests.fuzz.groups.gradients import GRADIENTS
 from tests.fuzz.groups.identity import IDENTITY
 from tests.fuzz.groups.integers import INTEGERS
 from tests.fuzz.groups.iterators import ITERATORS
@@ -36,6 +37,7 @@ GROUPS: Final = (
     LAYOUT,
     VIEWS,
     PLACES,
+    GRADIENTS,
     KINDS,
     *SPECIAL,
     INTEGERS,

@@ -123,7 +123,9 @@ RAISING: Final = (
 ERRORS: Final = Grammar(
     "errors",
     parameters=("I", "F", "Ids", "T"),
-    leaves={"Bad": ("torch.ones(3)[3]",), "Ids": ("torch.tensor([0, 1, 2])",), "I": ("5", "-4")},
+    leaves={
+        "Type": ("torch.complex64", "torch.bool", "torch.uint8", "torch.float16", "torch.int16"),
+        "Bad": ("torch.ones(3)[3]",), "Ids": ("torch.tensor([0, 1, 2])",), "I": ("5", "-4")},
     expressions={
         "Bad": RAISING,
         "Ids": ("($Ids + $I)", "$Ids[: $I]", "$Ids.clone()", "$Ids.clamp(0, 2)"),
@@ -146,6 +148,12 @@ ERRORS: Final = Grammar(
         "$@T.add_(1)\n$@T.mul_($T[$I])",
         "torch.mm($T, $T, out=$@T)",
         "history.append($I)",
+        "history.append(told_of(lambda: len([$T.to($Type).softmax(0)])))",
+        "history.append(told_of(lambda: len([$T.to($Type).sort()])))",
+        "history.append(told_of(lambda: len([$T.to($Type).cumsum(0)])))",
+        "history.append(told_of(lambda: len([$T.to($Type).median()])))",
+        "history.append(told_of(lambda: len([F.layer_norm($T.to($Type), (3,))])))",
+        "history.append(told_of(lambda: len([$T.to($Type) @ $T.to($Type)])))",
         "counts['a'] += 1",
         "history.append(told_of(lambda: $Bad))",
         "history.append(told_of(lambda: $Bad))",
@@ -164,6 +172,8 @@ ERRORS: Final = Grammar(
         "history[0], history[$I] = 1, 2",
     ),
     compound=(
+        "try:\n    $@T[0].add_(1)\n    $=T = $T[$Ids]\nexcept IndexError:\n    pass",
+        "try:\n    $@T[:1].mul_(2)\n    $=T = $T[$Ids]\nexcept IndexError:\n    pass",
         "$=S = 'fine'\ntry:\n    $@T.add_(1)\n    $body\n    $@T.mul_($T[$I])\nexcept Exception as $~E:\n"
         "    $=S = told($~E)",
         "try:\n    $@T.add_(1)\n    $=T = $T[$I]\nfinally:\n    $@T.sub_(3)\n    history.append(1)",

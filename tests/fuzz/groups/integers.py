@@ -127,6 +127,8 @@ INTEGERS: Final = Grammar(
         "$@Ns.append($I)",
         "$@T.add_($I % 7)",
         "$=T = $T * ($I % 7)",
+        "try:\n    $@T.add_(2)\n    $@T.add_($I * 3)\nexcept (OverflowError, RuntimeError):\n    pass",
+        "try:\n    $@T.mul_(2)\n    $@T.fill_($I * $I)\nexcept (OverflowError, RuntimeError):\n    pass",
     ),
     arguments={"I": BIG, "Ns": ("[1, 2]", "[2**32, 2**33]", "[-7, 3, 2**63]", "[0]")},
     most_calls=5,

@@ -57,6 +57,8 @@ ITERATORS: Final = Grammar(
             "iter(sorted($Items, key=lambda n: n % 2))",
             "iter(sorted($Items, key=lambda n: n % 2, reverse=True))",
             "iter(functools.partial(next, $It, 2), 2)",
+            "iter(functools.partial(next, $It), 9)",
+            "iter(functools.partial(next, $It), 9)",
             "iter({*$Items})",
             "(a for a, _ in itertools.zip_longest($!Items, $!Items))",
             "first_of_groups($Items)",
@@ -73,6 +75,8 @@ ITERATORS: Final = Grammar(
             "sorted($Items, key=lambda n: n % 2, reverse=True)",
             "[*reversed($Items)]",
             "[*$Order.values()]",
+            "[*{*$Items, 40, $I}]",
+            "list({n * 7 for n in $!Items})",
         ),
         "Order": (
             "collections.OrderedDict(zip('abc', $Items))",
@@ -108,6 +112,7 @@ ITERATORS: Final = Grammar(
         "for $~I, $~I2, _ in zip($@It, $@Items, range(4)):\n    $loop",
         "for $~I in itertools.islice($@It, 4):\n    $=T = $T + next($@It, 0)",
         "for $~I in list($@Items):\n    $loop",
+        "for $~I in {9, 1, 40, $I}:\n    $@Items.append($~I)",
         "with contextlib.suppress(StopIteration, RuntimeError):\n    $=I = next($@It)\n    $body",
     ),
     preamble="""
