@@ -148,8 +148,9 @@ ADDRESS: Final = r"0x[0-9a-f]+|\b\d{13,}\b"
 
 
 def told(error: BaseException) -> str:
-    """Return what is comparable of an exception: its class and its text, without addresses."""
-    text = "" if isinstance(error, NameError) else re.sub(ADDRESS, "0x", str(error))
+    """Return what is comparable of an exception: its class and its text, without addresses or frames."""
+    said = str(error).split("\nException raised from", maxsplit=1)[0]
+    text = "" if isinstance(error, NameError) else re.sub(ADDRESS, "0x", said)
     return f"{type(error).__name__}: {text}".replace("UnboundLocalError", "NameError")
 
 

@@ -9,6 +9,7 @@ an iterator gets the constants of the call too, and says whether they are what i
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import collections
+import inspect
 import itertools
 import re
 import types
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
 from supple.base.memo import memo
+from supple.capture import breaks
 from supple.capture.library.table import Args, Kwargs
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup
@@ -62,6 +64,8 @@ def require_fit(machine: Machine, function: object, args: Args, kwargs: Kwargs) 
             machine.throw(TypeError, said)
         if _is_checking(function):
             require_taken(machine, function, args, kwargs)
+    elif isinstance(function, types.FunctionType) and not _binds(function, len(args), tuple(kwargs)):
+        machine.unsupported(breaks.CALL, name=f"{function.__name__} with these arguments")
 
 
 def _require_receiver(machine: Machine, function: object, receiver: type) -> None:
@@ -160,6 +164,16 @@ def require_callable(machine: Machine, value: Value, said: str) -> None:
     """Raise in the program, with this text, where a value is no callable."""
     if not machine.call(machine.wrap(callable, None), [value]).truth(machine):
         machine.throw(TypeError, said)
+
+
+@memo(1024)
+def _binds(function: types.FunctionType, count: int, names: tuple[str, ...]) -> bool:
+    """Tell whether a function in Python, for which a rule stands, takes so many arguments and these names."""
+    try:
+        inspect.signature(function).bind(*([None] * count), **dict.fromkeys(names))
+    except TypeError:
+        return False
+    return True
 
 
 _KINDS: Final = (

@@ -262,8 +262,10 @@ for _checker, _error in CHECKS.items():
 @call.on(check_is_size)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The number is a size: not negative, at most `max`."""
-    number = args[0]
+    number = args[0] if args else kwargs["i"]
     highest = kwargs.get("max")
+    if number.python_type() is bool:
+        number = machine.call(machine.wrap(int, None), [number])
     if isinstance(number, SymbolicValue) and isinstance(number.expr, Expr):
         expected(machine, less_equal(0, number.expr), "")
         bound = highest.as_python() if highest is not None else None
