@@ -54,6 +54,11 @@ KINDS: Final = Grammar(
             "said(lambda: format($Any, '3'))",
             "said(lambda: '%s %d' % ($Any, $Any))",
             "said(lambda: sorted($Any, key=$Any))",
+            "said(lambda: ($Any,) == ($Any, $Any))",
+            "said(lambda: ($T, $Any) == ($Any,))",
+            "said(lambda: ($T, $Any) == ($T,))",
+            "said(lambda: [$T, $Any] == [$T])",
+            "said(lambda: ($T,) < ($T, 1))",
         ),
     },
     statements=("$=S = $S",) * 3
