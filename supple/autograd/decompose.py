@@ -132,8 +132,14 @@ def _as_integer(arg: Arg) -> Arg:
 
 
 def without_copies(graph: Graph) -> Graph:
-    """Return the graph with each clone that changes no strides replaced by what it copies."""
+    """Return the graph with each clone that changes no strides replaced by what it copies.
+
+    What `as_strided` counts in the memory of stays: a copy begins at its first element, and a view may not.
+    """
     metas = graph.metas()
+    makers = {node.name: node for node in graph.nodes}
+    striding = [node for node in graph.nodes if node.op.name.startswith("aten.as_strided")]
+    counted = {root_of(var, makers) for node in striding for var in uses_of(node)}
     renamed: dict[str, Var] = {}
     kept: list[Node] = []
 
@@ -142,7 +148,7 @@ def without_copies(graph: Graph) -> Graph:
 
     for node in graph.nodes:
         made = with_mapped(node, follow)
-        if node.op.name == "aten.clone.default":
+        if node.op.name == "aten.clone.default" and node.name not in counted:
             source = cast("Var", made.args[0])
             meta = cast("TensorMeta", meta_of(source, metas))
             # A copy of complex numbers may be one of their conjugates, which a view shows.

@@ -291,7 +291,8 @@ def _(b: Lowering, x: Var, dim: int, index: Var) -> Var | None:
 def _(b: Lowering, x: Var, src: Var, non_blocking: bool = False) -> Var:
     """The source, converted and expanded to the tensor's sizes."""
     meta = b.tensor_meta(x)
-    return b.expand(b.cast(src, meta.dtype), meta.sizes)
+    found = b.expand(b.cast(src, meta.dtype), meta.sizes)
+    return b.copy(src) if found is src else found
 
 
 @decompositions.on("aten.fill.Scalar", "aten.fill.Tensor")

@@ -132,3 +132,37 @@ def test_an_offset_computed_from_a_size_lies_within_memory_by_a_guard() -> None:
     with pytest.raises(RuntimeError, match="out of bounds"):
         compiled(torch.ones(23))
     assert not supple.stats()["fallback_reasons"]
+
+
+COPIED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a clone": lambda x: x.clone(),
+    "a clone of a clone": lambda x: x.clone().clone(),
+    "a detached clone": lambda x: x.clone().detach(),
+    "a copy by `to`": lambda x: x.to(torch.float32, copy=True),
+    "a copy into fresh memory": lambda x: torch.empty_like(x).copy_(x),
+    "a product": lambda x: x * 1,
+    "a row-major copy": lambda x: x.contiguous(),
+    "a written clone": lambda x: x.clone().add_(1),
+    "a copy by `torch.tensor`": lambda x: torch.tensor(x),
+    "a view of a clone": lambda x: x.clone().view(-1)[:],
+    "itself": lambda x: x,
+}
+STRIDED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a view": lambda x: x.as_strided((2,), (1,), 1) + 0,
+    "a copy": lambda x: torch.as_strided_copy(x, (2,), (1,), 1),
+    "a scatter": lambda x: torch.as_strided_scatter(x, torch.ones(2), (2,), (1,), 1) + 0,
+    "where it begins": lambda x: x.as_strided((2,), (1,)) + 0,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("strided", STRIDED)
+@pytest.mark.parametrize("copied", COPIED)
+def test_strides_are_counted_in_the_memory_of_a_copy(copied: str, strided: str, dynamic: bool) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return STRIDED[strided](COPIED[copied](x))
+
+    compiled, memory = supple.compile(program, dynamic=dynamic), torch.arange(24.0)
+    for given in (memory[3:6], memory[0:3], memory[5:9], memory[3:6].clone()):
+        assert torch.equal(compiled(given), program(given))
