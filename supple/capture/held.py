@@ -11,7 +11,9 @@ from typing import Final, cast
 
 import torch
 
-from supple.ir.arguments import Arg
+from supple.expr import Expr
+from supple.expr.width import may_be_wide
+from supple.ir.arguments import Arg, leaves
 from supple.ir.graph.nodes import Graph, Meta, Node, meta_of, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.runtime.undo import version
@@ -106,7 +108,12 @@ _LOOKED_AT: Final = re.compile(
 
 
 def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
-    """Tell whether an operator may raise for what tensors hold: integers in them may be no places."""
+    """Tell whether an operator may raise for what tensors hold, or for a number of more than 64 bits.
+
+    Integers in tensors may be no places.
+    """
+    if any(isinstance(number, Expr) and may_be_wide(number) for number in leaves((node.args, node.kwargs))):
+        return True
     if any(isinstance(meta, TensorMeta) and category(meta.dtype) < 2 for meta in used):
         return True
     if node.op.name in _OF_ITEMS:

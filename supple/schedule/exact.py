@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Final
 
 from supple.expr import Expr, Symbol, free_symbols, interval, symbol
-from supple.expr.nodes import BoolExpr, Function, construct, factors_of
+from supple.expr.nodes import BoolExpr, Function, construct
+from supple.expr.width import may_be_wide
 
 Computed = dict[Expr, Symbol]
 """The symbol that stands for each number that the host computes."""
@@ -32,34 +33,10 @@ def exact(e: Expr, sizes: frozenset[Symbol], name: Callable[[Expr], Symbol]) -> 
     symbols = free_symbols(e)
     if not symbols or not _has_function(e):
         return e
-    if isinstance(e, Function | BoolExpr) and symbols <= sizes and any(map(_may_be_wide, e.args)):
+    if isinstance(e, Function | BoolExpr) and symbols <= sizes and any(map(may_be_wide, e.args)):
         return name(e)
     return construct[type(e)](*[exact(arg, sizes, name) for arg in e.args])
 
 
 def _has_function(e: Expr) -> bool:
     return isinstance(e, Function | BoolExpr) or any(map(_has_function, e.args))
-
-
-WIDE_FACTOR: Final = 2**14
-"""A size, which memory bounds, times less than this fits into 64 bits."""
-
-
-def _may_be_wide(e: Expr) -> bool:
-    """Tell whether a number may leave 64 bits: a product of symbols, or of an integer of the program."""
-    if isinstance(e, Function | BoolExpr):
-        return any(map(_may_be_wide, e.args))
-    for mono, coefficient in e.terms:
-        factors = factors_of(mono)
-        atoms = [atom for atom, power in factors for _ in range(power)]
-        is_bounded = all(_is_narrow(atom) for atom in atoms)
-        if len(atoms) > 1 or not is_bounded or abs(coefficient) >= WIDE_FACTOR:
-            return True
-    return False
-
-
-def _is_narrow(atom: Expr) -> bool:
-    """Tell whether an atom is a size, or computed from such; an integer of the program has no least value."""
-    if isinstance(atom, Symbol):
-        return atom.minimum is not None and (atom.minimum >= 0 or atom.maximum is not None)
-    return not _may_be_wide(atom)

@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from supple.expr import Expr
-from supple.expr.walk import free_symbols, substitute
+from supple.expr.walk import substitute
+from supple.expr.width import may_be_wide
 from supple.ir.host.nodes import Alloc, Extern, Launch, Return, Step, Value, View
 from supple.ir.loops.nodes import Access, Load, Loop, Nest, Statement, Store, flat
 from supple.ir.meta import TensorMeta
@@ -75,8 +76,7 @@ def in_place(
 def _may_raise(step: Step) -> bool:
     """Tell whether a step may raise: for what tensors hold, or for an integer that has more than 64 bits."""
     if isinstance(step, Launch):
-        numbers = (size for size in step.sizes if isinstance(size, Expr))
-        return any(symbol.minimum is None for number in numbers for symbol in free_symbols(number))
+        return any(isinstance(size, Expr) and may_be_wide(size) for size in step.sizes)
     return isinstance(step, Extern) and not is_sure(step.op)
 
 

@@ -159,15 +159,20 @@ BEYOND: dict[str, Callable[[torch.Tensor, torch.Tensor, int], object]] = {
     "a number that is filled in": lambda x, y, n: (x.mul_(3), y.fill_(n)),
     "a number for a result": lambda x, y, n: (x.mul_(3), y + n),
     "three writes": lambda x, y, n: (x.mul_(3), y.sub_(x.sum()), y.clamp_(0, n)),
+    "a product that is filled in": lambda x, y, n: (x.mul_(3), y.fill_(n * 2**32)),
+    "a power of a size": lambda x, y, n: (x.mul_(3), y.fill_((x.shape[0] + 2) ** (n % 29))),
+    "a remainder": lambda x, y, n: (x.mul_(3), y.fill_(n * n % 2**80)),
+    "a later result": lambda x, y, n: (x.mul_(3), x + y * (n * n)),
 }
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("is_caught", [False, True])
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("are_one", [False, True])
 @pytest.mark.parametrize("name", BEYOND)
 def test_a_number_of_more_than_64_bits_leaves_the_writes_before_it(
-    name: str, backend: str, is_caught: bool
+    name: str, are_one: bool, backend: str, is_caught: bool
 ) -> None:
     work = BEYOND[name]
 
@@ -177,13 +182,14 @@ def test_a_number_of_more_than_64_bits_leaves_the_writes_before_it(
         try:
             return work(x, y, n)
         except (OverflowError, RuntimeError) as error:
-            return str(error)
+            return f"caught: {error}"
 
     compiled = supple.compile(program, backend=backend, dynamic=True)
-    for n in (3, 5, 2**40, 2**63, -(2**64), 2**70):
+    for n in (3, 5, 2**40, 2**62, -(2**62), 28, 2**63, -(2**64), 2**70):
         seen: list[Any] = []
         for run in (program, compiled):
-            x, y = torch.ones(3), torch.ones(2)
+            x = torch.ones(3)
+            y = x[:2] if are_one else torch.ones(2)
             try:
                 result: object = str(run(x, y, n))
             except (OverflowError, RuntimeError) as error:
