@@ -96,7 +96,7 @@ class Functional:
             kept=part.kept,
             gradients=flow.inputs,
             reached=backward.reached[place],
-            filled=tuple(place in flow.filled for place in flow.inputs),
+            has_functions=backward.flows.has_functions,
             twice=self._twice(split, place, ambient),
         )
 

@@ -6,16 +6,14 @@ joint:    h = x @ w; y = relu(h); g = where(y > 0, dy, 0)     results: y, g @ w.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
 
 import torch
-from torch.autograd.function import BackwardCFunction
 
 from supple.autograd.errors import NeedsGrad
 from supple.autograd.independent import independent
 from supple.autograd.storage import Cell
 from supple.ir.graph.nodes import Arg, Graph, Input, uses_of, vars_of
-from supple.shapes.fake import PASSES_UNDEFINED, meta_of
+from supple.shapes.fake import meta_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +25,12 @@ class Flow:
         tangents: names of the inputs that hold what flows into them.
         sources: which of all tensors through which gradients flow into the graph they are.
         inputs: places of the inputs that have a gradient, in the order of the gradients.
-        filled: those of them that get zeros where nothing flows into any of the results.
     """
 
     differentiable: tuple[int, ...]
     tangents: tuple[str, ...]
     sources: tuple[int, ...]
     inputs: tuple[int, ...]
-    filled: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +40,12 @@ class Gradients:
     Attributes:
         results: how many results are the forward's.
         flows: the groups of results that backward goes through one by one.
+        has_functions: the graph calls functions of the program, with a backward of their own.
     """
 
     results: int
     flows: tuple[Flow, ...]
+    has_functions: bool
 
     @property
     def tangents(self) -> tuple[str, ...]:
@@ -77,13 +75,11 @@ class Flowing:
         sources: which of the tensors through which gradients flow into the graph.
         tangents: names of the inputs that hold what flows into them.
         grads: the gradients of inputs, by place; None where nothing flows.
-        filled: places of the inputs that get zeros where nothing flows into any of the tensors.
     """
 
     sources: tuple[int, ...]
     tangents: tuple[str, ...]
     grads: Mapping[int, torch.Tensor | None]
-    filled: frozenset[int]
 
 
 def sources_of(
@@ -110,8 +106,6 @@ def gradients(
     inputs: Mapping[int, torch.Tensor],
     tangent: Callable[[Input], torch.Tensor],
     name: Callable[[str], str],
-    *,
-    has_functions: bool,
 ) -> list[Flowing]:
     """Record the gradients of inputs, while the trace records, for each group of sources apart.
 
@@ -122,7 +116,6 @@ def gradients(
         inputs: the leaves, by place.
         tangent: adds an input to the graph and returns its fake.
         name: returns a fresh name.
-        has_functions: the graph calls functions of the program, with their own backward.
     """
     if not inputs:
         raise NeedsGrad("an output that depends on no input which does")
@@ -141,30 +134,8 @@ def gradients(
             except RuntimeError as error:
                 raise NeedsGrad(f"a result whose backward raises ({str(error).split(':')[0]})") from error
         names = tuple(added[place].name for place in group)
-        grads = dict(zip(inputs, found, strict=True))
-        made.append(Flowing(tuple(group), names, grads, _filled(outputs, inputs) if has_functions else _NONE))
+        made.append(Flowing(tuple(group), names, dict(zip(inputs, found, strict=True))))
     return made
-
-
-_NONE: Final[frozenset[int]] = frozenset()
-
-
-def _filled(results: Sequence[torch.Tensor], inputs: Mapping[int, torch.Tensor]) -> frozenset[int]:
-    """Return the places of inputs before a Function of the program: autograd gives it zeros for nothing."""
-    places = {id(leaf): place for place, leaf in inputs.items()}
-    found: set[int] = set()
-    seen: set[tuple[object, bool]] = set()
-    pending: list[tuple[Any, bool]] = [(one.grad_fn, False) for one in results]
-    while pending:
-        node, is_filled = pending.pop()
-        if node is None or (node, is_filled) in seen:
-            continue
-        seen.add((node, is_filled))
-        if is_filled and id(getattr(node, "variable", None)) in places:
-            found.add(places[id(node.variable)])
-        is_filling = isinstance(node, BackwardCFunction) and not hasattr(node, PASSES_UNDEFINED)
-        pending += [(before, is_filled or is_filling) for before, _ in node.next_functions]
-    return frozenset(found)
 
 
 def reached(joint: Graph, gradients: Gradients) -> tuple[tuple[frozenset[int], ...], ...]:

@@ -33,12 +33,6 @@ T = TypeVar("T")
 CONJ: Final = "aten._conj.default"
 
 
-def function_of(call: object) -> type[torch.autograd.Function] | None:
-    """Return the class whose `apply` an operator calls, None of other operators."""
-    owner = getattr(call, "__self__", None)
-    return owner if isinstance(owner, type) and issubclass(owner, torch.autograd.Function) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Copy:
     """A row-major copy of a tensor that is row-major itself where its dynamic sizes are 1.
@@ -88,6 +82,7 @@ class Recorder(Faking):
     Attributes:
         is_hiding: whether a tensor was made whose writes the one that it shows does not count, in inference
             mode, where the recorder counts them itself.
+        has_functions: whether a function of the program was called, which has a backward of its own.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -98,6 +93,7 @@ class Recorder(Faking):
         self.copies: list[Copy] = []
         self.given: dict[int, Given] = {}
         self.is_hiding = False
+        self.has_functions = False
         self._created: torch.Tensor | None = None
         self._cells: dict[int, tuple[torch.Tensor, Cell]] = {}
 
@@ -164,8 +160,9 @@ class Recorder(Faking):
         result = callable_of(node.op, args)(*args, **kwargs)
         if any(one.storage.version == version for one, version in zip(outs, versions, strict=True)):
             raise NotFunctional(f"{node.op.name} writes out= through a view that no schema tells")
-        owner = function_of(node.op.call)
-        if owner is not None:
+        owner = getattr(node.op.call, "__self__", None)
+        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+            self.has_functions = True
             self._require_own(owner, result, len(self.constants) > constants)
         self.numbers.match(node.meta, result)
         return result

@@ -18,7 +18,7 @@ from supple.autograd.dropped import read_by
 from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read
 from supple.autograd.joint import Flow, Flowing, Gradients, gradients, sources_of
-from supple.autograd.recorder import CONJ, Recorder, function_of
+from supple.autograd.recorder import CONJ, Recorder
 from supple.autograd.storage import Storage
 from supple.expr import Expr, not_equal
 from supple.expr.real import Real
@@ -83,8 +83,7 @@ def trace(graph: Graph) -> Traced:
     start = len(recorder.builder.nodes)
     with recorder:
         fresh = recorder.builder.fresh_name
-        has_functions = any(function_of(node.op.call) for node in graph.nodes)
-        flowing = gradients(sources, leaves, recorder.tangent, fresh, has_functions=has_functions)
+        flowing = gradients(sources, leaves, recorder.tangent, fresh)
         read = _roots(recorder.builder.nodes, start)
         return replace(ending.finish(flowing), read=read)
 
@@ -182,11 +181,10 @@ class _Ending:
             if not defined:
                 raise NeedsGrad("a result whose gradients reach no input")
             differentiable = tuple(through[source] for source in one.sources)
-            filled = one.filled & defined.keys()
-            flows.append(Flow(differentiable, one.tangents, one.sources, tuple(defined), filled))
+            flows.append(Flow(differentiable, one.tangents, one.sources, tuple(defined)))
             for grad in defined.values():
                 self._add(read(self.recorder.builder, self.recorder.cell(grad)).var)
-        return Gradients(results, tuple(flows))
+        return Gradients(results, tuple(flows), self.recorder.has_functions)
 
     def _output(self, tensor: torch.Tensor) -> Made:
         """Return how an output is made.

@@ -32,8 +32,7 @@ class Back:
         kept: which outputs of forward are kept, after them.
         gradients: places of the inputs that the gradients belong to.
         reached: for each gradient, which of the tangents flow into it.
-        filled: for each gradient, whether it is zeros where nothing flows in: a function of the program,
-            which autograd gives zeros then, is between.
+        has_functions: a function of the program may be between, whose backward eager calls for nothing too.
         twice: () -> a compiled (*inputs, *tangents) -> gradients that have gradients, or None.
     """
 
@@ -45,7 +44,7 @@ class Back:
     kept: tuple[int, ...]
     gradients: tuple[int, ...]
     reached: tuple[frozenset[int], ...]
-    filled: tuple[bool, ...]
+    has_functions: bool
     twice: Callable[[], Callable[..., Sequence[object]] | None]
 
 
@@ -126,6 +125,22 @@ class Past:
         """Whether an input that gradients depend on was written since, or given another memory."""
         return _states(self.pair, self.held) != self.states
 
+    def require_unwritten(self, what: str) -> None:
+        """Check that forward can run again.
+
+        Args:
+            what: needs that; the beginning of the error.
+
+        Raises:
+            RuntimeError: an input was written since.
+        """
+        if self.is_written:
+            msg = (
+                f"{what} needs the inputs of the compiled forward, and one of them was written since. Do: "
+                "write to a clone, or compute these gradients outside of compiled code."
+            )
+            raise RuntimeError(msg)
+
     @contextmanager
     def as_then(self) -> Generator[None]:
         """Run a block in the state in which the captured call began, with its random numbers."""
@@ -135,7 +150,12 @@ class Past:
     def differentiated(
         self, back: Back, tangents: Sequence[torch.Tensor | None]
     ) -> tuple[torch.Tensor | None, ...]:
-        """Return the gradients by eager, with their own graph."""
+        """Return the gradients by eager, with their own graph.
+
+        Raises:
+            RuntimeError: an input was written since forward ran.
+        """
+        self.require_unwritten("A gradient into which nothing flows")
         flowing = dict(zip(back.sources, tangents, strict=True))
         with self.as_then():
             return differentiated(self.pair.again, back.gradients, self.held, flowing)
@@ -158,6 +178,20 @@ class _History(torch.autograd.Function):
         return grads[0]
 
 
+class _Nothing(torch.autograd.Function):
+    """A number made of tensors into which it lets nothing flow: autograd goes on to them all the same."""
+
+    @staticmethod
+    def forward(ctx: Any, *items: torch.Tensor) -> torch.Tensor:
+        """Return a number."""
+        return items[0].new_zeros((), dtype=torch.float32)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> tuple[None, ...]:
+        """Return no gradient for any."""
+        return (None,) * len(ctx.needs_input_grad)
+
+
 class _Compiled(torch.autograd.Function):
     """One node of autograd's graph: results that forward gave, and their backward."""
 
@@ -175,20 +209,19 @@ class _Compiled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *flowing: torch.Tensor | None) -> tuple[object, ...]:
-        """Run backward on what was kept; for gradients that have gradients, on the inputs of forward."""
+        """Run backward on what was kept; for gradients that have gradients, on the inputs of forward.
+
+        Where nothing flows into any result, nothing flows on, unless functions of the program see to that.
+        """
         past: Past = ctx.past
         back: Back = ctx.back
         missing = {place for place, grad in enumerate(flowing) if grad is None}
-        # Autograd was here, so nothing flowed into one of the results at least.
-        is_filled = len(missing) == len(flowing) and any(back.filled)
-        if is_filled:
-            zeros: dict[Layout, torch.Tensor] = {}
-            flowing = tuple(_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True))
+        is_nothing = len(missing) == len(flowing)
         is_batch = any(is_batch_of_gradients(grad) for grad in flowing if grad is not None)
         if is_batch or torch.is_grad_enabled():
             found = _twice(ctx, past, back, flowing, is_batch)
         else:
-            zeros = {}
+            zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
             saved = ctx.saved_tensors
             numbers = [past.held[place] for place in back.numbers]
@@ -199,17 +232,12 @@ class _Compiled(torch.autograd.Function):
                 ctx.past = None
             del tangents, zeros, saved
             try:
-                found = back.run(taken)
+                found = _of_nothing(past, back, flowing) if is_nothing else back.run(taken)
             except MemoryMismatch as error:
                 found = _by_eager(past, back, flowing, error)
-        grads = zip(found, back.reached, back.filled, strict=True)
-        return (
-            *(None, None, None, None),
-            *(
-                grad if not reached <= missing or (is_filled and fills) else None
-                for grad, reached, fills in grads
-            ),
-        )
+        grads = zip(found, back.reached, strict=True)
+        own = (grad if is_nothing or not reached <= missing else None for grad, reached in grads)
+        return (None, None, None, None, *own)
 
 
 def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
@@ -217,7 +245,7 @@ def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
     return cast("Callable[..., Any]", super(torch.autograd.Function, function).apply)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # untyped in torch
 
 
-_with_history, _compiled = _applied(_History), _applied(_Compiled)
+_with_history, _compiled, _nothing = _applied(_History), _applied(_Compiled), _applied(_Nothing)
 
 
 def _by_eager(
@@ -233,6 +261,20 @@ def _by_eager(
     _log.warning("A compiled backward ran as plain Python: %s", error)
     found = past.differentiated(back, flowing)
     return [None if grad is None else grad.detach() for grad in found]
+
+
+def _of_nothing(past: Past, back: Back, flowing: Sequence[torch.Tensor | None]) -> Sequence[object]:
+    """Return the gradients where nothing flows into any result: eager's operators let nothing flow on.
+
+    A function of the program may; it gets zeros, or None where it asks for that. It runs by eager.
+
+    Raises:
+        RuntimeError: an input was written since forward ran, and there is such a function.
+    """
+    if not back.has_functions:
+        return [None] * len(back.gradients)
+    found = past.differentiated(back, flowing)
+    return found if torch.is_grad_enabled() else [grad if grad is None else grad.detach() for grad in found]
 
 
 def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, torch.Tensor]) -> torch.Tensor:
@@ -258,12 +300,9 @@ def _twice(
         RuntimeError: an input was written since forward ran.
     """
     _ = ctx.saved_tensors  # raises where backward has run before
-    if past.is_written:
-        msg = (
-            "A gradient of a gradient needs the inputs of the compiled forward, and one of them was written "
-            "since. Do: write to a clone, or compute these gradients outside of compiled code."
-        )
-        raise RuntimeError(msg)
+    past.require_unwritten("A gradient of a gradient")
+    if not any(tangent is not None for tangent in tangents):
+        return _of_nothing(past, back, tangents)
     twice = None if is_batch else back.twice()
     if twice is None:
         return past.differentiated(back, tangents)
@@ -284,7 +323,7 @@ def differentiated(
     The function runs under the caller's autocast; the gradients are computed outside of it, as backward is.
 
     Args:
-        tangents: what flows into the results of the function, by their places.
+        tangents: what flows into the results of the function, by their places; None where nothing does.
     """
     given: list[Any] = list(inputs)
     # One tensor at two places has a gradient for each.
@@ -294,6 +333,9 @@ def differentiated(
     with outside_of_batches():
         results = run(given)
     outputs, grads = [results[place] for place in defined], list(defined.values())
+    if not defined:
+        outputs = [_nothing(*(results[place] for place in tangents))]
+        grads = [torch.ones_like(outputs[0])]
     sources = {place: given[place] for place in places if given[place].requires_grad}
     with DisableAutocast():
         found = torch.autograd.grad(

@@ -8,7 +8,6 @@ conditions are not: those of sizes alone become numbers that the kernel is given
 """
 
 from collections.abc import Callable
-from typing import Final
 
 from supple.expr import Expr, Symbol, free_symbols, interval, symbol
 from supple.expr.nodes import BoolExpr, Function, construct

@@ -113,18 +113,13 @@ def fake_from(meta: TensorMeta, *, is_parameter: bool = False) -> FakeTensor:
     return fake
 
 
-PASSES_UNDEFINED: Final = "passes_undefined"
-"""An attribute of the nodes of autograd's graph through which nothing flows on where nothing flows in."""
-
-
 class _Given(torch.autograd.Function):
     """The identity, whose result is not a view."""
 
     @staticmethod
     def forward(ctx: Any, leaf: torch.Tensor) -> torch.Tensor:
         """Return a fake with the metadata of another."""
-        ctx.set_materialize_grads(False)
-        setattr(ctx, PASSES_UNDEFINED, True)
+        ctx.set_materialize_grads(False)  # where nothing flows, nothing flows on
         return _wrapped(replace(meta_of(leaf), requires_grad=False))
 
     @staticmethod

@@ -202,6 +202,25 @@ class NoGradient(Function):
         return grads[0], None
 
 
+class Asked(Function):
+    """A backward that asks whether there is a gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.set_materialize_grads(False)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> torch.Tensor:
+        return torch.full((2,), 7.0) if grads[0] is None else grads[0] * 2
+
+
+class AskedForNothing(Asked):
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor | None) -> torch.Tensor | None:
+        return None if grads[0] is None else grads[0] * 2
+
+
 REACHED: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "a function": lambda x, y: Twice.apply(x),
     "an operator": lambda x, y: x * 2,
@@ -210,6 +229,9 @@ REACHED: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
     "a function beside an operator": lambda x, y: Twice.apply(x) + y,
     "two functions": lambda x, y: Twice.apply(Twice.apply(x)) + Twice.apply(y),
     "a function and what it is made of": lambda x, y: Twice.apply(x) + x,
+    "one that asks": lambda x, y: Asked.apply(x) * y,
+    "one that asks and gives nothing": lambda x, y: AskedForNothing.apply(x) * Twice.apply(y),
+    "one of what was drawn": lambda x, y: Asked.apply(x) * torch.rand(2),
 }
 
 
@@ -224,3 +246,24 @@ def test_a_result_into_which_nothing_flows(name: str, is_leaf: bool, backend: st
         NoGradient.apply(torch.ones(2, requires_grad=True), run(*given)).sum().backward()
         found.append((x.grad, y.grad))
     assert repr(found[1]) == repr(found[0])
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_a_result_into_which_nothing_flows_with_a_graph_of_its_gradients(name: str) -> None:
+    found = []
+    for run in (REACHED[name], supple.compile(REACHED[name])):
+        x, y = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        made = NoGradient.apply(torch.ones(2, requires_grad=True), run(x, y)).sum()
+        found.append(torch.autograd.grad(made, (x, y), create_graph=True, allow_unused=True))
+    assert repr(found[1]) == repr(found[0])
+
+
+def test_what_was_written_since_cannot_be_asked_for_nothing() -> None:
+    compiled = supple.compile(REACHED["a function"])
+    x = torch.ones(2, requires_grad=True)
+    given = x * 1
+    made = NoGradient.apply(torch.ones(2, requires_grad=True), compiled(given, x)).sum()
+    with torch.no_grad():
+        given.add_(1)
+    with pytest.raises(RuntimeError, match=r"nothing flows needs the inputs .* Do: "):
+        made.backward()

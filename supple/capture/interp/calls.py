@@ -213,8 +213,6 @@ def _match_args(frame: Frame, wanted: Value, count: int) -> tuple[str, ...] | No
         engine.unsupported(breaks.OBJECT, name=cls.__name__, detail="its __match_args__ is no tuple of names")
     if count > len(names):
         plural = "" if len(names) == 1 else "s"
-        message = (
-            f"{name_in_c(engine, cls)}() accepts {len(names)} positional sub-pattern{plural} ({count} given)"
-        )
-        engine.throw(TypeError, message)
+        accepted = f"accepts {len(names)} positional sub-pattern{plural}"
+        engine.throw(TypeError, f"{name_in_c(engine, cls)}() {accepted} ({count} given)")
     return cast("tuple[str, ...]", names[:count])

@@ -25,7 +25,7 @@ from supple.capture.heap import Heap
 from supple.capture.interp.binding import bind
 from supple.capture.interp.frame import Frame
 from supple.capture.interp.globals import GlobalsValue
-from supple.capture.library import calls, operators
+from supple.capture.library import calls, comparisons
 from supple.capture.library.arity import require_fit
 from supple.capture.library.table import transparent
 from supple.capture.library.trusted import rule_of
@@ -352,7 +352,7 @@ class Engine:
 
     def compare(self, op: str, left: Value, right: Value) -> Value:
         """Return `left op right`."""
-        return operators.compare(self, op, left, right)
+        return comparisons.compare(self, op, left, right)
 
     def unsupported(self, reason: Reason, **facts: object) -> NoReturn:
         """Give up this capture."""

@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from supple.base.memo import memo
 from supple.capture import breaks
-from supple.capture.library.table import Args, Kwargs
+from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import NotConstant, Value, name_in_c
@@ -64,8 +64,9 @@ def require_fit(machine: Machine, function: object, args: Args, kwargs: Kwargs) 
             machine.throw(TypeError, said)
         if _is_checking(function):
             require_taken(machine, function, args, kwargs)
-    elif isinstance(function, types.FunctionType) and not _binds(function, len(args), tuple(kwargs)):
-        machine.unsupported(breaks.CALL, name=f"{function.__name__} with these arguments")
+    elif isinstance(function, types.FunctionType) and function in call:
+        if not _binds(function, len(args), tuple(kwargs)):
+            machine.unsupported(breaks.CALL, name=f"{function.__name__} with these arguments")
 
 
 def _require_receiver(machine: Machine, function: object, receiver: type) -> None:
@@ -89,6 +90,8 @@ _CHECKING: Final[frozenset[object]] = frozenset(
     )
 )
 """What looks at its numbers before it iterates or compares."""
+_OF_NUMBERS: Final[frozenset[object]] = frozenset((itertools.count, int))
+"""What of this takes a number first, where others take what they go over or give."""
 _LATE: Final[Mapping[object, type]] = {
     itertools.combinations: ValueError,
     itertools.combinations_with_replacement: ValueError,
@@ -113,7 +116,7 @@ def require_taken(machine: Machine, function: object, args: Args, kwargs: Kwargs
     owner = getattr(function, "__objclass__", None)
     try:
         plain = [
-            _stand_in(machine, value, may_count=place > 0 or function is itertools.count or function is int)
+            _stand_in(machine, value, may_count=place > 0 or function in _OF_NUMBERS)
             for place, value in enumerate(args)
         ]
         named = {name: _stand_in(machine, value) for name, value in kwargs.items()}

@@ -492,9 +492,8 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
             if method is methods[0] and not issubclass(found.python_type(), kind):
                 machine.unsupported(breaks.OPERATOR, name=names[0], kinds=args[0].describe())
             return fold(machine, kind, found.as_python())
-        if not isinstance(args[0].payload, ConstantValue) and all(
-            lookup(args[0].cls, name) is MISSING for name in names
-        ):
+        has_none = all(lookup(args[0].cls, name) is MISSING for name in names)
+        if has_none and not isinstance(args[0].payload, ConstantValue):
             what = "a string, a bytes-like object" if kind is int else "a string"
             what += f" or a real number, not {name_in_c(machine, args[0].cls)!r}"
             machine.throw(TypeError, f"{kind.__name__}() argument must be {what}")

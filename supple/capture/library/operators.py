@@ -1,4 +1,4 @@
-"""Operators by operand kinds: constants fold, tensors become nodes, containers combine, methods inline."""
+"""Arithmetic by operand kinds: constants fold, tensors become nodes, containers combine, methods inline."""
 
 # Some functions of the operator module are untyped.
 # pyright: reportUnknownMemberType=false
@@ -7,7 +7,7 @@ import collections
 import operator
 import types
 from collections.abc import Callable, Sequence
-from typing import Final, NoReturn, cast
+from typing import Final, cast
 
 import torch
 
@@ -20,8 +20,7 @@ from supple.capture.values.array import operate
 from supple.capture.values.attributes import IN_C, MISSING, is_odd, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Value, name_in_c
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
-from supple.capture.values.function import BoundMethodValue, WeakReferenceValue
-from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
+from supple.capture.values.instance import EnumValue, InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceValue, index_of
@@ -43,14 +42,6 @@ BINARY: Final[dict[str, tuple[Callable[..., object], str]]] = {
 }
 IN_PLACE: Final[dict[str, Callable[..., object]]] = {
     symbol: getattr(operator, f"i{name}") for symbol, name in _NAMES.items()
-}
-COMPARISONS: Final[dict[str, tuple[Callable[..., object], str, str]]] = {
-    "==": (operator.eq, "__eq__", "__eq__"),
-    "!=": (operator.ne, "__ne__", "__ne__"),
-    "<": (operator.lt, "__lt__", "__gt__"),
-    "<=": (operator.le, "__le__", "__ge__"),
-    ">": (operator.gt, "__gt__", "__lt__"),
-    ">=": (operator.ge, "__ge__", "__le__"),
 }
 UNARY: Final[dict[str, Callable[..., object]]] = {
     "neg": operator.neg,
@@ -88,7 +79,7 @@ def binary(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
         machine.unsupported(breaks.OPERATOR, name="`%`", kinds=f"{left.describe()} and {right.describe()}")
     if plain in ("+", "*"):
         _refuse_sequences(machine, symbol, left, right)
-    if isinstance(right, InstanceValue) and _goes_first(left, right, f"__r{name}__"):
+    if isinstance(right, InstanceValue) and goes_first(left, right, f"__r{name}__"):
         return _by_methods(machine, symbol, left, right)
     found = _on_containers(machine, symbol, left, right)
     return _by_methods(machine, symbol, left, right) if found is None else found
@@ -101,7 +92,7 @@ def _refuse_sequences(machine: Machine, symbol: str, left: Value, right: Value) 
     """
     method = BINARY[symbol[0]][1]
     mine, theirs = left.python_type(), right.python_type()
-    if _is_python_method(mine, f"__{method}__") or _is_python_method(theirs, f"__r{method}__"):
+    if is_python_method(mine, f"__{method}__") or is_python_method(theirs, f"__r{method}__"):
         return
     if symbol[0] == "+":
         for base, text in _JOINED.items():
@@ -167,17 +158,17 @@ def _beside_tensor(machine: Machine, value: Value, method: str) -> Value:
     if lookup(value.cls, "__torch_function__") is not MISSING:
         machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
     is_taken = method.startswith("__r") and issubclass(value.cls, int | float | complex)
-    return value if not is_taken and _is_python_method(value.cls, method) else _plain(value)
+    return value if not is_taken and is_python_method(value.cls, method) else plain_of(value)
 
 
 def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
     if is_in_place and isinstance(left, TensorValue):
-        _tensor_operator(machine, IN_PLACE[plain], [left, right], is_pure=False)
+        tensor_operator(machine, IN_PLACE[plain], [left, right], is_pure=False)
         return left
-    return _tensor_operator(machine, BINARY[plain][0], [left, right])
+    return tensor_operator(machine, BINARY[plain][0], [left, right])
 
 
-def _tensor_operator(
+def tensor_operator(
     machine: Machine, function: Callable[..., object], operands: Sequence[Value], *, is_pure: bool = True
 ) -> Value:
     """Return the result of an operator on tensors; what their class has under its names is guarded."""
@@ -206,10 +197,10 @@ def _on_sequences(
 def _concatenated(machine: Machine, left: SequenceValue, right: Value) -> Value | None:
     """Return `left + right`; of two tuples of which one is empty it is the other."""
     other = container(right)
-    if not isinstance(other, SequenceValue) or _base(other) is not _base(left):
+    if not isinstance(other, SequenceValue) or base_of(other) is not base_of(left):
         if isinstance(right, InstanceValue) and lookup(right.cls, "__radd__") is not MISSING:
             return None
-        own, given = _base(left).__name__, name_in_c(machine, right.python_type())
+        own, given = base_of(left).__name__, name_in_c(machine, right.python_type())
         if left.kind is torch.Size:
             machine.throw(TypeError, f"can only concatenate tuple (not {given}) to torch.Size")
         machine.throw(TypeError, f'can only concatenate {own} (not "{given}") to {own}')
@@ -221,7 +212,7 @@ def _concatenated(machine: Machine, left: SequenceValue, right: Value) -> Value 
     items = [*left.all(machine), *other.all(machine)]
     if is_size and any(item.python_type() is not int for item in items):
         machine.unsupported(breaks.OPERATOR, name="+", kinds="torch.Size and what is no size")
-    return SequenceValue(torch.Size if is_size else _base(left), items)
+    return SequenceValue(torch.Size if is_size else base_of(left), items)
 
 
 def _repeated(machine: Machine, left: SequenceValue, right: Value, *, is_in_place: bool) -> Value | None:
@@ -239,7 +230,7 @@ def _repeated(machine: Machine, left: SequenceValue, right: Value, *, is_in_plac
         left.rewrite(machine, items)
         return left
     is_size = left.kind is torch.Size and lookup(torch.Size, "__mul__") is not tuple.__mul__
-    return SequenceValue(torch.Size if is_size else _base(left), items)
+    return SequenceValue(torch.Size if is_size else base_of(left), items)
 
 
 def _on_dicts(machine: Machine, left: Value, right: Value, *, is_in_place: bool) -> Value:
@@ -278,7 +269,7 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     attempts = [(left, f"__{name}__", right), (right, f"__r{name}__", left)]
     if left.python_type() is right.python_type():
         del attempts[1]
-    elif _goes_first(left, right, f"__r{name}__"):
+    elif goes_first(left, right, f"__r{name}__"):
         attempts.reverse()
     if symbol.endswith("="):
         attempts.insert(0, (left, f"__i{name}__", right))
@@ -304,7 +295,7 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
     )
 
 
-def _goes_first(left: Value, right: Value, method: str) -> bool:
+def goes_first(left: Value, right: Value, method: str) -> bool:
     """Tell whether the right operand, of a subclass that defines its own method, is asked before the left."""
     mine, theirs = left.python_type(), right.python_type()
     return mine in theirs.__mro__[1:] and lookup(theirs, method) is not lookup(mine, method)
@@ -320,50 +311,6 @@ def _is_decided(value: Value) -> bool:
 _DECIDED: Final = (list, tuple, dict, set, frozenset, torch.Size, types.GeneratorType)
 
 
-def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
-    """Return `left symbol right` for == != < <= > >=."""
-    function, method, reflected = COMPARISONS[symbol]
-    if all(isinstance(one, ConstantValue) and not _is_compared_by_class(one) for one in (left, right)):
-        left, right = cast("ConstantValue", left), cast("ConstantValue", right)
-        return fold(machine, function, left.value, right.value)
-    of_arrays = operate(machine, symbol, left, right)
-    if of_arrays is not None:
-        return of_arrays
-    if isinstance(left, TensorValue) or isinstance(right, TensorValue):
-        other = right if isinstance(left, TensorValue) else left
-        is_never_equal = isinstance(other, ConstantValue) and isinstance(other.value, str | None)
-        if is_never_equal and symbol in ("==", "!="):
-            return ConstantValue(symbol == "!=")
-        return _tensor_operator(machine, function, [left, right])
-    symbolic = applied(machine, function, [left, right])
-    if symbolic is not None:
-        return symbolic
-    if (
-        isinstance(left, WeakReferenceValue)
-        and isinstance(right, WeakReferenceValue)
-        and symbol in ("==", "!=")
-    ):
-        return _compare_references(machine, symbol, left, right)
-    attempts = [(left, method, right), (right, reflected, left)]
-    for owner, name, other in attempts[:: -1 if _goes_first(left, right, reflected) else 1]:
-        answer = _answer(machine, owner, name, other)
-        if answer is not None:
-            return answer
-    if symbol == "!=" and not (isinstance(left, ConstantValue) and isinstance(right, ConstantValue)):
-        return ConstantValue(not _compare_structures(machine, "==", operator.eq, left, right).truth(machine))
-    return _compare_structures(machine, symbol, function, left, right)
-
-
-def _compare_references(
-    machine: Machine, symbol: str, left: WeakReferenceValue, right: WeakReferenceValue
-) -> Value:
-    """Compare what two weak references refer to; those of dead objects are equal to themselves only."""
-    found = [one.call(machine, (), {}) for one in (left, right)]
-    if any(one.identity() is None for one in found):
-        return ConstantValue(machine.is_same(left, right) is (symbol == "=="))
-    return compare(machine, symbol, *found)
-
-
 def _refuse_members(machine: Machine, method: str, value: Value) -> None:
     """Break where the class of a member of an enumeration has an operator of its own."""
     found = lookup(value.python_type(), method) if isinstance(value, EnumValue) else MISSING
@@ -371,115 +318,20 @@ def _refuse_members(machine: Machine, method: str, value: Value) -> None:
         machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
 
 
-def _is_compared_by_class(value: Value) -> bool:
-    """Tell whether the class of a member of an enumeration has a method of its own for a comparison."""
-    if not isinstance(value, EnumValue):
-        return False
-    methods = [lookup(value.python_type(), name) for _, name, _ in COMPARISONS.values()]
-    return any(is_odd(one) or isinstance(one, types.FunctionType) for one in methods)
-
-
-def _answer(machine: Machine, owner: Value, name: str, other: Value) -> Value | None:
-    """Return what a method in Python says to a comparison, None where there is none or it does not know."""
-    if not isinstance(owner, InstanceValue | EnumValue | ClassValue):
-        return None
-    kind = owner.python_type()
-    inverts = name == "__ne__" and lookup(kind, name) is object.__ne__  # which asks __eq__
-    method = special(machine, owner, "__eq__" if inverts else name)
-    if method is None:
-        return None
-    found = machine.call(method, [other])
-    has_base = isinstance(owner, InstanceValue) and isinstance(owner.payload, ConstantValue)
-    if found.identity() is NotImplemented and has_base:
-        machine.unsupported(breaks.OPERATOR, name=name, kinds=owner.describe())  # its base is not asked then
-    if found.identity() is NotImplemented:
-        return None
-    return ConstantValue(not found.truth(machine)) if inverts else found
-
-
-def _is_python_method(cls: type, name: str) -> bool:
+def is_python_method(cls: type, name: str) -> bool:
+    """Tell whether a class has a method that Python code says, which is inlined."""
     found = lookup(cls, name)
     return callable(found) and hasattr(found, "__code__")
 
 
-def _compare_structures(
-    machine: Machine, symbol: str, function: Callable[..., object], left: Value, right: Value
-) -> Value:
-    kinds = (left.python_type(), right.python_type())
-    left, right = _plain(left), _plain(right)
-    if isinstance(left, ConstantValue) and isinstance(right, ConstantValue):
-        return _folded_comparison(machine, symbol, (left.value, right.value), kinds)
-    if isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue) and symbol == "==":
-        return ConstantValue(left.key(machine) == right.key(machine))
-    a, b = (
-        found.as_dict(machine) if isinstance(found, InstanceDict) else found
-        for found in map(container, (left, right))
-    )
-    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue) and _base(a) is _base(b):
-        equal = polyfills.tuple_eq if _base(a) is tuple else polyfills.sequence_eq
-        rule = equal if symbol == "==" else polyfills.sequence_order[symbol]
-        return machine.call_python(rule, a, b)
-    if isinstance(a, DictValue) and isinstance(b, DictValue) and symbol == "==":
-        both_ordered = all(issubclass(one.kind, collections.OrderedDict) for one in (a, b))
-        return machine.call_python(polyfills.ordered_eq if both_ordered else polyfills.dict_eq, a, b)
-    if sets.is_set_like(left) and sets.is_set_like(right):
-        return ConstantValue(sets.compare_sets(machine, function, left, right))
-    try:
-        return _folded_comparison(machine, symbol, (left.as_python(), right.as_python()), kinds)
-    except NotConstant:
-        pass
-    # An address is known as that of an object only: which number it is, differs from run to run.
-    are_numbers = left.python_type() is right.python_type() is int
-    is_address = are_numbers and type(left) is not type(right)
-    if symbol == "==" and not is_address and _compares_by_identity(left) and _compares_by_identity(right):
-        return ConstantValue(machine.is_same(left, right))
-    if symbol == "==":
-        machine.unsupported(breaks.OPERATOR, name="==", kinds=f"{left.describe()} and {right.describe()}")
-    if are_numbers or any(map(_compares_in_c, (left, right), COMPARISONS[symbol][1:])):
-        machine.unsupported(breaks.OPERATOR, name=symbol, kinds=f"{left.describe()} and {right.describe()}")
-    _refuse_comparison(machine, symbol, *kinds)
-
-
-def _folded_comparison(
-    machine: Machine, symbol: str, values: tuple[object, object], kinds: tuple[type, type]
-) -> Value:
-    """Return what constants compare to; a refusal names the classes that the operands have."""
-    if tuple(map(type, values)) == kinds:
-        return fold(machine, COMPARISONS[symbol][0], *values)
-    try:
-        return ConstantValue(COMPARISONS[symbol][0](*values))
-    except TypeError:
-        _refuse_comparison(machine, symbol, *kinds)
-
-
-def _refuse_comparison(machine: Machine, symbol: str, left: type, right: type) -> NoReturn:
-    kinds = f"{name_in_c(machine, left)!r} and {name_in_c(machine, right)!r}"
-    machine.throw(TypeError, f"{symbol!r} not supported between instances of {kinds}")
-
-
-def _compares_in_c(value: Value, method: str) -> bool:
-    """Tell whether the class of an object that capture does not know has the method, written in C."""
-    if not isinstance(value, InstanceValue) or value.payload is not None:
-        return False
-    return not _is_python_method(value.cls, method) and lookup(value.cls, method) is not vars(object)[method]
-
-
-def _plain(value: Value) -> Value:
+def plain_of(value: Value) -> Value:
     """Return the constant that an instance of a subclass of str, int or float carries; others as they are."""
     if isinstance(value, InstanceValue) and isinstance(value.payload, ConstantValue):
         return value.payload
     return value
 
 
-def _compares_by_identity(value: Value) -> bool:
-    """Tell whether nothing but identity decides `==` of a value with one of another kind."""
-    if not isinstance(value, InstanceValue):
-        return True
-    found = lookup(value.cls, "__eq__")
-    return found is object.__eq__ or hasattr(found, "__code__") or container(value) is not None
-
-
-def _base(value: SequenceValue) -> type:
+def base_of(value: SequenceValue) -> type:
     """Return the builtin type within which sequences compare."""
     return next(base for base in (tuple, list, collections.deque) if issubclass(value.kind, base))
 
@@ -491,7 +343,7 @@ def unary(machine: Machine, name: str, operand: Value) -> Value:
     if of_arrays is not None:
         return of_arrays
     if isinstance(operand, TensorValue):
-        return _tensor_operator(machine, function, [operand])
+        return tensor_operator(machine, function, [operand])
     symbolic = applied(machine, function, [operand])
     if symbolic is not None:
         return symbolic

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
 from supple.capture import breaks
-from supple.capture.library import iteration, operators, polyfills
+from supple.capture.library import comparisons, iteration, operators, polyfills
 from supple.capture.library.arity import require_callable
 from supple.capture.library.calls import folded
 from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect, make, polyfill
@@ -86,8 +86,8 @@ for _symbol, _row in operators.BINARY.items():
     call.on(_row[0])(_applying(operators.binary, _symbol))
 for _symbol, _function in operators.IN_PLACE.items():
     call.on(_function)(_applying(operators.binary, _symbol + "="))
-for _symbol, _comparison in operators.COMPARISONS.items():
-    call.on(_comparison[0])(_applying(operators.compare, _symbol))
+for _symbol, _comparison in comparisons.COMPARISONS.items():
+    call.on(_comparison[0])(_applying(comparisons.compare, _symbol))
 for _symbol, _function in operators.UNARY.items():
     call.on(_function)(_applying(operators.unary, _symbol))
 

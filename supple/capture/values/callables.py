@@ -112,9 +112,8 @@ class GetterValue(Value):
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         if len(args) != 1 or kwargs:
-            fold_raw(
-                machine, self.kind("name"), *([None] * len(args)), **dict.fromkeys(kwargs)
-            )  # which raises
+            # One of its class says which arguments it takes.
+            fold_raw(machine, self.kind("name"), *([None] * len(args)), **dict.fromkeys(kwargs))
         return machine.call(machine.wrap(GETTER_CALLS[self.kind], None), [*args, *self.args], self.kwargs)
 
     def get_attr(self, machine: Machine, name: str) -> Value:

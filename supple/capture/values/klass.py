@@ -110,9 +110,8 @@ class ClassValue(Unique):
             return machine.call(self.get_attr(machine, "__class_getitem__"), [key])
         if own is MISSING:
             name_of(machine, self.cls)  # which the refusal says
-        return machine.wrap(
-            fold_raw(machine, getitem, self.cls, key.as_python()), None
-        )  # list[int] and its kin
+        alias = fold_raw(machine, getitem, self.cls, key.as_python())  # list[int] and its kin
+        return machine.wrap(alias, None)
 
     def iterate(self, machine: Machine) -> Value:
         return self._on_metaclass(machine, "__iter__") or super().iterate(machine)

@@ -153,9 +153,8 @@ class SequenceValue(Value):
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
         if not self.is_mutable:
-            machine.throw(
-                TypeError, f"{name_in_c(machine, self.kind)!r} object does not support item assignment"
-            )
+            shown = name_in_c(machine, self.kind)
+            machine.throw(TypeError, f"{shown!r} object does not support item assignment")
         index = index_of(machine, key)
         given: Value | list[Value] = new
         if isinstance(index, slice) and self.kind is not collections.deque:
