@@ -15,7 +15,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.guards.reads import note_bases
 from supple.capture.library import polyfills
-from supple.capture.library.arity import require_callable, require_taken
+from supple.capture.library.arity import require_taken
 from supple.capture.library.numbers import GREATEST_IN_ORDER, LEAST_IN_ORDER, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
@@ -289,7 +289,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """iter(x)."""
     if len(args) == 2:
-        require_callable(machine, args[0], "iter(v, w): v must be callable")
+        if not machine.call(machine.wrap(callable, None), args[:1]).truth(machine):
+            fold_raw(machine, iter, None, None)  # which says so in the words of this Python
         found = machine.call_python(polyfills.iterate_until, *args)
         assert isinstance(found, GeneratorValue), found.describe()
         found.over = Made(args, maker=iter)

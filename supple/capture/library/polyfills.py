@@ -231,6 +231,17 @@ def max_of(items: Iterable[Any], key: Callable[[Any], Any] | None = None, defaul
     return _extreme("max", items, key, default)
 
 
+def _said_of_nothing() -> str:
+    """Return what this Python says of the least of no items, with a place for the function's name."""
+    try:
+        return str(min(()))
+    except ValueError as error:
+        return str(error).replace("min", "{}")
+
+
+_OF_NOTHING: Final = _said_of_nothing()
+
+
 def _extreme(name: str, items: Iterable[Any], key: Callable[[Any], Any] | None, default: Any) -> Any:
     best, best_key = _MISSING, None
     for item in items:
@@ -240,7 +251,7 @@ def _extreme(name: str, items: Iterable[Any], key: Callable[[Any], Any] | None, 
     if best is not _MISSING:
         return best
     if default is _MISSING:
-        raise ValueError(f"{name}() arg is an empty sequence")
+        raise ValueError(_OF_NOTHING.format(name))
     return default
 
 
