@@ -87,6 +87,11 @@ BINARY: Final = {
     "*=": operator.imul,
     "&=": operator.iand,
     "|=": operator.ior,
+    "**=": operator.ipow,
+    "%=": operator.imod,
+    "//=": operator.ifloordiv,
+    "@=": operator.imatmul,
+    "<<=": operator.ilshift,
 }
 
 

@@ -3,6 +3,8 @@
 import math
 
 import pytest
+import operator
+
 import torch
 import torch.nn.functional as F
 
@@ -110,6 +112,15 @@ def augmented_assignment_is_in_place(x):
     x /= 2
     x **= 2
     return y is x, y
+
+
+@case(X)
+def augmented_matrix_products_are_new_tensors(x):
+    m = torch.ones(3, 3) * x.sum()
+    kept = m
+    m @= torch.ones(3, 3)
+    x @= x
+    return m is kept, m, kept, x, operator.imatmul(m, kept)
 
 
 @case(X)

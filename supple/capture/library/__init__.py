@@ -20,10 +20,12 @@ from supple.capture.library import (
     stdlib,
     text,
     torch_state,
+    traced_checks,
 )
 
 RULE_FILES = (
     *(arrays, autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
     *(inspecting, literals, numbers, optimizers, resizing, sets, sorting, stdlib, text, torch_state),
+    traced_checks,
 )
 """The modules that fill the tables."""

@@ -16,6 +16,8 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, cast
 
+import torch
+
 from supple.base.memo import memo
 from supple.capture import breaks
 from supple.capture.library.table import Args, Kwargs, call
@@ -31,6 +33,7 @@ _RECEIVERS: Final[Mapping[type, Callable[[], object]]] = {
     **{kind: kind for kind in (collections.deque, collections.OrderedDict, collections.defaultdict)},
     types.GeneratorType: lambda: (item for item in ()),
     types.MappingProxyType: lambda: types.MappingProxyType(dict[object, object]()),
+    torch.Tensor.__mro__[1]: lambda: torch.zeros(()),  # the class in C, which has the methods
 }
 """Classes whose methods are asked, and what makes an object that they may do anything to."""
 

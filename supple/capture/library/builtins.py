@@ -482,6 +482,8 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
     if args and isinstance(args[0], ArrayValue) and not args[0].rank:
         args = [args[0].tensor, *args[1:]]
     if args and isinstance(args[0], TensorValue):
+        if len(args) > 1 or kwargs:
+            machine.unsupported(breaks.OPERATOR, name="a number from", kinds="a tensor and a base")
         return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
     if args and isinstance(args[0], InstanceValue):
         names = (f"__{kind.__name__}__", "__index__", "__trunc__")

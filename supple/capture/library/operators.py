@@ -162,10 +162,16 @@ def _beside_tensor(machine: Machine, value: Value, method: str) -> Value:
 
 
 def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_in_place: bool) -> Value:
-    if is_in_place and isinstance(left, TensorValue):
-        tensor_operator(machine, IN_PLACE[plain], [left, right], is_pure=False)
+    function = IN_PLACE[plain]
+    if is_in_place and isinstance(left, TensorValue) and _is_written(function):
+        tensor_operator(machine, function, [left, right], is_pure=False)
         return left
     return tensor_operator(machine, BINARY[plain][0], [left, right])
+
+
+def _is_written(function: Callable[..., object]) -> bool:
+    """Tell whether an operator writes to a tensor; of `@=`, for which tensors have no method, `@` is meant."""
+    return lookup(torch.Tensor, f"__{function.__name__}__") is not MISSING
 
 
 def tensor_operator(
@@ -288,8 +294,8 @@ def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Val
         pass
     if _is_decided(left) and _is_decided(right):
         kinds = f"{name_in_c(machine, left.python_type())!r} and {name_in_c(machine, right.python_type())!r}"
-        shown = "** or pow()" if plain == "**" else plain
-        machine.throw(TypeError, f"unsupported operand type(s) for {shown}{symbol[len(plain) :]}: {kinds}")
+        shown = "** or pow()" if symbol == "**" else symbol
+        machine.throw(TypeError, f"unsupported operand type(s) for {shown}: {kinds}")
     machine.unsupported(
         breaks.OPERATOR, name=f"`{symbol}`", kinds=f"{left.describe()} and {right.describe()}"
     )

@@ -5,7 +5,7 @@ what it answers for sizes that are not 0 only (`chunk`, `diff`).
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import torch
 from torch.nn import functional
@@ -98,7 +98,7 @@ def spaced(start: float, end: float, steps: int, **options: Any) -> torch.Tensor
 
 def divided(x: torch.Tensor, sections: int, dim: int = 0) -> tuple[torch.Tensor, ...]:
     """What `tensor_split` into a number of sections gives."""
-    each, more = x.shape[dim] // sections, x.shape[dim] % sections
+    each, more = x.size(dim) // sections, x.size(dim) % sections
     starts = [place * each + min(place, more) for place in range(sections + 1)]
     return tuple(
         [x.narrow(dim, starts[place], starts[place + 1] - starts[place]) for place in range(sections)]
@@ -108,12 +108,9 @@ def divided(x: torch.Tensor, sections: int, dim: int = 0) -> tuple[torch.Tensor,
 def differences(
     x: torch.Tensor, n: int = 1, dim: int = -1, prepend: Extra = None, append: Extra = None
 ) -> torch.Tensor:
-    """What `torch.diff` gives: of nothing, the tensor itself; of order 0, nothing is joined to it."""
-    plain = x
+    """What `torch.diff` gives, of order 1 or more: of nothing, the tensor itself."""
     if prepend is not None or append is not None:
         x = torch.cat([part for part in (prepend, x, append) if part is not None], dim)
-    if n <= 0:
-        return torch.diff(x.new_empty(1), n) if n else plain.clone()
     for _ in range(n):
         less = x.size(dim) - 1
         if less < 0:
@@ -273,48 +270,32 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return emit(machine, op, args, kwargs)
 
 
-def encoded(indices: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
-    """What `one_hot` gives; the scatter refuses an index that is no class."""
-    if num_classes <= 0 or indices.dtype is not torch.int64:
-        return functional.one_hot(indices, num_classes)
-    zeros = torch.zeros((*indices.shape, num_classes), dtype=torch.int64, device=indices.device)
-    return zeros.scatter(-1, indices.unsqueeze(-1), 1)
-
-
-@call.on(functional.one_hot)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """While an operator is traced torch leaves out the checks of the indices; those of `encoded` stay."""
-    classes = kwargs.get("num_classes", args[1] if len(args) > 1 else ConstantValue(-1))
-    is_said = classes.python_type() is int and (
-        isinstance(classes, SymbolicValue)
-        or (isinstance(classes, ConstantValue) and cast("int", classes.value) > 0)
+def _of_counts(
+    function: Function, general: Function, names: Sequence[str], machine: Machine, args: Args, kwargs: Kwargs
+) -> Value:
+    """A function of a tensor, a positive integer, a dimension and more; eager takes or refuses other ones."""
+    named = {**dict(zip(("input", *names), args, strict=False)), **kwargs}
+    x = named.get("input", named.get("self"))
+    count, dim, *_ = (named.get(name) for name in names)
+    is_usual = (
+        isinstance(x, TensorValue)
+        and x.fake.dim() > 0
+        and (count is not None or general is differences)
+        and (dim is None or dim.python_type() is int)
+        and _are_usual(machine, 1, (count,))
     )
-    if is_said:
-        given = dict(kwargs)
-        indices = given.pop("tensor", given.pop("input", None)) or args[0]
-        return machine.call(machine.wrap(encoded, None), [indices, classes], {})
-    op = torch_op(functional.one_hot)
-    return (
-        machine.inline_anyway(functional.one_hot, args, kwargs)
-        if op is None
-        else emit(machine, op, args, kwargs)
-    )
+    if not is_usual:
+        return _by_eager(function, machine, args, kwargs)
+    return _for_plain_sizes(function, general, len(names) + 1, machine, args, kwargs)
 
 
-def _tensor_split(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """What is no positive number of sections, eager refuses or takes for places."""
-    sections = kwargs.get("sections", args[1] if len(args) > 1 else None)
-    if _are_usual(machine, 1, (sections,)):
-        return _for_plain_sizes(function, divided, 3, machine, args, kwargs)
-    return _by_eager(function, machine, args, kwargs)
-
-
-for _function in (torch.tensor_split, torch.Tensor.tensor_split):
-    call.on(_function)(partial(_tensor_split, _function))
-for _function in (torch.chunk, torch.Tensor.chunk):
-    call.on(_function)(partial(_for_plain_sizes, _function, pieces, 3))
-for _function in (torch.diff, torch.Tensor.diff):
-    call.on(_function)(partial(_for_plain_sizes, _function, differences, 5))
+for _name, _general, _names in (
+    ("tensor_split", divided, ("sections", "dim")),
+    ("chunk", pieces, ("chunks", "dim")),
+    ("diff", differences, ("n", "dim", "prepend", "append")),
+):
+    for _function in (getattr(torch, _name), getattr(torch.Tensor, _name)):
+        call.on(_function)(partial(_of_counts, _function, _general, _names))
 
 
 def _with_plain_sizes(machine: Machine, value: Value) -> Value:

@@ -58,8 +58,8 @@ CLASSES: Final = Grammar(
             "$I in $Obj",
             "'go' in vars($Kind)",
         ),
-        "S": ("type($Obj).__name__", "repr($Obj)", "str($Kind.__doc__)", "$Kind.__qualname__", 'f"{$@Obj}"'),
-        "Obj": ("($Obj if $B else $Obj)", "$Kind($I)", "type($Obj)($I)", "$Obj.copied()"),
+        "S": ("str(list(vars($Obj)))", "type($Obj).__name__", "repr($Obj)", "str($Kind.__doc__)", "$Kind.__qualname__", 'f"{$@Obj}"'),
+        "Obj": ("($Obj if $B else $Obj)", "$Kind($I)", "type($Obj)($I)", "$Obj.copied()", "plain($Kind, $I)"),
         "Kind": ("type($Obj)", "($Kind if $B else $Kind)", "type($Obj).__mro__[0]"),
     },
     statements=(
@@ -68,6 +68,7 @@ CLASSES: Final = Grammar(
         "$@Obj.area = $I",
         "$@Obj.extra = $I",
         "$@Obj.scale = $I",
+        "$@Obj.extra = 1\n$=I = $I\ndel $@Obj.extra\n$@Obj.other = $I\n$@Obj.extra = $=I",
         "$=Obj = $Obj",
         "$=T = $Obj.go($T)",
         "$=T = $Obj.go($T)",
@@ -210,6 +211,11 @@ kept = Shape(3)
 
 def go_other(self, x):
     return x * 10 + self.n
+
+def plain(kind, n):
+    made = object.__new__(kind, n)
+    made.n = n
+    return made
 ''',
     globals={"Obj": "kept"},
     arguments={

@@ -44,6 +44,9 @@ RAISING: Final = (
     "$T.sum($I)",
     "$T.softmax($I)",
     "$T.chunk($I)[0]",
+    "$T.chunk($F)[0]",
+    "$T.tensor_split($F)[0]",
+    "$T.diff($F)",
     "$T.split($I)[0]",
     "$T.unflatten(0, ($I, -1))",
     "$T.permute(0, $I)",
@@ -101,6 +104,12 @@ RAISING: Final = (
     "torch.multinomial(torch.ones(3), $I)",
     "torch.randperm($I)",
     "torch.quantile($T, $F)",
+    "torch.quantile($T[:1, :1], $T.reshape(-1)[:2])",
+    "torch.nanquantile($T[0, 0], $T[0, 0] * $I)",
+    "$T.numpy($I)",
+    "$T.tolist($I)",
+    "$T[0, 0].item($I)",
+    "int($T[0, 0], $I)",
     "torch.linalg.inv($T)",
     "torch.linalg.cholesky($T[:, :2] - 9)",
     "torch.broadcast_to($T, (4, 3))",
@@ -145,6 +154,8 @@ ERRORS: Final = Grammar(
         "$@T[1:].copy_($T)",
         "$@T.resize_(0, 2)",  # what a resize adds is unfilled
         "$@T.fill_($T)",
+        "$=T = $T\n$=T2 = $=T\n$=T @= $T.t()",
+        "$=T = $T\n$=T2 = $=T\n$=T //= $F\n$=T **= 2\n$=T %= 3",
         "$@T.add_(1)\n$@T.mul_($T[$I])",
         "torch.mm($T, $T, out=$@T)",
         "history.append($I)",
@@ -172,8 +183,11 @@ ERRORS: Final = Grammar(
         "history[0], history[$I] = 1, 2",
     ),
     compound=(
-        "try:\n    $@T[0].add_(1)\n    $=T = $T[$Ids]\nexcept IndexError:\n    pass",
-        "try:\n    $@T[:1].mul_(2)\n    $=T = $T[$Ids]\nexcept IndexError:\n    pass",
+        *(
+            "try:\n    $@T[0].add_(1)\n    $=T = $T[$Ids]\nexcept IndexError:\n    pass",
+            "try:\n    $@T[:1].mul_(2)\n    $=T = $T[$Ids]\nexcept IndexError:\n    pass",
+        )
+        * 3,
         "$=S = 'fine'\ntry:\n    $@T.add_(1)\n    $body\n    $@T.mul_($T[$I])\nexcept Exception as $~E:\n"
         "    $=S = told($~E)",
         "try:\n    $@T.add_(1)\n    $=T = $T[$I]\nfinally:\n    $@T.sub_(3)\n    history.append(1)",
@@ -195,6 +209,7 @@ ERRORS: Final = Grammar(
         ),
         "T": (
             "tensor(2)", "tensor(3)", "torch.ones(3)", "tensor(1)", "torch.zeros(0, 3)", "torch.ones(1).expand(3)",
+            "torch.ones(1, 3).expand(2, 3)", "torch.ones(2, 1).expand(2, 3)",
             "tensor(2).requires_grad_()", "torch.ones(3, 3)", "torch.tensor(2.0)",
         ),
     },

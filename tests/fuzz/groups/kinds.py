@@ -12,8 +12,17 @@ VALUES: Final = (
     "{1: 2}.keys()", "{1: 2}.items()", "iter((1, 2))", "(one for one in (1, 2))", "map(str, (1, 2))", "ValueError(1)",
     "operator.itemgetter(0)", "operator.attrgetter('real')", "operator.methodcaller('index', 1)",
     "functools.partial(max, 1)", "$T", "[$T]", "($T, 1)", "{1: $T}",
+    "[(1, 2)]", "((1, 2), 'ab')", "zip((1, 2), 'ab')",
 )  # fmt: skip
 OPERATORS: Final = "+ - * / // % ** @ & | ^ << < <= > >= == != is in".split()
+IN_PLACE: Final = "+= -= *= /= //= %= **= @= &= |= ^= <<= >>=".split()
+GETTERS: Final = (
+    "operator.itemgetter(0)", "operator.itemgetter(1)", "operator.itemgetter(-1)", "operator.itemgetter(0, 1)",
+    "operator.itemgetter('a')", "operator.attrgetter('real')", "operator.attrgetter('T')", "operator.attrgetter('ndim')",
+    "operator.attrgetter('shape.numel')", "operator.methodcaller('sum')", "operator.methodcaller('sum', 0)",
+    "operator.methodcaller('sum', dim=0)", "operator.methodcaller('mean')", "functools.partial(max, 1)",
+    "functools.partial(min, 1)", "functools.partial(sorted, reverse=True)",
+)  # fmt: skip
 FUNCTIONS: Final = (
     "len iter list tuple set frozenset dict sorted min max sum abs round int float complex str bool callable reversed "
     "next chr ord any all enumerate zip hash math.sqrt math.floor math.prod operator.index operator.itemgetter "
@@ -32,13 +41,19 @@ METHODS: Final = (
 
 KINDS: Final = Grammar(
     "kinds",
-    kinds={"Any": "any"},
-    parameters=("Any", "Any", "T"),
-    leaves={"Any": VALUES},
+    kinds={"Any": "any", "Getter": "getter"},
+    parameters=("Any", "Any", "T", "Getter"),
+    leaves={
+        "Any": VALUES,
+        "Getter": GETTERS,
+        "Own": ("Count(2)", "Word('x')", "Row((1,))", "Fields(1, 2)", "Thing()"),
+    },
     expressions={
         "Any": ("[$Any]", "($Any, $Any)", "[$Any, $Any]", "{1: $Any}", "$Any", "$Any", "$Any"),
         "S": (
-            *(f"said(lambda: ($Any) {symbol} ($Any))" for symbol in OPERATORS),
+            *(f"said(lambda: ($Any) {symbol} ($Any))" for symbol in OPERATORS * 2),
+            *("said(lambda: $Getter($Any))", "said(lambda: $Getter([$T, $Any]))", "said(lambda: $Getter($T))")
+            * 3,
             *(f"said(lambda: {name}($Any))" for name in FUNCTIONS),
             *(f"said(lambda: {name}($Any, $Any))" for name in OF_TWO),
             *(
@@ -54,11 +69,17 @@ KINDS: Final = Grammar(
             "said(lambda: format($Any, '3'))",
             "said(lambda: '%s %d' % ($Any, $Any))",
             "said(lambda: sorted($Any, key=$Any))",
-            "said(lambda: ($Any,) == ($Any, $Any))",
-            "said(lambda: ($T, $Any) == ($Any,))",
-            "said(lambda: ($T, $Any) == ($T,))",
-            "said(lambda: [$T, $Any] == [$T])",
-            "said(lambda: ($T,) < ($T, 1))",
+            *(
+                "said(lambda: ($Any,) == ($Any, $Any))",
+                "said(lambda: ($T, $Any) == ($Any,))",
+                "said(lambda: ($T, $Any) == ($T,))",
+                "said(lambda: [$T, $Any] == [$T])",
+                "said(lambda: ($T,) < ($T, 1))",
+                "said(lambda: $Own < $Any)",
+                "said(lambda: $Any >= $Own)",
+                "said(lambda: $Own + $Any)",
+            )
+            * 4,
         ),
     },
     statements=("$=S = $S",) * 3
@@ -73,8 +94,13 @@ KINDS: Final = Grammar(
         "try:\n    $~Any = $Any\n    $~Any[$Any] = $Any\nexcept Exception as $~E:\n    history.append(told($~E))",
         "try:\n    $~Any, $~Any2 = $Any\n    history.append($S)\nexcept Exception as $~E:\n"
         "    history.append(told($~E))",
-        "try:\n    $~Any = $Any\n    $~Any += $Any\n    history.append($S)\nexcept Exception as $~E:\n"
-        "    history.append(told($~E))",
+        *(
+            f"try:\n    $~Any = $Any\n    $~Any {symbol} $Any\n    history.append(said(lambda: $~Any))\n"
+            "except Exception as $~E:\n    history.append(told($~E))"
+            for symbol in IN_PLACE
+        ),
+        "try:\n    $~Any = {1: $Any}\n    $~Any |= $Any\n    history.append(said(lambda: $~Any))\n"
+        "except Exception as $~E:\n    history.append(told($~E))",
         "match $Any:\n    case [$~Any, *_]:\n        history.append($S)\n    case {1: $~Any}:\n"
         "        history.append($S)\n    case int() | str():\n        $body\n    case _:\n        $body",
     ),
@@ -117,6 +143,7 @@ def said(function):
 """,
     arguments={
         "Any": tuple(value for value in VALUES if "$" not in value and "lambda" not in value),
+        "Getter": GETTERS,
         "T": ("tensor(2)", "torch.ones(3)", "torch.tensor(2.0)", "torch.tensor(1)"),
     },
     before=("Thing.__name__ = 'Renamed'", "Count.__name__ = 'Renamed'", "Row.__qualname__ = 'Renamed'"),

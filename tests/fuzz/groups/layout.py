@@ -15,6 +15,10 @@ LAYOUT: Final = Grammar(
             "$T.as_strided((2,), (1,))",
             "$T.as_strided((2, 2), (1, 1), 1)",
             "$T.as_strided((3,), (0,))",
+            "($T.as_strided(($T.shape[0], $T.shape[-1]), (1, 1)) * 2)",
+            "(base.as_strided(($T.shape[-1], $T.shape[0]), (1, 1)) * 2)",
+            "moved_to($T)",
+            "moved_to(base[1:4])",
             "torch.as_strided_copy($T, (2,), (1,), 1)",
             "$T.contiguous()",
             "$T.flatten()",
@@ -122,10 +126,20 @@ LAYOUT: Final = Grammar(
         "$@T.scatter_(0, torch.zeros(1, 1, dtype=torch.int64), 2.0)",
         "$@T.masked_fill_($T > 0, 1)",
     ),
+    compound=(
+        "try:\n    $@T[0].add_(1)\n    $=T = $T[torch.tensor([$I])]\nexcept IndexError:\n    pass",
+        "try:\n    $@T[:1].mul_(2)\n    $=T = $T.view(-1)[torch.tensor([7])]\nexcept IndexError:\n    pass",
+    ),
     preamble="""
 base = torch.arange(24.0)
 grid = torch.arange(24.0).reshape(4, 6)
 waves = torch.complex(torch.arange(6.0), torch.arange(6.0) - 2)
+
+
+def moved_to(x):
+    made = torch.ones(2)
+    made.set_(x.detach().float())
+    return made * (made.storage_offset() + 1)
 """,
     arguments={
         "T": (

@@ -1,0 +1,66 @@
+"""What torch refuses in tensors, but not while it traces: indices that are no class, shares beyond 1."""
+
+from functools import partial
+from typing import cast
+
+import torch
+from torch.nn import functional
+
+from supple.capture.library.operations import torch_op
+from supple.capture.library.table import Args, Kwargs, call
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.symbolic import SymbolicValue
+from supple.capture.values.tensor import TensorValue, emit
+
+
+def encoded(indices: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
+    """What `one_hot` gives; the scatter refuses an index that is no class."""
+    if num_classes <= 0 or indices.dtype is not torch.int64:
+        return functional.one_hot(indices, num_classes)
+    zeros = torch.zeros((*indices.shape, num_classes), dtype=torch.int64, device=indices.device)
+    return zeros.scatter(-1, indices.unsqueeze(-1), 1)
+
+
+@call.on(functional.one_hot)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """While an operator is traced torch leaves out the checks of the indices; those of `encoded` stay."""
+    classes = kwargs.get("num_classes", args[1] if len(args) > 1 else ConstantValue(-1))
+    is_said = classes.python_type() is int and (
+        isinstance(classes, SymbolicValue)
+        or (isinstance(classes, ConstantValue) and cast("int", classes.value) > 0)
+    )
+    if is_said:
+        given = dict(kwargs)
+        indices = given.pop("tensor", given.pop("input", None)) or args[0]
+        return machine.call(machine.wrap(encoded, None), [indices, classes], {})
+    op = torch_op(functional.one_hot)
+    return (
+        machine.inline_anyway(functional.one_hot, args, kwargs)
+        if op is None
+        else emit(machine, op, args, kwargs)
+    )
+
+
+def require_shares(shares: torch.Tensor) -> torch.Tensor:
+    """Read the second of one elements where a share is not between 0 and 1: that raises, and eager runs."""
+    given = shares.detach()
+    inside = torch.logical_and(given >= 0, given <= 1).all()
+    return torch.zeros(1, dtype=torch.bool)[1 - inside.long()]
+
+
+def _quantile(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Looking up the places next to a quantile checks the shares, but not where there is one element."""
+    function = getattr(torch, name)
+    shares = kwargs.get("q", args[1] if len(args) > 1 else None)
+    op = torch_op(function)
+    assert op is not None, f"{name} is an operator"
+    found = emit(machine, op, args, kwargs)
+    if isinstance(shares, TensorValue):
+        machine.call(machine.wrap(require_shares, None), [shares], {})
+    return found
+
+
+for _name in ("quantile", "nanquantile"):
+    call.on(getattr(torch, _name), getattr(torch.Tensor, _name))(partial(_quantile, _name))
