@@ -1,10 +1,9 @@
 """Tensors: operators, methods, indexing, in-place writes, views, metadata, factories, results as tuples."""
 
 import math
-
-import pytest
 import operator
 
+import pytest
 import torch
 import torch.nn.functional as F
 

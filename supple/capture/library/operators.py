@@ -170,7 +170,7 @@ def _on_tensors(machine: Machine, plain: str, left: Value, right: Value, *, is_i
 
 
 def _is_written(function: Callable[..., object]) -> bool:
-    """Tell whether an operator writes to a tensor; of `@=`, for which tensors have no method, `@` is meant."""
+    """Tell whether an operator writes to a tensor: `@=` is `@`, for tensors have no method for it."""
     return lookup(torch.Tensor, f"__{function.__name__}__") is not MISSING
 
 
