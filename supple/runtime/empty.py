@@ -70,7 +70,7 @@ def laid_out(
             f"{op} gave a tensor of sizes {tuple(tensor.shape)}, its fake one of sizes {sizes}, for which "
             "kernels were made. Do: make what `register_fake` decorates give the sizes of the result."
         )
-    if tensor.stride() == strides:
+    if tensor.stride() == strides or not tensor.numel():  # of nothing eager's layout is as good
         return tensor
     made = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
     return made.copy_(tensor)

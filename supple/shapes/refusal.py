@@ -29,7 +29,7 @@ def refusal(
     except Undecided:
         return otherwise
     except (RuntimeError, IndexError, TypeError, ValueError) as error:
-        return error
+        return error.with_traceback(None)  # whose frames hold what keeps the error: nothing would be let go
     return otherwise
 
 

@@ -8,8 +8,9 @@ import torch
 
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
+from supple.shapes.decide import all_must_equal
 from supple.shapes.layout import preserved_strides
-from supple.shapes.rules import Size, aten, fresh, resized, shape_rules
+from supple.shapes.rules import Size, aten, fresh, require, resized, shape_rules
 from supple.shapes.rules_library import convolved_strides
 from supple.shapes.rules_pointwise import pointwise
 
@@ -40,6 +41,7 @@ for _name, _places in _ELEMENTWISE.items():
 @shape_rules.on(*aten("_softmax_backward_data", "_log_softmax_backward_data"))
 def _(grad_output: TensorMeta, output: TensorMeta, dim: int, input_dtype: torch.dtype) -> TensorMeta:
     """The sizes of the result, the type of the operand."""
+    require(all_must_equal(grad_output.sizes, output.sizes))
     strides = preserved_strides(grad_output.sizes, grad_output.strides)
     return fresh(output.sizes, from_torch(input_dtype), output, strides)
 

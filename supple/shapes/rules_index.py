@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 
-from supple.expr import Expr, as_expr, less_equal
+from supple.expr import Expr, as_expr, less, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
@@ -294,7 +294,11 @@ def _(
 @shape_rules.on(*aten("select_scatter"))
 def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
     """A copy with a row replaced."""
-    wrapped_dim(dim, self.rank)
+    require(self.rank)
+    place = wrapped_dim(dim, self.rank)
+    size, where = self.sizes[place], as_expr(index)
+    require(less_equal(-size, where), less(where, size))
+    require(all_must_equal((*self.sizes[:place], *self.sizes[place + 1 :]), src.sizes))
     return copied(self)
 
 

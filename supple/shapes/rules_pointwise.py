@@ -218,8 +218,8 @@ def _(self: TensorMeta, end: TensorMeta, weight: Operand) -> TensorMeta:
 
 @shape_rules.on(*aten("masked_fill.Scalar", "masked_fill.Tensor"))
 def _(self: TensorMeta, mask: TensorMeta, value: Operand) -> TensorMeta:
-    """The tensor's type, row-major."""
-    require(mask.dtype is DType.BOOL)
+    """The tensor's type, row-major; one value for all."""
+    require(mask.dtype is DType.BOOL and (not isinstance(value, TensorMeta) or not value.rank))
     return fresh(broadcast((self.sizes, mask.sizes)), self.dtype, self)
 
 

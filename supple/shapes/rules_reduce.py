@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from supple.expr import Expr, as_expr, less, less_equal
+from supple.expr import Expr, as_expr, less, less_equal, product
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
@@ -248,8 +248,11 @@ def _(
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     """The normalised tensor, the mean and the reciprocal deviation of each group."""
     require_float(input.dtype)
-    batch, channels, _, group = exprs(numbers[:4])
+    batch, channels, count, group = exprs(numbers[:4])
     require(must_equal(channels % group, ZERO))
+    require(input.rank >= 2 and all_must_equal(input.sizes[:2], (batch, channels)))
+    require(must_equal(product(input.sizes[2:]), count))
+    require(all(item is None or all_must_equal(item.sizes, (channels,)) for item in (weight, bias)))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype
     stat = fresh((batch, group), dtype, input)
     return rules.resized(input, input.sizes), stat, stat
@@ -280,6 +283,8 @@ def _batch_norm(
     require_float(input.dtype)
     is_training = len(rest) == 5 and rest[2]
     given = (weight, bias, *rest[:2])
+    require(input.rank >= 2)
+    require(all(all_must_equal(m.sizes, input.sizes[1:2]) for m in given if isinstance(m, TensorMeta)))
     require(len(rest) < 2 or (rest[0] is None) == (rest[1] is None))
     dtype = next((meta.dtype for meta in given if isinstance(meta, TensorMeta)), input.dtype)
     require(all(meta.dtype is dtype for meta in given if isinstance(meta, TensorMeta)))
@@ -298,6 +303,7 @@ def _(
     """The loss (one per row for reduction 0) and the total weight."""
     require(self.rank in (1, 2))
     require(target.rank <= 1 and (self.rank != 2 or all_must_equal(target.sizes, self.sizes[:1])))
+    require(weight is None or all_must_equal(weight.sizes, self.sizes[-1:]))
     require_float(self.dtype)
     shape = self.sizes[:1] if reduction == 0 and self.rank == 2 else ()
     return fresh(shape, self.dtype, self), fresh((), self.dtype, self)
@@ -309,5 +315,6 @@ def _(
 ) -> tuple[TensorMeta, TensorMeta]:
     """The loss (one per pixel for reduction 0) and the total weight."""
     require(self.rank == 4 and all_must_equal(target.sizes, (self.sizes[0], *self.sizes[2:])))
+    require(weight is None or all_must_equal(weight.sizes, self.sizes[1:2]))
     require_float(self.dtype)
     return fresh(target.sizes if reduction == 0 else (), self.dtype, self), fresh((), self.dtype, self)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import torch
 
 import supple
 
@@ -94,9 +95,21 @@ def thrown_in(thing: Thing) -> object:
     return made.throw(KeyError("thrown"))
 
 
+def refused_sizes(thing: Thing) -> None:
+    torch.ones(3).addcmul_(torch.ones(3), torch.zeros(2, 3), value=thing.known)
+
+
+def refused_types(thing: Thing) -> None:
+    torch.addcmul(torch.ones(3, dtype=torch.bool), torch.ones(3), torch.ones(3), value=thing.known)
+
+
+def refused_places(thing: Thing) -> None:
+    torch.ones(3).sum(thing.known)
+
+
 PROGRAMS = (
     *(unbound, in_a_method, behind_a_block, other_error, handled, attribute, asked, hinted),
-    *(in_a_generator, thrown_in),
+    *(in_a_generator, thrown_in, refused_sizes, refused_types, refused_places),
 )
 
 

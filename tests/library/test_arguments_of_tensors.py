@@ -1,5 +1,6 @@
 """Methods of tensors that rules answer refuse the arguments that they refuse in eager."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -72,3 +73,31 @@ def test_a_method_of_a_tensor_refuses_what_is_none() -> None:
         return x, ""
 
     assert supple.compile(f)(torch.ones(2), 3)[1] == f(torch.ones(2), 3)[1]
+
+
+NAMED: list[Callable[[torch.Tensor], Any]] = [
+    lambda x: x.diff(axis=0),
+    lambda x: torch.diff(x=x, axis=1),
+    lambda x: torch.diff(a=x),
+    lambda x: torch.diff(x1=x, n=2),
+    lambda x: x.chunk(2, axis=1),
+    lambda x: torch.chunk(x=x, chunks=2),
+    lambda x: x.tensor_split(2, axis=1),
+    lambda x: x.tensor_split(indices=(1, 2)),
+    lambda x: torch.diff(x, wrong=1),  # type: ignore[call-overload]
+    lambda x: x.chunk(2, dims=1),  # type: ignore[call-arg]
+    lambda x: x.chunk(2, 0, axis=1),  # type: ignore[call-arg]
+]
+
+
+@pytest.mark.parametrize("place", range(len(NAMED)))
+def test_arguments_have_the_names_of_numpy_too(place: int) -> None:
+    run = supple.compile(NAMED[place], dynamic=True)
+    x = torch.arange(12.0).view(4, 3)
+    try:
+        wanted = NAMED[place](x)
+    except TypeError as error:
+        with pytest.raises(TypeError, match=re.escape(str(error).replace("TensorBase.", "Tensor."))):
+            run(x)
+    else:
+        torch.testing.assert_close(run(x), wanted)

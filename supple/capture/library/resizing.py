@@ -270,16 +270,22 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return emit(machine, op, args, kwargs)
 
 
+_ALIASES: Final = {"axis": "dim", "x": "input", "a": "input", "x1": "input"}
+"""What operators of torch call arguments too, as NumPy does."""
+
+
 def _of_counts(
     function: Function, general: Function, names: Sequence[str], machine: Machine, args: Args, kwargs: Kwargs
 ) -> Value:
     """A function of a tensor, a positive integer, a dimension and more; eager takes or refuses other ones."""
+    kwargs = {_ALIASES.get(name, name): given for name, given in kwargs.items()}
     named = {**dict(zip(("input", *names), args, strict=False)), **kwargs}
     x = named.get("input", named.get("self"))
     count, dim, *_ = (named.get(name) for name in names)
     is_usual = (
         isinstance(x, TensorValue)
         and x.fake.dim() > 0
+        and named.keys() <= {"input", "self", *names}
         and (count is not None or general is differences)
         and (dim is None or dim.python_type() is int)
         and _are_usual(machine, 1, (count,))
