@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import reduce
 
-from supple.expr import Expr, as_expr, less, less_equal
+from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
@@ -22,7 +22,7 @@ from supple.shapes.promote import Operand, promoted
 from supple.shapes.rules import Size, aten, copied, fresh, replaced, require, shape_rules, wrapped_dim
 from supple.shapes.rules_data import unbacked
 from supple.shapes.rules_pointwise import expanded
-from supple.shapes.rules_view import exchanged, sliced
+from supple.shapes.rules_view import exchanged, selected, sliced
 
 MASKS = (DType.BOOL, DType.U8)
 _INDICES = (DType.I64, DType.I32, *MASKS)
@@ -294,11 +294,8 @@ def _(
 @shape_rules.on(*aten("select_scatter"))
 def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
     """A copy with a row replaced."""
-    require(self.rank)
-    place = wrapped_dim(dim, self.rank)
-    size, where = self.sizes[place], as_expr(index)
-    require(less_equal(-size, where), less(where, size))
-    require(all_must_equal((*self.sizes[:place], *self.sizes[place + 1 :]), src.sizes))
+    _, _, kept = selected(self, dim, index)
+    require(all_must_equal([self.sizes[d] for d in kept], src.sizes))
     return copied(self)
 
 

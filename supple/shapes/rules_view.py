@@ -215,16 +215,24 @@ def _from_front(index: Expr, size: Expr) -> Expr:
     return index + size * minimum(maximum(-index, 0), 1)
 
 
-@shape_rules.on(*aten("select.int"))
-def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
-    """One index of a dimension, which goes away."""
+def selected(self: TensorMeta, dim: int, index: Size) -> tuple[int, Expr, list[int]]:
+    """Return the dimension that an index selects in, the index from the front, and the dimensions that stay.
+
+    Raises:
+        Misfit: the index is out of bounds, or there is no dimension.
+    """
     require(self.rank)
     place = wrapped_dim(dim, self.rank)
     size, where = self.sizes[place], as_expr(index)
     require(less_equal(-size, where), less(where, size))
-    kept = [d for d in range(self.rank) if d != place]
-    offset = self.offset + self.strides[place] * _from_front(where, size)
-    return reordered(self, kept, offset)
+    return place, _from_front(where, size), [d for d in range(self.rank) if d != place]
+
+
+@shape_rules.on(*aten("select.int"))
+def _(self: TensorMeta, dim: int, index: Size) -> TensorMeta:
+    """One index of a dimension, which goes away."""
+    place, where, kept = selected(self, dim, index)
+    return reordered(self, kept, self.offset + self.strides[place] * where)
 
 
 def _parts(tensor: TensorMeta, dim: int, lengths: Sequence[Expr]) -> list[TensorMeta]:

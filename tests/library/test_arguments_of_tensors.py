@@ -86,6 +86,10 @@ NAMED: list[Callable[[torch.Tensor], Any]] = [
     lambda x: x.tensor_split(indices=(1, 2)),
     lambda x: torch.diff(x, wrong=1),  # type: ignore[call-overload]
     lambda x: x.chunk(2, dims=1),  # type: ignore[call-arg]
+    lambda x: x.diff(dim=0, axis=1),  # type: ignore[call-overload]
+    lambda x: torch.diff(x, x=x),  # type: ignore[call-overload]
+    lambda x: x.diff(1, 0, x, x),
+    lambda x: x.chunk(),  # type: ignore[call-arg]
     lambda x: x.chunk(2, 0, axis=1),  # type: ignore[call-arg]
 ]
 

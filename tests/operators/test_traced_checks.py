@@ -52,6 +52,22 @@ def test_a_share_of_a_quantile_that_nobody_reads(backend: str) -> None:
         run(torch.ones(1), torch.tensor(1.5))
 
 
+@pytest.mark.parametrize("name", ["quantile", "nanquantile"])
+def test_the_check_of_shares_breaks_no_graph(name: str) -> None:
+    run = supple.compile(lambda x, q: getattr(torch, name)(x, q) * 2, fullgraph=True, dynamic=True)
+    for count in (1, 2, 5):
+        x = torch.arange(float(count))
+        torch.testing.assert_close(run(x, torch.tensor([0.25])), getattr(torch, name)(x, 0.25)[None] * 2)
+
+
+def test_only_shares_on_the_cpu_are_checked() -> None:
+    def program(x: torch.Tensor, q: torch.Tensor) -> torch.Size:
+        return torch.quantile(x, q).shape
+
+    given = torch.ones(1, device="meta"), torch.tensor(1.5, device="meta")
+    assert supple.compile(program)(*given) == program(*given)
+
+
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_gradients_of_quantiles(backend: str) -> None:
     def program(x: torch.Tensor, q: torch.Tensor) -> torch.Tensor:

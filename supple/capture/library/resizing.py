@@ -2,6 +2,7 @@
 what it answers for sizes that are not 0 only (`chunk`, `diff`).
 """
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -270,38 +271,31 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return emit(machine, op, args, kwargs)
 
 
-_ALIASES: Final = {"axis": "dim", "x": "input", "a": "input", "x1": "input"}
-"""What operators of torch call arguments too, as NumPy does."""
+_ALIASES: Final = {"axis": "dim", **dict.fromkeys(("input", "self", "a", "x1"), "x")}
+"""How else torch, as NumPy does, calls the arguments of the functions that stand for its own."""
 
 
 def _of_counts(
-    function: Function, general: Function, names: Sequence[str], machine: Machine, args: Args, kwargs: Kwargs
+    function: Function, general: Callable[..., object], machine: Machine, args: Args, kwargs: Kwargs
 ) -> Value:
     """A function of a tensor, a positive integer, a dimension and more; eager takes or refuses other ones."""
-    kwargs = {_ALIASES.get(name, name): given for name, given in kwargs.items()}
-    named = {**dict(zip(("input", *names), args, strict=False)), **kwargs}
-    x = named.get("input", named.get("self"))
-    count, dim, *_ = (named.get(name) for name in names)
-    is_usual = (
-        isinstance(x, TensorValue)
-        and x.fake.dim() > 0
-        and named.keys() <= {"input", "self", *names}
-        and (count is not None or general is differences)
-        and (dim is None or dim.python_type() is int)
-        and _are_usual(machine, 1, (count,))
-    )
-    if not is_usual:
+    named = {_ALIASES.get(name, name): given for name, given in kwargs.items()}
+    try:
+        bound = inspect.signature(general).bind(*args, **named)
+    except TypeError:
         return _by_eager(function, machine, args, kwargs)
-    return _for_plain_sizes(function, general, len(names) + 1, machine, args, kwargs)
+    bound.apply_defaults()
+    given = [one if isinstance(one, Value) else ConstantValue(one) for one in bound.args]
+    x, count, dim, *_ = given
+    is_usual = isinstance(x, TensorValue) and x.fake.dim() > 0 and dim.python_type() is int
+    if not is_usual or len(named) != len(kwargs) or not _are_usual(machine, 1, (count,)):
+        return _by_eager(function, machine, args, kwargs)
+    return _for_plain_sizes(function, general, len(given), machine, given, {})
 
 
-for _name, _general, _names in (
-    ("tensor_split", divided, ("sections", "dim")),
-    ("chunk", pieces, ("chunks", "dim")),
-    ("diff", differences, ("n", "dim", "prepend", "append")),
-):
+for _name, _general in (("tensor_split", divided), ("chunk", pieces), ("diff", differences)):
     for _function in (getattr(torch, _name), getattr(torch.Tensor, _name)):
-        call.on(_function)(partial(_of_counts, _function, _general, _names))
+        call.on(_function)(partial(_of_counts, _function, _general))
 
 
 def _with_plain_sizes(machine: Machine, value: Value) -> Value:

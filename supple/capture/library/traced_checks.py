@@ -43,21 +43,23 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     )
 
 
-def require_shares(shares: torch.Tensor) -> torch.Tensor:
-    """Read the second of one elements where a share is not between 0 and 1: that raises, and eager runs."""
+def require_shares(shares: torch.Tensor) -> None:
+    """Look up an element that is there only where all shares are from 0 to 1: eager says what is wrong."""
     given = shares.detach()
-    inside = torch.logical_and(given >= 0, given <= 1).all()
-    return torch.zeros(1, dtype=torch.bool)[1 - inside.long()]
+    is_outside = torch.logical_and(given >= 0, given <= 1).all().logical_not()
+    given.new_zeros(1).index_select(0, is_outside.long().reshape(1))
 
 
 def _quantile(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """Looking up the places next to a quantile checks the shares, but not where there is one element."""
-    function = getattr(torch, name)
+    """Native code looks up the places next to a quantile: no check where there is one element.
+
+    Eager checks the shares of tensors on the CPU alone.
+    """
     shares = kwargs.get("q", args[1] if len(args) > 1 else None)
-    op = torch_op(function)
+    op = torch_op(getattr(torch, name))
     assert op is not None, f"{name} is an operator"
     found = emit(machine, op, args, kwargs)
-    if isinstance(shares, TensorValue):
+    if isinstance(shares, TensorValue) and shares.fake.device.type == "cpu":
         machine.call(machine.wrap(require_shares, None), [shares], {})
     return found
 
