@@ -23,8 +23,8 @@ BY_LANE: Final = ("asinh", "acosh")
 
 def sleef_name(function: str, dtype: DType, features: Features) -> str:
     """Return the symbol of SLEEF's function for whole vectors of the machine: Sleef_expf16_u10avx512f."""
-    kind = f"{'f' if dtype is DType.F32 else 'd'}{features.vector_bytes // dtype.size}"
-    isa = {64: "avx512f", 32: "avx2"}.get(features.vector_bytes, "none")
+    kind = f"{'f' if dtype is DType.F32 else 'd'}{features.register_bytes // dtype.size}"
+    isa = {64: "avx512f", 32: "avx2"}.get(features.register_bytes, "none")
     return f"Sleef_{function}{kind}_{ACCURACY[function]}{isa}"
 
 
@@ -34,7 +34,7 @@ def call(code: Code, features: Features, function: str, args: Sequence[Reg]) -> 
     name = "" if function in BY_LANE else sleef_name(function, dtype, features)
     if not name or not features.has_function(name):
         return by_lane(code, function, args)
-    width = features.vector_bytes // dtype.size
+    width = features.register_bytes // dtype.size
     if lanes == 1:
         whole = [_in_lane_0(code, arg, width) for arg in args]
         return code.extract(_call(code, name, whole), 0)

@@ -76,7 +76,7 @@ class Features:
 
     Attributes:
         cpu: the processor.
-        vector_bytes: width of the vectors to write; at most what the processor has.
+        vector_bytes: width of the vectors to write; LLVM splits those that are wider than the processor's.
         has_function: whether a library function of this name can be linked.
     """
 
@@ -88,3 +88,8 @@ class Features:
     def lanes(self) -> int:
         """Elements of a vector, for all dtypes: LLVM splits vectors of 64-bit elements in two."""
         return self.vector_bytes // 4
+
+    @property
+    def register_bytes(self) -> int:
+        """Width of the vectors that a library function can be given: they must lie in registers."""
+        return min(self.vector_bytes, self.cpu.vector_bytes)

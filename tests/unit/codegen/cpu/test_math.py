@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from supple.codegen.backend import has_function
 from supple.codegen.cpu.emit import emit
 from supple.codegen.cpu.math import ACCURACY, BY_LANE, INLINE, INLINE_NEAR, sleef_name
 from supple.codegen.cpu.target import Cpu, Features, host_cpu, host_target
@@ -101,8 +102,25 @@ def test_a_processor_without_fma_takes_no_inline_function(name: str) -> None:
     assert f"@{name}f(float)" in text
 
 
+ISAS = {"avx2": "+avx2", "avx512f": "+avx2,+avx512f,+avx512bw,+avx512dq,+avx512vl"}
+
+
 @pytest.mark.parametrize(("width", "isa"), [(64, "avx512f"), (32, "avx2")])
 def test_sleef_has_every_function_at_the_width(width: int, isa: str) -> None:
-    features = Features(Cpu("x86_64", "any", f"+{isa}"), width, lambda name: True)
+    features = Features(Cpu("x86_64", "any", ISAS[isa]), width, lambda name: True)
     names = [sleef_name(name, dtype, features) for name in ACCURACY for dtype in (DType.F32, DType.F64)]
+    assert all(name.endswith(isa) for name in names)
     assert [name for name in names if external(name) is None] == []
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_vectors_wider_than_the_processors_are_given_in_its_own(name: str) -> None:
+    """A function for AVX-512 is an illegal instruction on a processor without."""
+    nest = pointwise(name, (DType.F32,), DType.F32, 37)
+    features = Features(Cpu("x86_64", "any", ISAS["avx2"]), 64, has_function)
+    assert "avx512" not in emit(nest, Target(vector_bytes=64), features).text
+    x = torch.linspace(0.1, 0.9, 37)
+    x = x + 1 if name == "acosh" else x
+    out = torch.empty_like(x)
+    run_compiled(nest, {"x0": x, "out": out}, {}, Target(vector_bytes=64))
+    torch.testing.assert_close(out, getattr(torch, name)(x), rtol=1e-6, atol=0)
