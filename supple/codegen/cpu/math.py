@@ -8,6 +8,7 @@ from supple.codegen.cpu import inline
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.scalars import Scalars, scalars
+from supple.codegen.cpu.split import joined, part
 from supple.codegen.cpu.target import Features
 from supple.ir.dtypes import DType
 
@@ -41,10 +42,9 @@ def call(code: Code, features: Features, function: str, args: Sequence[Reg]) -> 
     if lanes == width:
         return _call(code, name, args)
     parts = [
-        _call(code, name, [_part(code, arg, start, width) for arg in args])
-        for start in range(0, lanes, width)
+        _call(code, name, [part(code, arg, start, width) for arg in args]) for start in range(0, lanes, width)
     ]
-    return _joined(code, parts)
+    return joined(code, parts)
 
 
 def _call(code: Code, name: str, args: Sequence[Reg]) -> Reg:
@@ -73,27 +73,6 @@ def by_lane(code: Code, function: str, args: Sequence[Reg]) -> Reg:
         text = f"insertelement {result.typed}, {one.typed}, i64 {lane}"
         result = code.pure(text, dtype, lanes, (result, one))
     return result
-
-
-def _part(code: Code, vector: Reg, start: int, length: int) -> Reg:
-    """Return lanes `start` to `start + length` of a vector."""
-    lanes = ", ".join(f"i32 {lane}" for lane in range(start, start + length))
-    text = f"shufflevector {vector.typed}, {vector.type} poison, <{length} x i32> <{lanes}>"
-    return code.pure(text, vector.dtype, length, (vector,))
-
-
-def _joined(code: Code, parts: Sequence[Reg]) -> Reg:
-    """Return the lanes of all parts (a power of two of them) as one vector."""
-    while len(parts) > 1:
-        parts = [_pair(code, parts[n], parts[n + 1]) for n in range(0, len(parts), 2)]
-    return parts[0]
-
-
-def _pair(code: Code, low: Reg, high: Reg) -> Reg:
-    lanes = low.lanes * 2
-    order = ", ".join(f"i32 {lane}" for lane in range(lanes))
-    text = f"shufflevector {low.typed}, {high.typed}, <{lanes} x i32> <{order}>"
-    return code.pure(text, low.dtype, lanes, (low, high))
 
 
 def _library(function: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:

@@ -12,6 +12,7 @@ from supple.codegen.cpu.block import Block, CodegenError, iota
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.index import Index
 from supple.codegen.cpu.registers import Reg, constant, mangled, stored, type_text
+from supple.codegen.cpu.split import joined, part
 from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Access, Buffer, Load, Nest, Store
@@ -166,6 +167,9 @@ def _many(block: Block, buffer: Buffer, pointer: Reg, mask: Reg | None, other: R
     other = block.wide(other)
     if pointer.lanes == 1 and mask is None:
         return _read(block, buffer, _plain_load(other, pointer), (pointer,), lanes)
+    if pointer.lanes == 1 and block.features.has_masked_loads and other.dtype.size >= 4:
+        assert mask is not None, "a load of all lanes is a plain one"
+        return _by_registers(block, buffer, pointer, mask, other)
     mask = mask or constant(DType.BOOL, 1, lanes)
     suffix = mangled(other.dtype, lanes)
     name = f"load.{suffix}.p0" if pointer.lanes == 1 else f"gather.{suffix}.v{lanes}p0"
@@ -173,6 +177,30 @@ def _many(block: Block, buffer: Buffer, pointer: Reg, mask: Reg | None, other: R
     result = type_text(other.dtype, lanes)
     text = f"call {result} @llvm.masked.{name}({source}, {mask.typed}, {other.typed})"
     return _read(block, buffer, text, (pointer, mask, other), lanes)
+
+
+def _by_registers(block: Block, buffer: Buffer, pointer: Reg, mask: Reg, other: Reg) -> Reg:
+    """Return a masked vector, loaded by AVX2's instruction for each register.
+
+    LLVM 22 reads a register whole where it finds out late that its `masked.load` reads no lane of it.
+    """
+    code, dtype = block.code, other.dtype
+    lanes = min(mask.lanes, block.features.cpu.vector_bytes // dtype.size)
+    integers = DType.I32 if dtype.size == 4 else DType.I64
+    kind = {DType.F32: "avx.maskload.ps", DType.F64: "avx.maskload.pd"}.get(
+        dtype, f"avx2.maskload.{'d' if dtype.size == 4 else 'q'}"
+    )
+    name = f"llvm.x86.{kind}{'.256' if lanes * dtype.size == 32 else ''}"
+    result = type_text(dtype, lanes)
+    code.declare(name, result, ["ptr", type_text(integers, lanes)])
+    parts: list[Reg] = []
+    for start in range(0, mask.lanes, lanes):
+        place = code.element(pointer, constant(DType.I64, start))
+        signs = code.convert("sext", part(code, mask, start, lanes), integers)
+        text = f"call {result} @{name}({place.typed}, {signs.typed})"
+        parts.append(_read(block, buffer, text, (place, signs), lanes))
+    loaded = joined(code, parts)
+    return loaded if other == constant(dtype, 0, mask.lanes) else code.select(mask, loaded, other)
 
 
 def _read(block: Block, buffer: Buffer, text: str, operands: tuple[Reg, ...], lanes: int) -> Reg:

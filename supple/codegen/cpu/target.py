@@ -93,3 +93,8 @@ class Features:
     def register_bytes(self) -> int:
         """Width of the vectors that a library function can be given: they must lie in registers."""
         return min(self.vector_bytes, self.cpu.vector_bytes)
+
+    @property
+    def has_masked_loads(self) -> bool:
+        """Whether LLVM's masked loads of 4 and 8 bytes become AVX2's."""
+        return self.cpu.vector_bytes == 32
