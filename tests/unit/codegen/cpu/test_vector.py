@@ -1,9 +1,13 @@
 """Loops: tails, copies, blocks, wide vectors, and the forms of access, against the interpreter or eager."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from supple.codegen import backend
 from supple.codegen.cpu.emit import emit
+from supple.codegen.cpu.jit import Compiler
 from supple.codegen.cpu.target import Features, host_cpu, host_target
 from supple.expr import const, symbol
 from supple.ir.dtypes import DType
@@ -254,6 +258,15 @@ def test_masked_elements_are_not_touched(width: int) -> None:
     assert out.tolist() == [2.0] + [9.0] * 39
 
 
+@pytest.fixture(params=["its own", "AVX2"])
+def vectors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processor as it is, and as one without AVX-512."""
+    if request.param == "AVX2":
+        smaller = replace(host_cpu(), features=host_cpu().features.replace("+avx512", "-avx512"))
+        monkeypatch.setattr(backend, "host_compiler", lambda: Compiler(smaller))
+
+
+@pytest.mark.usefixtures("vectors")
 @pytest.mark.parametrize("width", [64, 32, 16])
 @pytest.mark.parametrize("dtype", LOADED)
 @pytest.mark.parametrize("other", [0, 5])
