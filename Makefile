@@ -9,9 +9,8 @@ MINUTES ?= 20
 bin := $(VENV)/bin
 stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
-guarded := tests/semantics tests/operators tests/training tests/models
 
-.PHONY: help env check format test slow memory golden docs bench demo fuzz mutate recall breaks properties clean
+.PHONY: help env check format test slow golden docs bench demo fuzz mutate recall breaks properties clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -42,9 +41,6 @@ test: $(stamp) ## the tests, without those marked slow
 
 slow: $(stamp) ## the tests marked slow: whole models
 	$(bin)/python -m pytest -m slow $(ARGS)
-
-memory: $(stamp) ## whole programs with kernels between guard pages, where a byte out of bounds is a fault (5 minutes)
-	SUPPLE_CHECK=memory $(bin)/python -m pytest -n $(WORKERS) --capture=sys -k "not inductor" $(guarded) $(ARGS)
 
 golden: $(stamp) ## rewrite the golden files; review the difference with git
 	$(bin)/python -m pytest -n $(WORKERS) tests/language --golden $(ARGS)

@@ -16,7 +16,11 @@ os.environ.update(SUPPLE_PROFILE="0", SUPPLE_CACHE_DIR=os.path.join(tempfile.get
 # Threads that wait for work leave their core to the other processes of a test run.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-GOLDEN = Path(__file__).parent / "language" / "golden"
+HERE = Path(__file__).parent
+GOLDEN = HERE / "language" / "golden"
+
+GUARDED = ("models", "operators", "semantics", "training")
+"""Folders of whole programs, whose kernels run between guard pages: a byte out of bounds is a fault with a name."""
 
 hypothesis.settings.register_profile("dev", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)
@@ -110,3 +114,18 @@ def modes(seed: int) -> Iterator[None]:
     after = modes_now()
     set_modes(before)
     assert after == before, "the test left other modes than it found"
+
+
+@pytest.fixture(autouse=True)
+def guard_pages(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run the kernels of whole programs between guard pages; torch's inductor has kernels of its own."""
+    folder = request.path.relative_to(HERE).parts[0]
+    if folder not in GUARDED or "inductor" in request.node.name:
+        yield
+        return
+    import supple  # noqa: PLC0415  # only where there is torch
+
+    before = supple.config.check
+    supple.config.check = "memory"
+    yield
+    supple.config.check = before
