@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 GOLDEN = HERE / "language" / "golden"
 
 GUARDED = ("models", "operators", "semantics", "training")
-"""Folders of whole programs, whose kernels run between guard pages: a byte out of bounds is a fault with a name."""
+"""Folders whose kernels run between guard pages, where a byte out of bounds is a fault with a name."""
 
 hypothesis.settings.register_profile("dev", max_examples=50, deadline=None)
 hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True)

@@ -1,4 +1,4 @@
-"""Kernels run between guard pages in the tests of this folder and of its kin (`guard_pages` in tests/conftest.py)."""
+"""The tests of this folder and its kin run kernels between guard pages: `guard_pages` in tests/conftest.py."""
 
 import pytest
 import torch
@@ -8,9 +8,14 @@ from supple.runtime import guard_pages
 
 
 def test_kernels_run_between_guard_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    ran: list[object] = []
+    places: list[bool] = []
     run = guard_pages._run
-    monkeypatch.setattr(guard_pages, "_run", lambda *given: ran.append(given) or run(*given))
+
+    def seen(*given: object, is_at_end: bool) -> object:
+        places.append(is_at_end)
+        return run(*given, is_at_end=is_at_end)
+
+    monkeypatch.setattr(guard_pages, "_run", seen)
     x = torch.randn(5)
-    assert torch.equal(supple.compile(torch.negative, backend="native")(x), -x)
-    assert ran
+    assert torch.equal(supple.compile(lambda x: -x, backend="native")(x), -x)
+    assert places == [True, False]
