@@ -1,4 +1,4 @@
-"""The tests of this folder and its kin run kernels between guard pages: `guard_pages` in tests/conftest.py."""
+"""The tests of this folder and its kin run kernels between guard pages (`guard_pages` in conftest.py)."""
 
 import pytest
 import torch
