@@ -91,16 +91,6 @@ def _(b: Lowering, meta: TensorMeta, args: tuple[Arg, ...]) -> Var:
     return b.cast(b.point("eq.Tensor", b.iota(columns, meta.device), down), meta.dtype)
 
 
-@decompositions.on("aten.addmm.default")
-def _(b: Lowering, x: Var, left: Var, right: Var, *, beta: Number = 1, alpha: Number = 1) -> Var:
-    """Factors other than 1 become products beside the matrix product."""
-    if beta == 1 and alpha == 1:
-        return b.emit("aten.addmm.default", (x, left, right))
-    product = b.emit("aten.mm.default", (left, right))
-    scaled = product if alpha == 1 else b.mul(product, alpha)
-    return scaled if beta == 0 else b.add(scaled, x if beta == 1 else b.mul(x, beta))
-
-
 def _drawn(name: str, b: Lowering, x: Var, *args: Arg, **options: Arg) -> Var:
     """Zeros and ones; as truth values they are kept for backward in fewer bytes."""
     drawn = b.emit(name, (x, *args), options)

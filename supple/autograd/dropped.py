@@ -53,11 +53,6 @@ def _(node: Node, _: Metas) -> Arg:
     return _without_first(node, is_dropped=_may_be_zero(node.args[1]))
 
 
-@reads.on("aten.addmm.default")
-def _(node: Node, _: Metas) -> Arg:
-    return _without_first(node, is_dropped=_may_be_zero(node.kwargs.get("beta", 1)))
-
-
 @reads.on("aten.isnan.default", "aten.isinf.default", "aten.isfinite.default")
 def _(node: Node, metas: Metas) -> Arg:
     """All integers are finite."""

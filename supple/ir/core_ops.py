@@ -120,7 +120,7 @@ empty.memory_format: (sizes), kwargs dtype, device: contents undefined
 """,
     Kind.LIBRARY: """
 mm.default: matrix product
-addmm.default: input + matrix product; kwargs beta and alpha are 1
+addmm.default: input + matrix product; kwargs beta and alpha as given
 bmm.default: batched matrix product
 baddbmm.default: input + batched product; kwargs beta and alpha as given
 convolution.default: convolution with its 9 arguments

@@ -41,7 +41,9 @@ def with_epilogues(graph: Graph) -> Graph:
 
 def _has_addend(node: Node) -> bool:
     meta = node.meta
-    return node.op.name == "aten.addmm.default" and isinstance(meta, TensorMeta) and meta.dtype in WIDE
+    if node.op.name != "aten.addmm.default" or any(factor != 1 for factor in node.kwargs.values()):
+        return False
+    return isinstance(meta, TensorMeta) and meta.dtype in WIDE
 
 
 def _in_memory(graph: Graph) -> set[str]:
