@@ -274,7 +274,9 @@ def differentiated(world: World, result: Any) -> Any:
             return None
         try:
             total = sum(one.double().sum() for one in outputs)
-            return torch.autograd.grad(total, leaves, allow_unused=True)
+            found = torch.autograd.grad(total, leaves, allow_unused=True)
+            # Autograd promises no memory of their own to gradients: native code may share less than eager.
+            return tuple(None if one is None else one.clone() for one in found)
         except Exception as error:  # what the program's own gradients raise is compared
             return chain(error)
 

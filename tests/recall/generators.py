@@ -49,6 +49,7 @@ def _whole(*arguments: str) -> Callable[[float], Sequence[str]]:
 
 _SWEEP: Final = "tests/operators/test_special_values.py"
 _SAMPLES: Final = "tests/operators/test_samples.py"
+_MISFITS: Final = "tests/operators/test_sizes_that_do_not_fit.py"
 _PYTEST: Final = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={SEED}")
 
 GENERATORS: Final[dict[str, Generator]] = {
@@ -59,6 +60,7 @@ GENERATORS: Final[dict[str, Generator]] = {
         Generator("special", _SWEEP, _whole(*_PYTEST, _SWEEP)),
         Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
         Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),
+        Generator("misfits", _MISFITS, _whole(*_PYTEST, _MISFITS)),
         Generator("cpython", "tests/cpython", _whole(*_PYTEST, "tests/cpython")),
         Generator("properties", "tests/property", _whole(*_PYTEST, "tests/property")),
     )

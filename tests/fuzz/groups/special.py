@@ -68,6 +68,8 @@ ROUNDED: Final = tuple(
     ).split()
 ) + (
     "torch.add($T, $T, alpha=$I)", "torch.addcmul($T, $T, $T)", "torch.lerp($T, $T, 0.5)",
+    "torch.addmm($T[:, None], $T[:, None].expand(-1, 2), $T[:2, None], beta=$F, alpha=$F)[:, 0]",
+    "torch.addmv($T, $T[:, None].expand(-1, 2), $T[:2], alpha=$F)", "torch.addr($T[:, None], $T, $T[:1], alpha=$F)[:, 0]",
     "F.elu($T, $F)", "F.celu($T, $F)", "F.gelu($T.clamp(-1e30, 1e30))", "F.silu($T)", "F.softplus($T)",
     "F.elu($T)", "F.selu($T)", "F.mish($T)", "F.logsigmoid($T)",
     "($T ** 0.5)", "($T ** -0.5)", "($T ** 3)", "($T ** 1.5)", "torch.pow(2.0, $T)", "torch.atan2($T, $T)",
