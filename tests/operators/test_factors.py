@@ -1,4 +1,4 @@
-"""Numbers that scale a product or a sum, among them those that make NaN of some elements and not of others."""
+"""Numbers that scale a product or a sum, also those that make NaN of some elements and not of others."""
 
 import math
 from collections.abc import Callable
