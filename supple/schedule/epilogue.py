@@ -34,8 +34,8 @@ def with_epilogues(graph: Graph) -> Graph:
             nodes.append(node)
             continue
         addend, left, right = node.args
-        product = replace(node, name=f"{node.name}_product", op=_MM, args=(left, right))
-        nodes += (product, replace(node, op=_ADD, args=(Var(product.name), addend)))
+        product = replace(node, name=f"{node.name}_product", op=_MM, args=(left, right), kwargs={})
+        nodes += (product, replace(node, op=_ADD, args=(Var(product.name), addend), kwargs={}))
     return Graph(graph.inputs, tuple(nodes), graph.outputs)
 
 
