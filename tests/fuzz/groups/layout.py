@@ -137,7 +137,7 @@ waves = torch.complex(torch.arange(6.0), torch.arange(6.0) - 2)
 
 
 def moved_to(x):
-    made = torch.ones(2)
+    made = torch.ones(x.shape)
     made.set_(x.detach().float())
     return made * (made.storage_offset() + 1)
 """,
@@ -146,7 +146,8 @@ def moved_to(x):
             "base[0:3]", "base[3:6]", "base[4:7]", "base[1:4]", "base[::2][:3]", "base[::4][:3]", "base[5:8]",
             "grid[:3, :3]", "grid[1:, 2:5]", "grid.t()[:2, :3]", "grid.t()[2:4, 1:4]", "grid[:1, :3]",
             "grid[:, :1].expand(4, 3)", "base[:1].expand(3)", "base[:3].expand(2, 3)", "grid[0, :3]",
-            "base.as_strided((2, 3), (1, 1), 2)", "base.as_strided((3, 2), (1, 1), 2)", "base.as_strided((3, 3), (0, 1))", "waves.conj().imag[:3]",
+            "base.as_strided((2, 3), (1, 1), 2)", "base.as_strided((3, 2), (1, 1), 2)", "base.as_strided((3, 3), (0, 1))",
+            "base.as_strided((4, 2), (1, 1))", "base.as_strided((2, 4), (1, 1))", "grid[:3, 1:3]", "grid[1:3, :4]", "waves.conj().imag[:3]",
             "waves.imag[:3]", "waves.real[1:4]", "torch.zeros(0, 3)", "torch.zeros(3, 0)", "torch.ones(1, 3)",
             "torch.ones(1, 1)", "torch.ones(3, 1)", "tensor(3).t()", "tensor(2)[:, :1]",
             "torch.arange(24.0).reshape(2, 3, 2, 2).to(memory_format=torch.channels_last)",
