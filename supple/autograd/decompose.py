@@ -18,6 +18,7 @@ from supple.autograd import decompose_reduce as _reduce
 from supple.autograd import decompose_view as _view
 from supple.autograd.lowering import Lowering, decompositions
 from supple.autograd.unread import unread, unstacked
+from supple.expr import Expr
 from supple.ir.core_ops import Kind, kind_of
 from supple.ir.dtypes import DType
 from supple.ir.graph import nodes
@@ -141,6 +142,7 @@ def without_copies(graph: Graph) -> Graph:
     striding = [node for node in graph.nodes if node.op.name.startswith("aten.as_strided")]
     counted = {root_of(var, makers) for node in striding for var in uses_of(node)}
     renamed: dict[str, Var] = {}
+    later: dict[str, Expr] = {}  # of copies and their views: how much later in memory what is read begins
     kept: list[Node] = []
 
     def follow(var: Var) -> Var:
@@ -150,11 +152,16 @@ def without_copies(graph: Graph) -> Graph:
         made = with_mapped(node, follow)
         if node.op.name == "aten.clone.default" and node.name not in counted:
             source = cast("Var", made.args[0])
-            meta = cast("TensorMeta", meta_of(source, metas))
+            meta, copy = cast("TensorMeta", meta_of(source, metas)), cast("TensorMeta", node.meta)
             # A copy of complex numbers may be one of their conjugates, which a view shows.
-            if meta.dtype not in COMPLEX and meta.strides == cast("TensorMeta", node.meta).strides:
+            if meta.dtype not in COMPLEX and meta.strides == copy.strides:
                 renamed[node.name] = source
+                later[node.name] = meta.offset + later.get(source.name, 0) - copy.offset
                 continue
+        base = node.args[0] if is_view(node.op) else None
+        if isinstance(base, Var) and base.name in later and isinstance(node.meta, TensorMeta):
+            later[node.name] = later[base.name]
+            made = replace(made, meta=replace(node.meta, offset=node.meta.offset + later[base.name]))
         kept.append(made)
     return Graph(graph.inputs, tuple(kept), map_arg(follow, graph.outputs))
 

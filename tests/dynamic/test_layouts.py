@@ -166,3 +166,40 @@ def test_strides_are_counted_in_the_memory_of_a_copy(copied: str, strided: str, 
     compiled, memory = supple.compile(program, dynamic=dynamic), torch.arange(24.0)
     for given in (memory[3:6], memory[0:3], memory[5:9], memory[3:6].clone()):
         assert torch.equal(compiled(given), program(given))
+
+
+VIEWED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a slice": lambda x: x.clone()[:2],
+    "a later slice": lambda x: x.clone()[1:],
+    "a row": lambda x: x.clone()[1],
+    "every other one": lambda x: x.clone()[::2],
+    "a slice of a copied slice": lambda x: x.clone()[1:].clone()[1:],
+    "a copy of a slice": lambda x: x[1:].clone()[:1],
+    "of more dimensions": lambda x: x.clone()[None, 1:, None],
+    "a slice of a reshaped copy": lambda x: x.clone().view(-1, 1)[1:],
+    "a part": lambda x: x.clone().split(1)[1],
+    "a detached slice": lambda x: x.clone().detach()[1:],
+}
+READ: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "sort": lambda x: x.sort(-1 if x.dim() else 0)[0],
+    "cumsum": lambda x: x.cumsum(0),
+    "matrix product": lambda x: x.reshape(1, -1) @ x.reshape(-1, 1),
+    "gather": lambda x: x.reshape(-1).gather(0, torch.tensor([0])),
+    "index_add": lambda x: torch.zeros(4).index_add(0, torch.tensor(1), x.reshape(-1)[:1]),
+    "sum": lambda x: x.sum(),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("read", READ)
+@pytest.mark.parametrize("viewed", VIEWED)
+def test_a_view_of_a_copy_begins_where_what_was_copied_does(viewed: str, read: str, dynamic: bool) -> None:
+    """Of a copy that nobody writes its source is read: views of the copy begin where the source's would."""
+
+    def program(x: torch.Tensor) -> torch.Tensor:
+        return READ[read](VIEWED[viewed](x))
+
+    compiled, memory = supple.compile(program, dynamic=dynamic), torch.arange(1.0, 25.0)
+    for given in (memory[3:6], memory[0:3], memory[5:9], memory[3:6].clone()):
+        assert torch.equal(compiled(given), program(given))
