@@ -239,7 +239,10 @@ def run_fake(
     """
     error = refused(func, args, kwargs)
     if error is not None:
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # whose traceback holds this frame
     if is_writer(func):
         _require_apart(func, args, kwargs)
     try:

@@ -107,7 +107,9 @@ def _unimplemented(
         few = _on_few(args, kwargs) if is_pointwise else (tuple(args), dict(kwargs))
         error = refusal(func, *few, _ACCEPTED)
         known[types] = error if _OF_TYPES.search(str(error)) else None
-    return known[types]
+    answer = known[types]
+    # A new one each time: what is raised keeps the frames that it goes through.
+    return None if answer is None else type(answer)(*answer.args)
 
 
 _CHOOSY: Final = frozenset(

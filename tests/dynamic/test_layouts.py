@@ -163,7 +163,13 @@ def test_strides_are_counted_in_the_memory_of_a_copy(copied: str, strided: str, 
     def program(x: torch.Tensor) -> torch.Tensor:
         return STRIDED[strided](COPIED[copied](x))
 
-    compiled, memory = supple.compile(program, dynamic=dynamic), torch.arange(24.0)
+    assert_equal_wherever_memory_begins(program, dynamic)
+
+
+def assert_equal_wherever_memory_begins(
+    program: Callable[[torch.Tensor], torch.Tensor], dynamic: bool
+) -> None:
+    compiled, memory = supple.compile(program, dynamic=dynamic), torch.arange(1.0, 25.0)
     for given in (memory[3:6], memory[0:3], memory[5:9], memory[3:6].clone()):
         assert torch.equal(compiled(given), program(given))
 
@@ -200,6 +206,4 @@ def test_a_view_of_a_copy_begins_where_what_was_copied_does(viewed: str, read: s
     def program(x: torch.Tensor) -> torch.Tensor:
         return READ[read](VIEWED[viewed](x))
 
-    compiled, memory = supple.compile(program, dynamic=dynamic), torch.arange(1.0, 25.0)
-    for given in (memory[3:6], memory[0:3], memory[5:9], memory[3:6].clone()):
-        assert torch.equal(compiled(given), program(given))
+    assert_equal_wherever_memory_begins(program, dynamic)

@@ -145,6 +145,41 @@ def test_the_arguments_of_a_call_end_with_it(program: Callable[..., Any], is_bro
         assert reference() is None
 
 
+REFUSED: dict[str, Callable[[torch.Tensor], object]] = {
+    "a factor": lambda x: x.sub(x, alpha=1e300),
+    "a factor of a write": lambda x: x.sub_(x, alpha=1e300),
+    "a value": lambda x: torch.full((), 1e300),
+    "a value of a write": lambda x: x.fill_(1e300),
+    "a bound": lambda x: x.clamp(1e300),
+    "types": lambda x: torch.heaviside(x, torch.tensor(3)),
+    "types of a library call": lambda x: x.long() @ x,
+    "sizes": lambda x: x * torch.ones(7),
+    "sizes of parts": lambda x: torch.cat([x, torch.ones(2, 2)]),
+    "sizes of a write": lambda x: x.add_(torch.ones(2, 3)),
+    "a dimension": lambda x: x.sum(4),
+    "an index": lambda x: x[9],
+    "a shared element": lambda x: x[:1].expand(3).add_(1),
+}
+
+
+@pytest.mark.parametrize("is_broken", [False, True], ids=["", "broken"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_arguments_of_a_call_end_with_it_where_an_operator_is_refused(name: str, is_broken: bool) -> None:
+    def program(thing: Thing, x: torch.Tensor) -> object:
+        if is_broken:
+            supple.graph_break()
+        return REFUSED[name](x)
+
+    compiled = supple.compile(program, backend="eager")
+    for _ in range(2):
+        thing = Thing()
+        reference = weakref.ref(thing)
+        with pytest.raises((RuntimeError, IndexError)):
+            compiled(thing, torch.ones(3))
+        del thing
+        assert reference() is None
+
+
 def test_an_exception_that_is_handled_holds_no_frame_that_handles_it() -> None:
     noted: weakref.WeakKeyDictionary[Thing, int] = weakref.WeakKeyDictionary()
 

@@ -128,6 +128,7 @@ class Session:
         first, second = (one.world() for one in self.sides)
         for world in (first, second):
             world.written = tuple((str(one), one.steps[-1], one.owner(world)) for one in self.written)
+            world.is_native = self.is_rounded
         return first, second
 
     def mutations(self) -> list[Mutation]:
@@ -275,7 +276,8 @@ def differentiated(world: World, result: Any) -> Any:
         try:
             total = sum(one.double().sum() for one in outputs)
             found = torch.autograd.grad(total, leaves, allow_unused=True)
-            # Autograd promises no memory of their own to gradients: native code may share less than eager.
+            if not world.is_native:
+                return found
             return tuple(None if one is None else one.clone() for one in found)
         except Exception as error:  # what the program's own gradients raise is compared
             return chain(error)

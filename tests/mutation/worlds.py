@@ -24,6 +24,7 @@ class World:
     Attributes:
         names: the globals of the module that the function is from.
         written: names, steps and owners of globals and cells, which calls may write.
+        is_native: what runs it may give gradients memory of their own where eager lets them share some.
     """
 
     function: Callable[..., Any]
@@ -31,6 +32,7 @@ class World:
     kwargs: dict[str, Any]
     names: dict[str, Any]
     written: tuple[Any, ...] = ()
+    is_native: bool = False
 
     def call(self, run: Callable[..., Any]) -> Any:
         """Call a form of the function with the arguments."""
