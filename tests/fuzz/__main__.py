@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from supple.base.config import config
+from tests.fuzz.drawing import INDEPENDENT
 from tests.fuzz.groups import GROUPS, grammars
 from tests.fuzz.programs import drawn
 from tests.fuzz.reducing import reduced
@@ -175,6 +176,7 @@ def one_round(number: int, chosen: Chosen, counts: Counts, until: float) -> None
         max_examples=ROUND,
         deadline=None,
         database=None,
+        backend=INDEPENDENT,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import setting
+from tests.fuzz.drawing import INDEPENDENT
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.groups import GROUPS
 from tests.fuzz.programs import programs
@@ -44,22 +45,40 @@ def check(source: str, backend: str, break_at: int, dynamic: bool | None) -> Non
     assert found is None, f"{backend}, break_at={break_at}, dynamic={dynamic}: {found}\n{source}"
 
 
-@settings(suppress_health_check=list(HealthCheck), max_examples=2 * settings().max_examples)
+@settings(
+    backend=INDEPENDENT, suppress_health_check=list(HealthCheck), max_examples=2 * settings().max_examples
+)
 @given(programs(), st.sampled_from([None, True]))
 def test_programs_are_as_eager(source: str, dynamic: bool | None) -> None:
     check(source, "eager", 0, dynamic)
 
 
-@settings(suppress_health_check=list(HealthCheck), max_examples=settings().max_examples)
+@settings(backend=INDEPENDENT, suppress_health_check=list(HealthCheck), max_examples=settings().max_examples)
 @given(programs(), st.integers(1, 200))
 def test_programs_with_a_forced_break_are_as_eager(source: str, break_at: int) -> None:
     check(source, "eager", break_at, None)
 
 
-@settings(suppress_health_check=list(HealthCheck), max_examples=max(settings().max_examples // 8, 10))
+@settings(
+    backend=INDEPENDENT,
+    suppress_health_check=list(HealthCheck),
+    max_examples=max(settings().max_examples // 8, 10),
+)
 @given(programs())
 def test_programs_in_native_code_are_as_eager(source: str) -> None:
     check(source, "native", 0, None)
+
+
+def test_programs_are_drawn_each_by_itself() -> None:
+    drawn: list[str] = []
+
+    @settings(backend=INDEPENDENT, max_examples=50, database=None, suppress_health_check=list(HealthCheck))
+    @given(programs())
+    def draw(source: str) -> None:
+        drawn.append(source.partition("\ndef arguments")[0])
+
+    draw()
+    assert len(set(drawn)) > 45
 
 
 def test_a_difference_is_found() -> None:
