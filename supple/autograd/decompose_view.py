@@ -3,6 +3,7 @@ dimensions."""
 
 from collections.abc import Sequence
 from functools import partial, reduce
+from itertools import compress
 from typing import cast
 
 import torch
@@ -15,6 +16,7 @@ from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 from supple.shapes.decide import ONE, is_one
 from supple.shapes.promote import Number, promoted
+from supple.shapes.rules_index import are_joined
 from supple.shapes.rules_view import inferred_sizes, sliced
 
 
@@ -181,12 +183,7 @@ def _(b: Lowering, tensors: Sequence[Var], dim: int = 0) -> Var:
     """Of one type, without the empty tensors of rank 1."""
     metas = [b.tensor_meta(x) for x in tensors]
     dtype = reduce(promoted, [meta.dtype for meta in metas])
-    zero = as_expr(0)
-    real = [
-        b.cast(x, dtype)
-        for x, meta in zip(tensors, metas, strict=True)
-        if not (meta.rank == 1 and meta.sizes[0] is zero)
-    ]
+    real = [b.cast(x, dtype) for x in compress(tensors, are_joined(metas))]
     if not real:
         return b.cast(tensors[0], dtype)
     return b.emit("aten.cat.default", (real, dim % b.tensor_meta(real[0]).rank))

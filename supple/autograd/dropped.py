@@ -5,6 +5,7 @@ decomposition that drops an operand stands here; a test finds those that do not.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
 from typing import Final, cast
 
 from supple.base.rules import Rules
@@ -12,8 +13,8 @@ from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.graph.nodes import Arg, Meta, Node, Var, meta_of, uses_of, vars_of
 from supple.ir.meta import TensorMeta
-from supple.shapes.decide import ZERO
 from supple.shapes.promote import category
+from supple.shapes.rules_index import are_joined
 from supple.shapes.rules_view import sliced
 
 Metas = Mapping[str, Meta]
@@ -80,7 +81,7 @@ def _(node: Node, metas: Metas) -> Arg:
 def _(node: Node, metas: Metas) -> Arg:
     """Empty tensors of rank 1 are left out, whatever the others are."""
     joined = cast("Sequence[Var]", node.args[0])
-    return [var for var in joined if _tensor(var, metas).sizes != (ZERO,)]
+    return list(compress(joined, are_joined([_tensor(var, metas) for var in joined])))
 
 
 def _may_be_zero(number: Arg) -> bool:

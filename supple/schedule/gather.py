@@ -34,7 +34,6 @@ def _(state: Lowering, node: Node) -> None:
     """The piece in whose range the coordinate lies."""
     meta = state.result(node)
     pieces = [(str(arg), state.tensor(arg)) for arg in listed(node.args[0])]
-    pieces = [(name, piece) for name, piece in pieces if piece.sizes != (const(0),)]
     if any(piece.dtype is not meta.dtype for _, piece in pieces):
         raise NotLowered("pieces of several dtypes")
     dim = dimension(argument(node, 1, "dim", 0), meta.rank)

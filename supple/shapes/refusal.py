@@ -87,9 +87,10 @@ def _unimplemented(
     """Return what eager raises where it has an operator for other types of tensors only.
 
     Shape rules and meta kernels do not know that. It is asked once for each overload and types. Of pointwise
-    operators a few elements do; some others are asked on zeros of the same sizes, where the types are not the
-    usual ones of models, or the operator takes few of those. Not all others: zeros where an operator expects
-    what another one left for it (`mkldnn_rnn_layer_backward`) make it write anywhere.
+    operators a few elements do; others are asked on zeros of the same sizes: all where a type is complex,
+    some where the types are not the usual ones of models, or the operator takes few of those. Not always:
+    zeros where an operator expects what another one left for it (`mkldnn_rnn_layer_backward`) make it write
+    anywhere.
     """
     found: list[object] = []
     map_leaves(found.append, (*args, *kwargs.values()))
@@ -100,7 +101,8 @@ def _unimplemented(
     )
     is_pointwise = torch.Tag.pointwise in func.tags
     is_usual = torch.bool not in found and _are_usual(func, types)
-    if not is_pointwise and (schema_of(func).name not in _ASKED or is_usual):
+    is_asked = schema_of(func).name in _ASKED and not is_usual
+    if not (is_pointwise or is_asked or any(one.is_complex for one in types)):
         return None
     known = _known(func)
     if types not in known:
@@ -119,24 +121,40 @@ _CHOOSY: Final = frozenset(
     "_pdist_forward".split()
 )
 """Operators that take floats of one or two types only, and no integers next to them."""
-_ASKED: Final = _CHOOSY | {
+_WIDE: Final = frozenset(
     f"aten::{name}"
-    for name in "native_layer_norm native_group_norm native_batch_norm convolution mv addmv dot vdot mm "
-    "addmm bmm baddbmm _trilinear _prelu_kernel _cdist_forward _euclidean_dist log_sigmoid_forward "
-    "addbmm im2col col2im linspace logspace cumsum cumprod logcumsumexp".split()
-}
+    for name in "linalg_lu_factor_ex linalg_qr geqrf ormqr avg_pool3d _upsample_bilinear2d_aa "
+    "_upsample_bicubic2d_aa _fft_r2c _fft_c2r _fft_c2c".split()
+)
+"""Operators that take no floats of two bytes."""
+_ASKED: Final = (
+    _CHOOSY
+    | _WIDE
+    | {
+        f"aten::{name}"
+        for name in "native_layer_norm native_group_norm native_batch_norm convolution mv addmv dot vdot mm "
+        "addmm bmm baddbmm _trilinear _prelu_kernel _cdist_forward _euclidean_dist log_sigmoid_forward "
+        "addbmm im2col col2im linspace logspace cumsum cumprod logcumsumexp".split()
+    }
+)
 """Operators that may be asked: they compute and do nothing else, and read no memory of their own making."""
+
+
+_HALVES: Final = frozenset((torch.float16, torch.bfloat16))
 
 
 def _are_usual(func: OpOverload, types: Sequence[torch.dtype]) -> bool:
     """Tell whether types go together in models: those of floats are one, next to places and masks."""
-    if schema_of(func).name in _CHOOSY:
+    name = schema_of(func).name
+    if name in _CHOOSY or (name in _WIDE and not _HALVES.isdisjoint(types)):
         return False
     floats = {one for one in types if one.is_floating_point or one.is_complex}
     return not types or (len(floats) == 1 and {*types} - floats <= {torch.int64, torch.bool})
 
 
-_OF_TYPES: Final = re.compile("implemented for|expects|[dD]type|[tT]ype|Subtraction|Expected both inputs")
+_OF_TYPES: Final = re.compile(
+    "implemented for|expects|[dD]type|[tT]ype|complex|Subtraction|Expected both inputs"
+)
 """What errors say that tell of the types of tensors."""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import compress
 
 from supple.expr import Expr, as_expr, less_equal
 from supple.ir.dtypes import DType
@@ -183,7 +184,9 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     require(tensors)
     dtype = reduce(promoted, [tensor.dtype for tensor in tensors])
     highest = max(tensor.rank for tensor in tensors)
-    real = [tensor for tensor in tensors if not _is_left_out(tensor, highest)]
+    for tensor in tensors:  # the answer is a guard
+        require(tensor.rank != 1 or highest == 1 or is_equal(tensor.sizes[0], ZERO))
+    real = list(compress(tensors, are_joined(tensors)))
     require(all(tensor.rank for tensor in tensors))
     if not real:
         return fresh((0,), dtype, tensors[0])
@@ -197,11 +200,10 @@ def _(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     return fresh(sizes, dtype, first, _joined_strides(real, sizes))
 
 
-def _is_left_out(tensor: TensorMeta, highest_rank: int) -> bool:
-    """Tell whether a tensor has rank 1 and no elements; among others of rank 1 that makes no difference."""
-    if tensor.rank != 1:
-        return False
-    return tensor.sizes[0] is ZERO or (highest_rank > 1 and is_equal(tensor.sizes[0], ZERO))
+def are_joined(tensors: Sequence[TensorMeta]) -> list[bool]:
+    """Tell which operands `cat` joins: not the empty ones of rank 1, as all of it beside other ranks are."""
+    highest = max(tensor.rank for tensor in tensors)
+    return [one.rank != 1 or (highest == 1 and one.sizes[0] is not ZERO) for one in tensors]
 
 
 def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:

@@ -203,3 +203,29 @@ def test_a_program_that_asks_for_the_layout_is_told_that_of_the_sizes_it_has(
             for x in (floats(rows, columns), floats(columns, rows).t(), floats(5, 5)[:rows, :columns]):
                 with supple.config.patch(recompile_limit=99):
                     assert function(x)[1:] == run(x)[1:], (first, x.shape, x.stride())
+
+
+JOINED: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "before": lambda row, x: torch.cat([row[1:], x]),
+    "behind": lambda row, x: torch.cat([x, row[1:]]),
+    "between": lambda row, x: torch.cat([x, row[1:] * 2, x], 1),
+    "of another type": lambda row, x: torch.cat([row[1:].double(), x]),
+    "with what it is made of": lambda row, x: torch.cat([x * row, row[1:].sin(), x]).relu(),
+    "sorted": lambda row, x: torch.cat([row[1:], x.sort()[0]]),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("needs_grad", [False, True])
+@pytest.mark.parametrize("name", JOINED)
+def test_what_is_empty_and_of_rank_1_is_joined_with_any_rank(name: str, needs_grad: bool) -> None:
+    program = JOINED[name]
+    compiled = supple.compile(program, backend="native", dynamic=True, fullgraph=True)
+    for rows in (2, 3, 0, 1):
+        given = torch.ones(1, requires_grad=needs_grad), torch.ones(rows, 3, requires_grad=needs_grad)
+        found, wanted = compiled(*given), program(*given)
+        assert torch.equal(found, wanted)
+        assert found.dtype is wanted.dtype
+        if needs_grad:
+            grads = [torch.autograd.grad(one.sum(), given, allow_unused=True) for one in (found, wanted)]
+            assert str(grads[0]) == str(grads[1])

@@ -1,6 +1,7 @@
 """Texts of errors name a class: they hold while the class has that name."""
 
 import abc
+import operator
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +16,14 @@ class Bare:
         return 1
 
     write_only = property(fset=lambda self, value: None)
+
+
+class Count(int):
+    pass
+
+
+class Word(str):
+    pass
 
 
 class Abstract(abc.ABC):
@@ -47,6 +56,15 @@ REFUSED: dict[str, tuple[type, Callable[[], object]]] = {
     "a number": (Bare, lambda: int(Bare())),  # type: ignore[call-overload]
     "an abstract class": (Abstract, lambda: Abstract()),  # type: ignore[abstract]
     "a bare abstract class": (Abstract, lambda: object.__new__(Abstract)),
+    "a sum with a number": (Count, lambda: b"a" + Count(1)),  # type: ignore[operator]
+    "a number's sum": (Count, lambda: Count(1) + None),  # type: ignore[operator]
+    "a number's mask": (Count, lambda: Count(1) & "a"),  # type: ignore[operator]
+    "a number's power": (Count, lambda: Count(1) ** b"a"),  # type: ignore[operator]
+    "a sum of a number in place": (Count, lambda: operator.iadd(b"a", Count(1))),
+    "a quotient in place": (Count, lambda: operator.ifloordiv(Count(1), b"a")),
+    "a text's mask": (Word, lambda: Word("a") | 1),  # type: ignore[operator]
+    "a text's mask in place": (Word, lambda: operator.iand((1,), Word("a"))),
+    "a text's quotient": (Word, lambda: divmod(1, Word("a"))),  # type: ignore[operator]
     "a text": (Bare, lambda: "a" + Bare()),  # type: ignore[operator]
     "a joined text": (Bare, lambda: ",".join([Bare()])),  # type: ignore[list-item]
     "a format": (Bare, lambda: f"{Bare():3}"),

@@ -136,6 +136,8 @@ def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object
     except Exception as error:  # whatever the constant operation raises, the program raises
         if is_interrupt(error):
             raise
+        for arg in (*args, *kwargs.values()):
+            name_of(machine, type(arg))  # which the text may have
         machine.throw(type(error), *error.args)
 
 

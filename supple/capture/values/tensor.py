@@ -208,7 +208,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     graph_args = tuple(to_arg(machine, value) for value in args)
     graph_kwargs = {name: to_arg(machine, value) for name, value in kwargs.items()}
     machine.heed_shared(op, (graph_args, graph_kwargs))
-    if not op.is_pure and args and torch.is_grad_enabled():
+    if not op.is_pure and args:
         _refuse_views_of_leaves(machine, op, args[0])
     fake_args = [to_fake(value) for value in args]
     fake_kwargs = {name: to_fake(value) for name, value in kwargs.items()}
@@ -253,17 +253,29 @@ def _with_numbers(
 
 
 def _refuse_views_of_leaves(machine: Machine, op: Op, target: Value) -> None:
-    """Break where an operator writes to an input that is a view of a leaf with gradients: eager raises."""
+    """Break where an operator writes to an input that is a view of a leaf with gradients: eager raises.
+
+    A view that is older than the requirement is a leaf too. torch says of it that it requires gradients; but
+    it gets some from `requires_grad_` of its own on only.
+    """
+    if op.name == "Tensor.requires_grad_":
+        if _shows_leaf(machine, target, is_leaf=True):
+            owner = f"{target.describe()}, a view of a leaf"
+            machine.unsupported(breaks.ATTRIBUTE, name="requires_grad_()", owner=owner)
+    elif torch.is_grad_enabled() and _shows_leaf(machine, target, is_leaf=False):
+        error = "RuntimeError: a view of a leaf Variable that requires grad is used in an in-place operation"
+        machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=error)
+
+
+def _shows_leaf(machine: Machine, target: Value, *, is_leaf: bool) -> bool:
+    """Tell whether an input with gradients is a view of a leaf, and such a view as `is_leaf` says."""
     if not isinstance(target, TensorValue) or target.obj is None or target.source is None:
-        return
-    if target.obj.requires_grad and not target.obj.is_leaf:
-        found = shows_leaf(target.obj)
-        machine.guard(of_leaf(target.source), Kind.EQUALS, found)
-        if found:
-            error = (
-                "RuntimeError: a view of a leaf Variable that requires grad is used in an in-place operation"
-            )
-            machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=error)
+        return False
+    if not target.obj.requires_grad or target.obj.is_leaf is not is_leaf:
+        return False
+    found = shows_leaf(target.obj)
+    machine.guard(of_leaf(target.source), Kind.EQUALS, found)
+    return found
 
 
 def _is_of_torch(error: BaseException) -> bool:
