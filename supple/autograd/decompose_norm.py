@@ -55,12 +55,14 @@ def _normalised(b: Lowering, x: Var, dims: Sequence[int], eps: float) -> tuple[V
     return b.mul(b.sub(x, mean), deviation), mean, deviation
 
 
-def _scaled(b: Lowering, x: Var, weight: Var | None, bias: Var | None) -> Var:
-    """Return x * weight + bias in x's type, which is the compute type."""
-    dtype = b.tensor_meta(x).dtype
-    if weight is not None:
-        x = b.mul(x, b.cast(weight, dtype))
-    return x if bias is None else b.add(x, b.cast(bias, dtype))
+def _scaled(b: Lowering, x: Var, weight: Var | None) -> Var:
+    """Return x * weight in x's type, which is the compute type."""
+    return x if weight is None else b.mul(x, b.cast(weight, b.tensor_meta(x).dtype))
+
+
+def _shifted(b: Lowering, x: Var, bias: Var | None) -> Var:
+    """Return x + bias in x's type, which is the compute type; without a bias a zero, so that none is -0.0."""
+    return b.add(x, 0.0 if bias is None else b.cast(bias, b.tensor_meta(x).dtype))
 
 
 @decompositions.on("aten.native_layer_norm.default")
@@ -69,7 +71,7 @@ def _(b: Lowering, x: Var, shape: Sequence[int], weight: Var | None, bias: Var |
     meta = b.tensor_meta(x)
     dims = list(range(meta.rank - len(shape), meta.rank))
     row, mean, deviation = _normalised(b, b.wide(x), dims, eps)
-    result = b.cast(_scaled(b, row, weight, bias), meta.dtype)
+    result = b.cast(_shifted(b, _scaled(b, row, weight), bias), meta.dtype)
     given = weight if weight is not None else bias
     stat = meta.dtype if given is None or not meta.dtype.is_low_precision else b.tensor_meta(given).dtype
     return result, b.cast(mean, stat), b.cast(deviation, stat)
@@ -84,7 +86,7 @@ def _(b: Lowering, x: Var, shape: Sequence[int], weight: Var | None, eps: float 
     square = b.div(b.sum(b.mul(wide, wide), dims), count_of(meta, dims))
     step = torch.finfo(meta.dtype.torch).eps if eps is None else eps
     deviation = b.unary("rsqrt", b.add(square, step))
-    return b.cast(_scaled(b, b.mul(wide, deviation), weight, None), meta.dtype), deviation
+    return b.cast(_scaled(b, b.mul(wide, deviation), weight), meta.dtype), deviation
 
 
 @decompositions.on("aten.native_group_norm.default")
@@ -97,12 +99,14 @@ def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *numbers: objec
     dims = list(range(2, 3 + len(rest)))
     normal, mean, deviation = _normalised(b, split, dims, eps)
     flat = b.view(normal, plain(meta.sizes))
-    scaled = _scaled(b, flat, _per_channel(b, weight, meta), _per_channel(b, bias, meta))
+    shifted = _scaled(b, flat, _per_channel(b, weight, meta))
+    if weight is not None or bias is not None:
+        shifted = _shifted(b, shifted, _per_channel(b, bias, meta))
     given = weight if weight is not None and meta.dtype.is_low_precision else None
     stat = meta.dtype if given is None else b.tensor_meta(given).dtype
     shape = [*plain(meta.sizes[:1]), groups]
     stats = (b.cast(b.view(item, shape), stat) for item in (mean, deviation))
-    return (b.cast(scaled, meta.dtype), *stats)
+    return (b.cast(shifted, meta.dtype), *stats)
 
 
 def _per_channel(b: Lowering, x: Var | None, meta: TensorMeta) -> Var | None:
@@ -126,7 +130,7 @@ def _(b: Lowering, x: Var, weight: Var | None, bias: Var | None, *rest: object) 
     if weight is not None:
         alpha = b.mul(alpha, b.cast(weight, compute))
     shift = b.mul(mean, alpha)
-    beta = b.unary("neg", shift) if bias is None else b.sub(b.cast(bias, compute), shift)
+    beta = b.sub(0.0 if bias is None else b.cast(bias, compute), shift)  # the negative has another zero
     scaled = b.mul(b.wide(x), cast("Var", _per_channel(b, alpha, meta)))
     result = b.cast(b.add(scaled, cast("Var", _per_channel(b, beta, meta))), meta.dtype)
     empty = b.full((0,), 0, known.dtype, known.device)
