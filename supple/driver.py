@@ -126,13 +126,13 @@ def needs_grad(graph: Graph) -> bool:
     return any(isinstance(item.meta, TensorMeta) and item.meta.requires_grad for item in graph.inputs)
 
 
-def _watched(split: autograd.Split) -> tuple[int, ...]:
-    """Return the places of the inputs and constants that are tensors and matter to gradients."""
+def _watched(split: autograd.Split, read: frozenset[int]) -> tuple[int, ...]:
+    """Return the places of tensors among inputs and constants that matter to gradients, which read them."""
     convention = split.convention
     unread = {mutation.input for mutation in convention.mutations if not mutation.is_read}
     given = [isinstance(item.meta, TensorMeta) for item in split.source.inputs]
     given += [isinstance(item, torch.Tensor) for item in convention.constants]
-    return tuple(place for place, is_tensor in enumerate(given) if is_tensor and place not in unread)
+    return tuple(place for place, is_tensor in enumerate(given) if is_tensor and place in read - unread)
 
 
 def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
@@ -155,7 +155,7 @@ def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], a
         again=autograd.rerun(split.convention, compile_python(split.source)),
         is_random=any(is_random(node.op) for node in split.forward.nodes),
         constants=len(split.convention.constants),
-        watched=_watched(split),
+        watched=_watched(split, split.backward.read),
         ambient=ambient,
     )
 

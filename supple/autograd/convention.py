@@ -157,12 +157,14 @@ class Split:
 class Backward:
     """How gradients flow: the parts of the joint graph and what goes between them.
 
-    `reached` tells for each gradient of each flow which of its tangents flow into it.
+    `reached` tells for each gradient of each flow which of its tangents flow into it, `read` the places of
+    the inputs and constants on whose values gradients depend.
     """
 
     parts: Parts
     flows: Gradients
     reached: tuple[tuple[frozenset[int], ...], ...]
+    read: frozenset[int]
 
 
 Runner = Callable[..., Sequence[object]]

@@ -1,5 +1,6 @@
 """The front door of the stage: a captured graph in, functional graphs and their convention out."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from supple.autograd.convention import Backward, Convention, Split
@@ -11,7 +12,7 @@ from supple.autograd.trace import trace
 from supple.base import events
 from supple.base.options import Options
 from supple.expr import const, less_equal
-from supple.ir.graph.nodes import Graph, uses_of, vars_of
+from supple.ir.graph.nodes import Arg, Graph, uses_of, vars_of
 from supple.ir.graph.rewrite import without_dead
 from supple.ir.graph.text import text
 from supple.ir.meta import TensorMeta
@@ -49,7 +50,8 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     ]
     parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
     _tell(joint, parts.forward, *(back.graph for back in parts.backs))
-    return Split(graph, parts.forward, Backward(parts, traced.gradients, reach), convention)
+    backward = Backward(parts, traced.gradients, reach, _read_by_gradients(joint, traced.gradients))
+    return Split(graph, parts.forward, backward, convention)
 
 
 def _require_dense(graph: Graph) -> None:
@@ -83,13 +85,24 @@ def _require_distinct_elements(graph: Graph, convention: Convention) -> None:
 def _with_reads(convention: Convention, joint: Graph, flows: Gradients) -> Convention:
     """Return the convention that knows which written inputs gradients depend on, as they were before."""
     wanted = [joint.outputs[place] for place in flows.differentiable] + list(joint.outputs[flows.results :])
-    live = without_dead(Graph(joint.inputs, joint.nodes, tuple(wanted)))
-    read = {var.name for node in live.nodes for var in uses_of(node)} | {var.name for var in vars_of(wanted)}
+    read = _read_for(joint, wanted)
     mutations = (
         replace(mutation, is_read=mutation.has_grad or joint.inputs[mutation.input].name in read)
         for mutation in convention.mutations
     )
     return replace(convention, mutations=tuple(mutations))
+
+
+def _read_by_gradients(joint: Graph, flows: Gradients) -> frozenset[int]:
+    """Return the places of the inputs and constants on whose values gradients depend, theirs too."""
+    read = _read_for(joint, joint.outputs[flows.results :])
+    return frozenset(place for place, item in enumerate(joint.inputs) if item.name in read)
+
+
+def _read_for(joint: Graph, wanted: Sequence[Arg]) -> set[str]:
+    """Return the names of the values that some results of a graph are computed of."""
+    live = without_dead(Graph(joint.inputs, joint.nodes, tuple(wanted)))
+    return {var.name for node in live.nodes for var in uses_of(node)} | {var.name for var in vars_of(wanted)}
 
 
 def _tell(joint: Graph | None, forward: Graph, *backs: Graph) -> None:

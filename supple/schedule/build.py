@@ -16,7 +16,7 @@ from supple.ir.dtypes import DType
 from supple.ir.loops.nodes import Axis, Compute, IndexValue, Load, Loop, Reduce, Scalar, Statement, Store
 from supple.ir.meta import TensorMeta
 from supple.schedule.coordinates import estimate, ranges_of
-from supple.schedule.define import Definition, number
+from supple.schedule.define import PLACES, Definition, number
 from supple.schedule.deps import Index, at
 from supple.schedule.fold import folded
 
@@ -359,8 +359,10 @@ class Builder:
         return (Reduce(found[key], definition.meta.dtype, definition.reduce, operand),)
 
     def _materialised(self, value: Scalar, definition: Definition) -> str:
-        """Return the name of a scalar that is a number."""
+        """Return the name of a scalar that is a number, in the type of the result unless that is a place."""
         dtype = definition.meta.dtype
+        if definition.reduce in PLACES and isinstance(value, float):
+            dtype = DType.F64
         name = self._fresh(dtype)
         op, neutral = ("or", False) if dtype is DType.BOOL else ("add", 0)
         self.row.statements.append(Compute(name, dtype, op, (value, neutral)))

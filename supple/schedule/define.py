@@ -24,6 +24,8 @@ TRANSCENDENTAL: Final = frozenset(
 )
 CHECK: Final = "aten._assert_scalar.default"
 """The op that raises where a condition on sizes does not hold."""
+PLACES: Final = ("argmax", "argmin")
+"""Reductions that give a place: an integer, counted in the order of the inner axes."""
 SLOW: Final = frozenset("sqrt rsqrt div floordiv mod fmod reciprocal".split())
 SLOW_COST: Final = 4
 TRANSCENDENTAL_COST: Final = 20

@@ -14,7 +14,7 @@ from supple.ir.loops.nodes import Axis, Load, Scalar
 from supple.ir.loops.numbers import greatest, least
 from supple.ir.meta import TensorMeta, contiguous
 from supple.schedule.coordinates import estimate
-from supple.schedule.define import Body, Definition, coordinate, coordinates, number
+from supple.schedule.define import PLACES, Body, Definition, coordinate, coordinates, number
 from supple.schedule.deps import at
 from supple.schedule.lower import Lowering, NotLowered, lowerings
 from supple.schedule.views import argument, dimension, listed, unlinear
@@ -160,7 +160,7 @@ def _reduced(body: Body, name: str, operand: Scalar, op: str, reduction: Reducti
     single.statements = [
         replace(s, index=at(s.index, place)) if isinstance(s, Load) else s for s in body.statements
     ]
-    return single.definition(name, body.meta, 0 if op in _PLACES else operand)
+    return single.definition(name, body.meta, 0 if op in PLACES else operand)
 
 
 _PLAIN: Final = {
@@ -170,7 +170,6 @@ _PLAIN: Final = {
     **{f"aten.{op}.dims": op for op in ("any", "all")},
     **{f"aten.{op}.default": op for op in ("argmax", "argmin")},
 }
-_PLACES: Final = ("argmax", "argmin")
 _NEUTRAL: Final = {"sum": 0, "prod": 1, "any": False, "all": True}
 
 
@@ -186,7 +185,7 @@ def _(state: Lowering, node: Node) -> None:
             raise NotLowered(f"{op} of nothing raises in eager")
         state.define(Body(meta).definition(node.name, meta, number(_NEUTRAL[op], meta.dtype)))
         return
-    if op in _PLACES:
+    if op in PLACES:
         state.define(_position(state, node, meta, reduction, op))
         return
     dtype = DType.BOOL if op in ("any", "all") else meta.dtype.compute

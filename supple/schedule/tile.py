@@ -18,13 +18,11 @@ from supple.ir.loops.types import definitions
 from supple.ir.meta import TensorMeta
 from supple.schedule.build import Built
 from supple.schedule.coordinates import Ranges, dotted, estimate, has_division, ranges_of
-from supple.schedule.define import coordinate
+from supple.schedule.define import PLACES, coordinate
 from supple.schedule.exact import exact
 
 STORE_WEIGHT: Final = 4
 LOAD_WEIGHT: Final = 2
-ORDERED: Final = ("argmax", "argmin")
-"""Reductions that depend on the order of the inner axes."""
 Map = Callable[[Expr], Expr]
 Change = Callable[[nodes.Statement], nodes.Statement]
 
@@ -188,7 +186,7 @@ def arranged(space: Space) -> tuple[Space, nodes.Axis | None]:
         rows.append(vector)
     elif vector in loops:
         reduces = (r for s in flat(space.body) if isinstance(s, nodes.Loop) for r in s.reduces)
-        if any(reduce.op in ORDERED for reduce in reduces):
+        if any(reduce.op in PLACES for reduce in reduces):
             vector = loops[-1]
         else:
             loops.remove(vector)

@@ -298,6 +298,28 @@ def test_what_flows_in_as_the_negative_of_its_memory_or_as_no_memory() -> None:
     assert supple.compile(lambda x: x.exp())(torch._efficientzerotensor((3,))).tolist() == [1.0] * 3
 
 
+UNREAD: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+    "a term": lambda x, w: x.sin() + w,
+    "a sum": lambda x, w: x.pow(3) * 2 + w.sum(),
+    "put in": lambda x, w: x.sin().index_add(0, torch.tensor([0]), w[:1]),
+    "detached": lambda x, w: x.exp() + (w * w).detach(),
+    "a shape": lambda x, w: x.sin() * w.numel(),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_gradients_of_gradients_do_not_need_what_gradients_do_not_read(name: str) -> None:
+    program, found = UNREAD[name], []
+    for run in (program, supple.compile(program, backend="native")):
+        x, w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True), torch.tensor([1.0, -1.0, 2.0])
+        made = run(x, w)
+        w.mul_(5)
+        (first,) = torch.autograd.grad(made.square().sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad(first.square().sum(), x)
+        found.append([made.detach(), first.detach(), second])
+    torch.testing.assert_close(*found)
+
+
 def test_gradients_of_gradients_are_compiled() -> None:
     def penalty(run: Callable[[torch.Tensor], torch.Tensor], w: torch.Tensor) -> torch.Tensor:
         (grad,) = torch.autograd.grad(run(w).sum(), w, create_graph=True)
