@@ -97,7 +97,7 @@ def _refuse_sequences(machine: Machine, symbol: str, left: Value, right: Value) 
     if symbol[0] == "+":
         for base, text in _JOINED.items():
             if base in mine.__mro__ and base not in theirs.__mro__ and _is_decided(right):
-                machine.throw(TypeError, text.format(name_in_c(machine, theirs)))
+                machine.throw(TypeError, text.format(*(name_in_c(machine, one) for one in (theirs, mine))))
         return
     is_left = not _SEQUENCES.isdisjoint(mine.__mro__)
     if not is_left and _SEQUENCES.isdisjoint(theirs.__mro__):
@@ -113,7 +113,7 @@ def _refuse_sequences(machine: Machine, symbol: str, left: Value, right: Value) 
 
 _JOINED: Final[dict[type, str]] = {
     str: 'can only concatenate str (not "{}") to str',
-    bytes: "can't concat {} to bytes",
+    bytes: "can't concat {} to {}",
 }
 """What a text says of another operand of `+`."""
 _VIEWS: Final[list[type]] = [type(vars(dict)[name]({})) for name in ("keys", "values", "items")]

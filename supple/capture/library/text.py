@@ -58,7 +58,10 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
             return found
         if not spec.as_python():
             return text_of(machine, "__str__", value)
-        return fold(machine, format, value.payload.as_python(), spec.as_python())
+        try:
+            return ConstantValue(format(value.payload.as_python(), spec.as_python()))
+        except (TypeError, ValueError):  # which would name the class
+            machine.unsupported(breaks.OPERATOR, name="format()", kinds=value.describe())
     try:
         plain = value.as_python()
     except NotConstant:

@@ -121,6 +121,8 @@ def special(machine: Machine, value: Value, name: str) -> Value | None:
         return bind(machine, value, cls, name, found)
     if is_odd(found):
         machine.unsupported(breaks.OBJECT, name=cls.__name__, detail=f"its {name} is no function")
+    if isinstance(found, IN_C) and value.has_own_in_c(name, found):
+        machine.unsupported(breaks.OBJECT, name=cls.__name__, detail=f"its {name} is in C")
     guard_lookup(machine, cls, name, found)
     return None
 

@@ -75,6 +75,10 @@ class Value:
         """Return what `type(x)` gives."""
         raise NotImplementedError(type(self).__name__)
 
+    def has_own_in_c(self, name: str, found: object) -> bool:
+        """Tell whether a special method in C is not that of the number or text that an instance holds."""
+        return False
+
     def describe(self) -> str:
         """Return a short description for messages."""
         name = self.python_type().__name__

@@ -17,6 +17,7 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, instance_attribute, pinned
 from supple.capture.values.attributes import (
+    IN_C,
     MISSING,
     SLOT_KINDS,
     bind,
@@ -152,6 +153,10 @@ class InstanceValue(Value):
     def length(self, machine: Machine) -> Value:
         return checked(machine, len, "__len__", self._special(machine, "__len__"))
 
+    def has_own_in_c(self, name: str, found: object) -> bool:
+        payload = self.payload
+        return isinstance(payload, ConstantValue) and found is not lookup(type(payload.value), name)
+
     def get_item(self, machine: Machine, key: Value) -> Value:
         return self._special(machine, "__getitem__", key)
 
@@ -172,7 +177,10 @@ class InstanceValue(Value):
         return ConstantValue(self._special(machine, "__contains__", item).truth(machine))
 
     def iterate(self, machine: Machine) -> Value:
-        if lookup(self.cls, "__iter__") is MISSING and lookup(self.cls, "__getitem__") is not MISSING:
+        by_index = lookup(self.cls, "__getitem__")
+        if lookup(self.cls, "__iter__") is MISSING and by_index is not MISSING:
+            if isinstance(by_index, IN_C):  # which may be one of a mapping
+                machine.unsupported(breaks.OBJECT, name=self.cls.__name__, detail="its `__getitem__` is in C")
             return machine.call_python(_iterate_by_index, self).iterate(machine)
         found = self._special(machine, "__iter__")
         kind = found.python_type()
