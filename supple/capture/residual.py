@@ -140,6 +140,7 @@ class Writer:
         names = like.co_varnames
         self.function(recover)
         self.push((error, *names[:count]))
+        self.op("DELETE_FAST", error)  # whose traceback holds this frame
         after = count + named
         if like.co_flags & 4:
             self.push(names[after])
@@ -210,14 +211,18 @@ class Recovery:
         """Return what the function gives for the arguments of the call whose graph raised an exception."""
         for setter, values in self.settings:
             setter(*values)
-        has_written = self.writes and not getattr(error, UNWRITTEN, False)
-        if has_written or isinstance(error, MEANT) or not isinstance(error, Exception) or is_interrupt(error):
-            raise error
-        for generator, state in getattr(error, DRAWN, ()):
-            generator.set_state(state)
-        result = self.function(*args, **kwargs)
-        if not (self.is_caught or config.now().suppress_errors is not False):
-            raise error
-        level = logging.INFO if self.is_caught else logging.WARNING
-        _log.log(level, "%s ran as plain Python: its graph raised %r", self.function.__qualname__, error)
-        return result
+        try:
+            has_written = self.writes and not getattr(error, UNWRITTEN, False)
+            is_final = isinstance(error, MEANT) or not isinstance(error, Exception) or is_interrupt(error)
+            if has_written or is_final:
+                raise error
+            for generator, state in getattr(error, DRAWN, ()):
+                generator.set_state(state)
+            result = self.function(*args, **kwargs)
+            if not (self.is_caught or config.now().suppress_errors is not False):
+                raise error
+            level = logging.INFO if self.is_caught else logging.WARNING
+            _log.log(level, "%s ran as plain Python: its graph raised %r", self.function.__qualname__, error)
+            return result
+        finally:
+            del error  # whose traceback holds this frame

@@ -3,6 +3,7 @@
 The collector is off: it would hide objects that hold each other.
 """
 
+import contextlib
 import gc
 import weakref
 from collections.abc import Callable, Iterator
@@ -178,6 +179,57 @@ def test_the_arguments_of_a_call_end_with_it_where_an_operator_is_refused(name: 
             compiled(thing, torch.ones(3))
         del thing
         assert reference() is None
+
+
+REFUSED_BY_DATA: dict[str, Callable[[torch.Tensor], object]] = {
+    "a place": lambda x: x[torch.tensor([9])],
+    "a place behind a write": lambda x: x.add_(1)[torch.tensor([9])],
+    "a row": lambda x: torch.nn.functional.embedding(torch.tensor([9]), x[None]),
+    "a class": lambda x: torch.nn.functional.one_hot(x.long(), 1),
+    "a matrix": lambda x: torch.linalg.cholesky(-torch.eye(2)),
+    "bounds of random numbers": lambda x: torch.empty(3).uniform_(1, 0),
+    "a probability": lambda x: torch.bernoulli(x + 1),
+    "a deviation": lambda x: torch.empty(3).normal_(0, -1),
+    "weights": lambda x: torch.multinomial(-x, 1),
+    "a division": lambda x: x.long() // 0,
+    "a truth": lambda x: torch._assert_async((x < 0).all()),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("is_caught", [False, True], ids=["", "caught"])
+@pytest.mark.parametrize("name", REFUSED_BY_DATA)
+def test_the_arguments_of_a_call_end_with_it_where_a_graph_raises(
+    name: str, is_caught: bool, backend: str
+) -> None:
+    closed: list[int] = []
+
+    def closing() -> Iterator[int]:
+        try:
+            yield 1
+        finally:
+            closed.append(1)
+
+    def program(thing: Thing, x: torch.Tensor) -> object:
+        suspended = closing()
+        next(suspended)
+        supple.graph_break()
+        if not is_caught:
+            return REFUSED_BY_DATA[name](x)
+        try:
+            return REFUSED_BY_DATA[name](x)
+        except (RuntimeError, IndexError):
+            return None
+
+    compiled = supple.compile(program, backend=backend)
+    for count in (1, 2):
+        thing = Thing()
+        reference = weakref.ref(thing)
+        with contextlib.nullcontext() if is_caught else pytest.raises((RuntimeError, IndexError)):
+            compiled(thing, torch.ones(3))
+        del thing
+        assert reference() is None
+        assert len(closed) == count
 
 
 def test_an_exception_that_is_handled_holds_no_frame_that_handles_it() -> None:

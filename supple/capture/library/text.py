@@ -59,7 +59,7 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
         if not spec.as_python():
             return text_of(machine, "__str__", value)
         try:
-            return ConstantValue(format(value.payload.as_python(), spec.as_python()))
+            return ConstantValue(format(value.payload.as_python(), str(spec.as_python())))
         except (TypeError, ValueError):  # which would name the class
             machine.unsupported(breaks.OPERATOR, name="format()", kinds=value.describe())
     try:
