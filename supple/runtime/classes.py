@@ -18,7 +18,7 @@ _TAG_OFFSET: Final = 384
 _NAME_OFFSET: Final = object.__basicsize__ + tuple.__itemsize__
 """Where PyTypeObject keeps tp_name: behind the header of an object of variable size."""
 
-_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement, so its dict may change
+_HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 
@@ -26,9 +26,14 @@ _NOTED_BY_COPYING: Final = "__slotnames__"
 """What `copyreg` keeps in a class of which it has copied an instance."""
 
 
+def is_on_heap(cls: type) -> bool:
+    """Tell whether a class was made at run time, as those of class statements and some in C are."""
+    return bool(cls.__flags__ & _HEAP_TYPE)
+
+
 def may_change(cls: type) -> bool:
     """Tell whether attributes of the class can be assigned."""
-    return bool(cls.__flags__ & _HEAP_TYPE) and not cls.__flags__ & _IMMUTABLE
+    return is_on_heap(cls) and not cls.__flags__ & _IMMUTABLE
 
 
 def lookup(cls: type, name: str) -> object:

@@ -28,7 +28,7 @@ def refusal(
             func(*map(_plain, args), **{name: _plain(arg) for name, arg in kwargs.items()})
     except Undecided:
         return otherwise
-    except (RuntimeError, IndexError, TypeError, ValueError) as error:
+    except (RuntimeError, IndexError, TypeError, ValueError, OverflowError) as error:
         return error.with_traceback(None)  # whose frames hold what keeps the error: nothing would be let go
     return otherwise
 
@@ -186,6 +186,9 @@ def _scalars(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, obje
 def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> bool:
     """Specialise a number outside of a type's range, or a float beside integers; tell whether it is one."""
     is_float = isinstance(number, torch.SymFloat)
+    if not is_float and (number > _LONG.max or number < _LONG.min):
+        _ = int(number)
+        return True
     if dtype is torch.float64 or dtype.is_complex or (not is_float and dtype in _OF_ALL_INTEGERS):
         return False
     if is_float and not dtype.is_floating_point:
@@ -198,6 +201,8 @@ def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> boo
     return bool(is_outside)
 
 
+_LONG: Final = torch.iinfo(torch.int64)
+"""The range of the integers that torch takes as numbers."""
 _PROMOTING: Final = frozenset("eq ne lt le gt ge pow rsub".split())
 """Operators that compute with a float beside integers as with a tensor of floats."""
 _OF_ALL_INTEGERS: Final = (torch.bool, torch.int64, torch.float32, torch.bfloat16)

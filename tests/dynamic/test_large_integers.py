@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import supple
+from supple.base.config import config
 
 Program = Callable[[torch.Tensor, int], object]
 PROGRAMS: dict[str, Program] = {
@@ -98,3 +99,31 @@ def test_floats_of_small_integers_need_no_more_graphs(name: str) -> None:
     for n in range(1100, 1110):
         assert compiled(torch.ones(2), n)[1] == program(n), n
     assert supple.stats()["graphs"] == 1
+
+
+TOO_LARGE: dict[str, Program] = {
+    "filled": lambda x, n: x.fill_(n << 70),
+    "filled integers": lambda x, n: x.long().fill_((n << 70) * n),
+    "added": lambda x, n: x + (n << 70),
+    "added to doubles": lambda x, n: x.double() + (n << 64),
+    "a product": lambda x, n: x.bool() * (n * -(2**70)),
+    "complex": lambda x, n: x.cfloat() - (n << 63),
+    "of two bytes": lambda x, n: x.bfloat16().add(x, alpha=n << 70),
+    "made": lambda x, n: torch.full((2,), n << 70),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_an_integer_that_torch_does_not_take_is_refused_where_it_is_used(name: str, backend: str) -> None:
+    def program(x: torch.Tensor, n: int) -> tuple[object, int]:
+        try:
+            return str(TOO_LARGE[name](x, n)), n << 3
+        except (RuntimeError, OverflowError) as error:
+            return str(error), n << 3
+
+    compiled = supple.compile(program, backend=backend, dynamic=True)
+    with config.patch(suppress_errors=False):
+        for n in (3, 0, 5, -1):
+            assert compiled(torch.ones(3), n) == program(torch.ones(3), n)

@@ -32,6 +32,7 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, new_tuple, stored
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import OpKind
+from supple.runtime.classes import is_on_heap
 from supple.torch_private import ARE_OVERRIDDEN, disabled_by_torch, is_torch_function_enabled
 
 PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
@@ -305,7 +306,7 @@ def _is_python_class(kind: type) -> bool:
         return True
     new = lookup(kind, "__new__")
     is_of_c = isinstance(new, types.BuiltinFunctionType) and new.__self__ is kind
-    return bool(kind.__flags__ & (1 << 9)) and not is_of_c
+    return is_on_heap(kind) and not is_of_c
 
 
 def _construct_by_metaclass(

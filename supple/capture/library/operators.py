@@ -27,7 +27,7 @@ from supple.capture.values.sequence import SequenceValue, index_of
 from supple.capture.values.symbolic import applied
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import function_op
-from supple.runtime.classes import may_change
+from supple.runtime.classes import is_on_heap
 
 _NAMES: Final = dict(
     zip(
@@ -102,7 +102,7 @@ def _refuse_sequences(machine: Machine, symbol: str, left: Value, right: Value) 
     is_left = not _SEQUENCES.isdisjoint(mine.__mro__)
     if not is_left and _SEQUENCES.isdisjoint(theirs.__mro__):
         return
-    if symbol == "*=" and not is_left and (may_change(mine) or not _CONTAINERS.isdisjoint(mine.__mro__)):
+    if symbol == "*=" and not is_left and (is_on_heap(mine) or not _CONTAINERS.isdisjoint(mine.__mro__)):
         kinds = f"{name_in_c(machine, mine)!r} and {name_in_c(machine, theirs)!r}"
         machine.throw(TypeError, f"unsupported operand type(s) for *=: {kinds}")
     count = theirs if is_left else mine
@@ -118,7 +118,9 @@ _JOINED: Final[dict[type, str]] = {
 """What a text says of another operand of `+`."""
 _VIEWS: Final[list[type]] = [type(vars(dict)[name]({})) for name in ("keys", "values", "items")]
 _SEQUENCES: Final[frozenset[type]] = frozenset((str, bytes, list, tuple, collections.deque))
-_CONTAINERS: Final[frozenset[type]] = frozenset((dict, set, frozenset, range, *_VIEWS))
+_CONTAINERS: Final[frozenset[type]] = frozenset(
+    (dict, set, frozenset, range, types.MappingProxyType, *_VIEWS)
+)
 """What is asked for members like a sequence, and is none."""
 
 
