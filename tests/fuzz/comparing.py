@@ -13,6 +13,7 @@ import torch
 
 from supple.capture.library.polyfills import stepped
 from supple.runtime.undo import version
+from tests.fuzz.calling import ADDRESS
 from tests.semantics.harness import Comparison
 
 BY_TEXT: Final = (
@@ -40,6 +41,8 @@ class Twins(Comparison):
         """Return where the two first differ, None when they are alike."""
         kinds = [one if isinstance(one, type) else type(one) for one in (want, got)]
         if type(want) is type(got) is int and want in ADDRESSES and got in ADDRESSES:
+            return None
+        if type(want) is type(got) is str and re.sub(ADDRESS, "", want) == re.sub(ADDRESS, "", got):
             return None
         if goes_on_for(got, want):
             return None if self.pair(want, got) is not None else f"{path}: aliasing differs ({want!r})"

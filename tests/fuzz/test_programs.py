@@ -1,11 +1,14 @@
 """Random programs do the same compiled as eager: results, exceptions, prints, writes, aliases."""
 
 import gc
+import importlib.util
 import re
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import setting
@@ -69,16 +72,37 @@ def test_programs_in_native_code_are_as_eager(source: str) -> None:
     check(source, "native", 0, None)
 
 
-def test_programs_are_drawn_each_by_itself() -> None:
-    drawn: list[str] = []
+def drawn(number: int) -> list[str]:
+    """Return the programs of a seed, without their arguments."""
+    found: list[str] = []
 
+    @seed(number)
     @settings(backend=INDEPENDENT, max_examples=50, database=None, suppress_health_check=list(HealthCheck))
     @given(programs())
     def draw(source: str) -> None:
-        drawn.append(source.partition("\ndef arguments")[0])
+        found.append(source.partition("\ndef arguments")[0])
 
     draw()
-    assert len(set(drawn)) > 45
+    return found
+
+
+def test_programs_are_drawn_each_by_itself() -> None:
+    assert len(set(drawn(1))) > 45
+
+
+def test_a_seed_means_the_same_programs_whatever_is_loaded(tmp_path: Path) -> None:
+    before = drawn(2)
+    path = tmp_path / "loaded_later.py"
+    path.write_text(f"NUMBERS = {list(range(200))}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        assert drawn(2) == before
+    finally:
+        del sys.modules[path.stem]
 
 
 def test_a_difference_is_found() -> None:
