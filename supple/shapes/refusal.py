@@ -8,6 +8,7 @@ from typing import Final
 import torch
 
 from supple.base.memo import of_object
+from supple.expr import Expr, free_symbols, interval, substitute, symbol
 from supple.expr.real import inputs_of
 from supple.ir.arguments import map_leaves
 from supple.shapes.decide import hint
@@ -186,7 +187,7 @@ def _scalars(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, obje
 def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> bool:
     """Specialise a number outside of a type's range, or a float beside integers; tell whether it is one."""
     is_float = isinstance(number, torch.SymFloat)
-    if not is_float and (number > _LONG.max or number < _LONG.min):
+    if not is_float and not _are_few(number) and (number > _LONG.max or number < _LONG.min):
         _ = int(number)
         return True
     if dtype is torch.float64 or dtype.is_complex or (not is_float and dtype in _OF_ALL_INTEGERS):
@@ -201,8 +202,20 @@ def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> boo
     return bool(is_outside)
 
 
+def _are_few(number: torch.SymInt) -> bool:
+    """Tell whether a number goes into 64 bits for all sizes of tensors that have memory of their own."""
+    e = node_of(number).expr
+    if not isinstance(e, Expr) or any(interval(one).lo is None for one in free_symbols(e)):
+        return False
+    sizes = {one: symbol(f"{one.name}_held", minimum=0, maximum=_MEMORY) for one in free_symbols(e)}
+    found = interval(substitute(e, sizes))
+    return found.lo is not None and found.hi is not None and _LONG.min <= found.lo and found.hi <= _LONG.max
+
+
 _LONG: Final = torch.iinfo(torch.int64)
 """The range of the integers that torch takes as numbers."""
+_MEMORY: Final = 2**48
+"""Elements that an address space can hold."""
 _PROMOTING: Final = frozenset("eq ne lt le gt ge pow rsub".split())
 """Operators that compute with a float beside integers as with a tensor of floats."""
 _OF_ALL_INTEGERS: Final = (torch.bool, torch.int64, torch.float32, torch.bfloat16)

@@ -127,3 +127,17 @@ def test_an_integer_that_torch_does_not_take_is_refused_where_it_is_used(name: s
     with config.patch(suppress_errors=False):
         for n in (3, 0, 5, -1):
             assert compiled(torch.ones(3), n) == program(torch.ones(3), n)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_a_number_of_sizes_that_torch_does_not_take_is_refused(backend: str) -> None:
+    def program(x: torch.Tensor) -> object:
+        try:
+            return (x.long() + x.size(0) ** 21).sum().item()
+        except (RuntimeError, OverflowError) as error:
+            return str(error)
+
+    compiled = supple.compile(program, backend=backend, dynamic=True)
+    for n in (3, 7, 9, 2, 8, 12):
+        assert compiled(torch.ones(n)) == program(torch.ones(n))

@@ -106,6 +106,10 @@ class Verdict:
     refused: int
 
 
+STEPS = 100_000
+"""Instructions of one call at which a compilation breaks: a list that doubles in each turn takes minutes."""
+
+
 class Endless(BaseException):
     """A program, or its compilation, takes too long."""
 
@@ -123,7 +127,7 @@ def verdict(source: str, backend: str = "eager", **options: Any) -> Verdict:
     Args:
         options: of `supple.compile`; `break_at` among them.
     """
-    options = {"check": "memory", **options}
+    options = {"check": "memory", "step_limit": STEPS, **options}
     with (
         written(f"# {backend}, {options}\n{source}"),
         loaded(source) as (eager, compiled),

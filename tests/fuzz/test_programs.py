@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.fuzz import setting
@@ -20,6 +20,9 @@ from tests.fuzz.reducing import reduced
 from tests.fuzz.running import difference
 from tests.fuzz.templates import PLAIN
 
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
+ONE_BY_ONE = settings(backend=INDEPENDENT, suppress_health_check=SLOW, phases=[Phase.generate])
+"""Not made smaller, which takes Hypothesis minutes: `reduced` is for that."""
 SOURCE = """
 def program(x, n):
     y = x + 1
@@ -48,25 +51,19 @@ def check(source: str, backend: str, break_at: int, dynamic: bool | None) -> Non
     assert found is None, f"{backend}, break_at={break_at}, dynamic={dynamic}: {found}\n{source}"
 
 
-@settings(
-    backend=INDEPENDENT, suppress_health_check=list(HealthCheck), max_examples=2 * settings().max_examples
-)
+@settings(ONE_BY_ONE, max_examples=2 * settings().max_examples)
 @given(programs(), st.sampled_from([None, True]))
 def test_programs_are_as_eager(source: str, dynamic: bool | None) -> None:
     check(source, "eager", 0, dynamic)
 
 
-@settings(backend=INDEPENDENT, suppress_health_check=list(HealthCheck), max_examples=settings().max_examples)
+@settings(ONE_BY_ONE, max_examples=settings().max_examples)
 @given(programs(), st.integers(1, 200))
 def test_programs_with_a_forced_break_are_as_eager(source: str, break_at: int) -> None:
     check(source, "eager", break_at, None)
 
 
-@settings(
-    backend=INDEPENDENT,
-    suppress_health_check=list(HealthCheck),
-    max_examples=max(settings().max_examples // 8, 10),
-)
+@settings(ONE_BY_ONE, max_examples=max(settings().max_examples // 8, 10))
 @given(programs())
 def test_programs_in_native_code_are_as_eager(source: str) -> None:
     check(source, "native", 0, None)
@@ -77,7 +74,7 @@ def drawn(number: int) -> list[str]:
     found: list[str] = []
 
     @seed(number)
-    @settings(backend=INDEPENDENT, max_examples=50, database=None, suppress_health_check=list(HealthCheck))
+    @settings(ONE_BY_ONE, max_examples=50, database=None)
     @given(programs())
     def draw(source: str) -> None:
         found.append(source.partition("\ndef arguments")[0])

@@ -52,7 +52,7 @@ _EXACT: Final[Mapping[object, int]] = {setattr: 3, delattr: 2}
 _ABOUT_ARGUMENTS: Final = re.compile(
     r"takes (no|at|exactly|from|\d)|expected (at (least|most) )?\d+ argument|must have at least|"
     r"needs an argument|(invalid|unexpected) keyword argument|missing (\d+ )?required|positional argument|"
-    r"Cannot specify a default"
+    r"Cannot specify a default|given by name"
 )
 
 
@@ -95,6 +95,8 @@ _CHECKING: Final[frozenset[object]] = frozenset(
 """What looks at its numbers before it iterates or compares."""
 _OF_NUMBERS: Final[frozenset[object]] = frozenset((itertools.count, int))
 """What of this takes a number first, where others take what they go over or give."""
+_SIGNED: Final[frozenset[object]] = frozenset((itertools.islice, itertools.tee))
+"""What of this refuses negative numbers, and may be given symbolic ones."""
 _LATE: Final[Mapping[object, type]] = {
     itertools.combinations: ValueError,
     itertools.combinations_with_replacement: ValueError,
@@ -114,9 +116,11 @@ def _is_checking(function: object) -> bool:
 def require_taken(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> None:
     """Raise in the program what a function says of constants; empty iterators stand for what is none.
 
-    An object that may be a number is not asked for it here.
+    An object that may be a number is not asked for it here. Of symbolic numbers the sign is, where it counts.
     """
     owner = getattr(function, "__objclass__", None)
+    if function in _SIGNED:
+        args = [*args[:1], *(_sign(machine, one) for one in args[1:])]
     try:
         plain = [
             _stand_in(machine, value, may_count=place > 0 or function in _OF_NUMBERS)
@@ -132,6 +136,17 @@ def require_taken(machine: Machine, function: object, args: Args, kwargs: Kwargs
         is_late = _LATE.get(function) in type(error).__mro__
         if not is_late and (owner is None or type(error) is TypeError):
             machine.throw(type(error), *error.args)
+
+
+def _sign(machine: Machine, value: Value) -> Value:
+    """Return -2, -1, 0 or 1 in place of a symbolic integer, guarded; other values as they are.
+
+    `islice` says of a -1 what it says of what is no number.
+    """
+    number = value.number if isinstance(value, SymbolicValue) else None
+    if not isinstance(number, torch.SymInt):
+        return value
+    return ConstantValue(int(number > 0) - int(number < 0) - int(number < -1))
 
 
 def _stand_in(machine: Machine, value: Value, *, may_count: bool = True) -> object:

@@ -189,12 +189,6 @@ def repeat_(item: object, times: int | None = None) -> Iterator[object]:
 def islice_(items: Iterable[object], *bounds: int | None) -> Iterator[object]:
     """itertools.islice."""
     cut = slice(*bounds)
-    if cut.step is not None and cut.step < 1:
-        raise ValueError("Step for islice() must be a positive integer or None.")
-    for bound in (cut.start, cut.stop):
-        if bound is not None and bound < 0:
-            what = "Stop argument" if len(bounds) == 1 else "Indices"
-            raise ValueError(f"{what} for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
     return _sliced(iter(items), cut.start or 0, cut.stop, cut.step or 1)
 
 
@@ -233,6 +227,8 @@ def accumulate_(
 
 def tee_(items: Iterable[object], count: int = 2) -> tuple[Iterator[object], ...]:
     """itertools.tee."""
+    if count == 0:
+        return ()
     iterator = iter(items)
     waiting: list[list[object]] = [[] for _ in range(count)]
 

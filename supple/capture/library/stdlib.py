@@ -51,15 +51,20 @@ def _given_again(one: object) -> Value:
 def _arranging(function: Callable[..., Iterable[Sequence[Value]]]) -> Call:
     """Return the rule of an iterator that takes all items before it gives any: the real one arranges them."""
 
-    def taken(machine: Machine, value: Value) -> object:
-        if not issubclass(value.python_type(), int | None):
-            return take_all(machine, value)
+    def counted(value: Value) -> object:
         number = value.as_python()
-        return None if number is None else int(cast("int", number))
+        return int(number) if isinstance(number, int) else number
 
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-        given = [taken(machine, value) for value in args]
-        named = {name: taken(machine, value) for name, value in kwargs.items()}
+        is_product = function is itertools.product
+        given = [
+            take_all(machine, one) if place == 0 or is_product else counted(one)
+            for place, one in enumerate(args)
+        ]
+        named = {
+            name: take_all(machine, one) if name == "iterable" else counted(one)
+            for name, one in kwargs.items()
+        }
         rows = fold_raw(machine, function, *given, **named)
         arranged = new_list([new_tuple(row) for row in cast("Iterable[Sequence[Value]]", rows)])
         found = machine.call_python(iteration.chain_, arranged)
