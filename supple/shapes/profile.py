@@ -5,6 +5,7 @@ record as it is. The file is read once per process. It is written when a compila
 something new: under a lock, merged with what other processes wrote meanwhile, then renamed into place.
 """
 
+import itertools
 import json
 import logging
 import os
@@ -30,6 +31,10 @@ Values = tuple[int | float, ...]
 VERSION: Final = 1
 FUNCTIONS: Final = 500
 """The file keeps this many functions, those that were stored last."""
+INPUTS: Final = 1_000
+"""Of each it keeps this many inputs, those that were seen first: the items of a list are inputs."""
+ALL_INPUTS: Final = 10_000
+"""And so many of all functions: a compilation that has seen something new writes the whole file again."""
 PATIENCE_S: Final = 2.0
 """Whoever does not get the lock within this time leaves the file alone until the next compilation."""
 CONTENT: Final = (
@@ -395,11 +400,28 @@ def store(path: Path, changed: Iterable[Seen]) -> bool:
             for source, new in seen.records.items():
                 if source not in seen.private:
                     records[source] = records[source].join(new) if source in records else new
-            inputs = {source: record.data for source, record in records.items()}
+            inputs = {source: record.data for source, record in itertools.islice(records.items(), INPUTS)}
             functions[seen.key] = {"place": seen.place, "inputs": inputs}
-        kept = dict(list(functions.items())[-FUNCTIONS:])
+        kept = _newest(functions)
         files.replace(path, json.dumps({"version": VERSION, "functions": kept}).encode())
     return True
+
+
+def _newest(functions: Stored) -> Stored:
+    """Return the functions that were stored last, as many as the file has room for."""
+    fit = itertools.takewhile(
+        lambda total: total <= ALL_INPUTS, itertools.accumulate(map(_size, reversed(functions.values())))
+    )
+    count = min(FUNCTIONS, sum(1 for _ in fit))
+    return dict(itertools.islice(functions.items(), len(functions) - count, None))
+
+
+def _size(data: object) -> int:
+    match cast("dict[str, dict[str, object]]", data):
+        case {"inputs": {**inputs}}:
+            return len(inputs)
+        case _:
+            return 0
 
 
 def _store(event: events.Event) -> None:

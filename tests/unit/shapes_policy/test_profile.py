@@ -134,6 +134,33 @@ def test_the_file_keeps_those_that_were_stored_last(tmp_path: Path, monkeypatch:
     assert list(load(tmp_path / "p.json")) == ["c", "a", "d"]
 
 
+def noted_many(key: str, count: int) -> Seen:
+    seen = Seen(key, "/here/r2.py:2:func")
+    for place in range(count):
+        seen.note_number(f"L['x'][{place}]", place)
+    return seen
+
+
+def test_the_file_stays_small_whatever_a_function_was_called_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The items of a list are inputs of their own, and each compilation writes the file anew."""
+    monkeypatch.setattr(profile, "INPUTS", 4)
+    monkeypatch.setattr(profile, "ALL_INPUTS", 9)
+    for key in "abc":
+        store(tmp_path / "p.json", [noted_many(key, 7)])
+    kept = load(tmp_path / "p.json")
+    assert [*kept] == ["b", "c"]
+    assert [*function(kept["c"]).records] == [f"L['x'][{place}]" for place in range(4)]
+
+
+def test_a_file_that_is_too_large_becomes_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(tmp_path / "p.json", [noted_many("a", 7), noted_many("b", 1)])
+    monkeypatch.setattr(profile, "ALL_INPUTS", 5)
+    store(tmp_path / "p.json", [noted_many("c", 1)])
+    assert [*load(tmp_path / "p.json")] == ["b", "c"]
+
+
 BODY = "def f(x, m=2):\n    'doc'\n    return [x * n in {{'a', 'b', 'c'}} for n in x.size()]{}\n"
 
 
