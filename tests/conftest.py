@@ -1,5 +1,6 @@
 """What every test may rely on: Hypothesis profiles, warnings, seeds, golden files, a clean compiler."""
 
+import gc
 import os
 import random
 import sys
@@ -51,6 +52,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     for warning in WARNINGS:
         config.addinivalue_line("filterwarnings", warning)
+
+
+def pytest_collection_finish() -> None:
+    """Keep the million objects that the tests are made of out of each later collection of cycles."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True, slots=True)

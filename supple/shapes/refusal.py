@@ -187,7 +187,7 @@ def _scalars(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, obje
 def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> bool:
     """Specialise a number outside of a type's range, or a float beside integers; tell whether it is one."""
     is_float = isinstance(number, torch.SymFloat)
-    if not is_float and not _are_few(number) and (number > _LONG.max or number < _LONG.min):
+    if not is_float and not _always_fits(number) and (number > _LONG.max or number < _LONG.min):
         _ = int(number)
         return True
     if dtype is torch.float64 or dtype.is_complex or (not is_float and dtype in _OF_ALL_INTEGERS):
@@ -202,7 +202,7 @@ def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> boo
     return bool(is_outside)
 
 
-def _are_few(number: torch.SymInt) -> bool:
+def _always_fits(number: torch.SymInt) -> bool:
     """Tell whether a number goes into 64 bits for all sizes of tensors that have memory of their own."""
     e = node_of(number).expr
     if not isinstance(e, Expr) or any(interval(one).lo is None for one in free_symbols(e)):

@@ -111,7 +111,7 @@ ITERATORS: Final = Grammar(
         "for $~I in itertools.islice($@It, 4):\n    $loop",
         "for $~I, $~I2, _ in zip($@It, $@Items, range(4)):\n    $loop",
         "for $~I in itertools.islice($@It, 4):\n    $=T = $T + next($@It, 0)",
-        "for $~I in list($@Items):\n    $loop",
+        "for $~I in list($@Items)[:9]:\n    $loop",
         "for $~I in {9, 1, 40, $I}:\n    $@Items.append($~I)",
         "with contextlib.suppress(StopIteration, RuntimeError):\n    $=I = next($@It)\n    $body",
     ),
