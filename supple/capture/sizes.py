@@ -186,7 +186,9 @@ class Sizes:
             return SymFloat(SymNode(real, self.env, float))
         hint = None if decision.mode is Mode.UNBACKED else value
         low, high = decision.minimum, decision.maximum
-        symbol = self.env.create(source.name, hint, minimum=low, maximum=high, why=decision.why)
+        symbol = self.env.create(
+            source.name, hint, minimum=low, maximum=high, why=decision.why, is_number=True
+        )
         self.sources[symbol.name] = source
         self._values[symbol.name] = value
         return SymInt(SymNode(symbol, self.env, int))

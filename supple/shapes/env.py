@@ -64,12 +64,14 @@ class Known:
         origin: how the user's program names it: "L['x'].size()[0]"; or the call that made it, unbacked.
         hint: its value in the call that is compiled; None for an unbacked one.
         why: what made it dynamic.
+        is_number: the caller passes it, as an integer: no tensor's memory limits it.
     """
 
     symbol: Symbol
     origin: str
     hint: int | None = field(metadata=UNKEYED)  # what depends on it is guarded, or an estimate of costs
     why: str = field(default="", metadata=UNKEYED)
+    is_number: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +159,14 @@ class ShapeEnv:
         minimum: int | None = 0,
         maximum: int | None = None,
         why: str = "",
+        is_number: bool = False,
     ) -> Symbol:
         """Return a new symbol; without a hint it is unbacked (u0, u1, ...), else s0, s1, ..."""
         stem = "u" if hint is None else "s"
         number = sum(name[0] == stem for name in self.symbols)
         made = expr.symbol(f"{stem}{number}", minimum=minimum, maximum=maximum)
         assert isinstance(made, Symbol), f"{origin}: [{minimum}, {maximum}] is one number"
-        self.symbols[made.name] = Known(made, origin, hint, why)
+        self.symbols[made.name] = Known(made, origin, hint, why, is_number)
         if hint is not None:
             self._hints[made.name] = hint
         events.emit(events.SymbolCreated(made.name, hint, origin, (minimum, maximum), why, self.where()))

@@ -204,11 +204,12 @@ def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> boo
 
 def _always_fits(number: torch.SymInt) -> bool:
     """Tell whether a number goes into 64 bits for all sizes of tensors that have memory of their own."""
-    e = node_of(number).expr
-    if not isinstance(e, Expr) or any(interval(one).lo is None for one in free_symbols(e)):
+    node = node_of(number)
+    symbols = free_symbols(node.expr) if isinstance(node.expr, Expr) else ()
+    if not symbols or any(node.env.symbols[one.name].is_number for one in symbols):
         return False
-    sizes = {one: symbol(f"{one.name}_held", minimum=0, maximum=_MEMORY) for one in free_symbols(e)}
-    found = interval(substitute(e, sizes))
+    held = {one: symbol(f"{one.name}_held", minimum=0, maximum=_MEMORY) for one in symbols}
+    found = interval(substitute(node.expr, held))
     return found.lo is not None and found.hi is not None and _LONG.min <= found.lo and found.hi <= _LONG.max
 
 

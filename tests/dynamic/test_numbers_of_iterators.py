@@ -4,7 +4,9 @@ import collections
 import itertools
 import textwrap
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -77,3 +79,42 @@ def test_what_is_refused_is_refused_as_in_eager(name: str, counts: range, dynami
     want = program(torch.ones(1), *ARGUMENTS.values())
     compiled = supple.compile(program, backend="eager", dynamic=dynamic)
     assert compiled(torch.ones(1), *ARGUMENTS.values()) == want
+
+
+class Place:
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __index__(self) -> int:
+        return self.number
+
+
+OBJECTS: dict[str, Callable[[int], object]] = {
+    "a place": Place,
+    "of NumPy": np.int64,
+    "a tensor": torch.tensor,
+    "a number": int,
+}
+
+
+def islices(x: torch.Tensor, number: Any, n: int) -> tuple[torch.Tensor, list[str]]:
+    items = [1, 2, 3]
+    found = [
+        said(lambda: itertools.islice(items, number)),
+        said(lambda: itertools.islice(items, n, number)),
+        said(lambda: itertools.islice(items, 0, number, n)),
+        said(lambda: itertools.islice(items, 0, n, number)),
+    ]
+    return x + 1, found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_what_is_no_integer_is_asked_where_it_is_given(kind: str, dynamic: bool | None) -> None:
+    """Asked later, by the first `next`, its errors would go past the program's `try`."""
+    compiled = supple.compile(islices, backend="eager", dynamic=dynamic)
+    for number in (2, -1, -4, 0, 1):
+        for n in (2, -1, 0, -3):
+            given = torch.ones(2), OBJECTS[kind](number), n
+            assert compiled(*given)[1] == islices(*given)[1], (number, n)

@@ -344,9 +344,11 @@ def _extreme(polyfilled: Callable[..., object], machine: Machine, args: Args, kw
 
 def _symbolic_extreme(machine: Machine, polyfilled: object, args: Args) -> Value | None:
     """Return the least or greatest of numbers of one type of which one depends on sizes, None for others."""
-    if len(args) == 1 and not isinstance(args[0], SequenceValue):
-        return None
-    items = args[0].items if isinstance(args[0], SequenceValue) and len(args) == 1 else args
+    items = args
+    if len(args) == 1:
+        if not isinstance(args[0], SequenceValue):
+            return None
+        items = args[0].items
     numbers = [numeric(item) for item in items]
     is_symbolic = None not in numbers and any(isinstance(item, SymbolicValue) for item in items)
     if not is_symbolic or {item.python_type() for item in items} not in ({int}, {float}):

@@ -1,6 +1,7 @@
 """itertools as plain Python, inlined during capture: `starmap_` stands for `itertools.starmap`, and so on."""
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
@@ -187,7 +188,9 @@ def repeat_(item: object, times: int | None = None) -> Iterator[object]:
 
 
 def islice_(items: Iterable[object], *bounds: int | None) -> Iterator[object]:
-    """itertools.islice."""
+    """itertools.islice: what its rule does not know to be integers is asked here, and told to it again."""
+    if not all(one is None or isinstance(one, int) for one in bounds):
+        return itertools.islice(items, *[None if one is None else operator.index(one) for one in bounds])
     cut = slice(*bounds)
     return _sliced(iter(items), cut.start or 0, cut.stop, cut.step or 1)
 
