@@ -205,8 +205,10 @@ def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> boo
 def _always_fits(number: torch.SymInt) -> bool:
     """Tell whether a number goes into 64 bits for all sizes of tensors that have memory of their own."""
     node = node_of(number)
-    symbols = free_symbols(node.expr) if isinstance(node.expr, Expr) else ()
-    if not symbols or any(node.env.symbols[one.name].is_number for one in symbols):
+    if not isinstance(node.expr, Expr):
+        return False
+    symbols = free_symbols(node.expr)
+    if any(node.env.symbols[one.name].is_number for one in symbols):
         return False
     held = {one: symbol(f"{one.name}_held", minimum=0, maximum=_MEMORY) for one in symbols}
     found = interval(substitute(node.expr, held))

@@ -187,7 +187,7 @@ def repeat_(item: object, times: int | None = None) -> Iterator[object]:
     return stepping(step, itertools.repeat)
 
 
-def islice_(items: Iterable[object], *bounds: int | None) -> Iterator[object]:
+def islice_(items: Iterable[object], *bounds: Any) -> Iterator[object]:
     """itertools.islice: what its rule does not know to be integers is asked here, and told to it again."""
     if not all(one is None or isinstance(one, int) for one in bounds):
         return itertools.islice(items, *[None if one is None else operator.index(one) for one in bounds])
