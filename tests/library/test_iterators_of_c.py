@@ -298,3 +298,25 @@ def test_an_iterator_that_leaves_the_call_keeps_its_class_and_place(
         return type(iterator), first, list(iterator), whole, items
 
     assert seen(supple.compile(program, backend="eager")) == seen(program)
+
+
+GOING_ON: dict[str, Callable[[], Iterator[Any]]] = {
+    "count": lambda: itertools.count(3),
+    "takewhile": lambda: itertools.takewhile(lambda n: n < 4, [1, 2, 3, 4]),
+    "map": lambda: map(abs, [1, 2, 3]),
+    "filter": lambda: filter(None, [1, 2, 3]),
+    "zip": lambda: zip([1, 2], [3, 4], strict=True),
+    "reversed": lambda: reversed([1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", GOING_ON)
+def test_an_iterator_that_had_begun_is_of_its_class_behind_a_break(name: str) -> None:
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, str, list[Any]]:
+        items = GOING_ON[name]()
+        next(items)
+        supple.graph_break()
+        return x + 1, type(items).__name__, list(itertools.islice(items, 3))
+
+    x = torch.ones(1)
+    assert supple.compile(program, backend="eager")(x)[1:] == program(x)[1:]

@@ -87,7 +87,7 @@ def _replaced(machine: Machine, function: object, polyfilled: object, args: Args
         kwargs = {n: one.iterate(machine) if n in _ITERATED_NAMES else one for n, one in kwargs.items()}
     found = machine.call(machine.wrap(polyfilled, None), given, kwargs)
     made: object = getattr(function, "__self__", function)  # the class of a class method
-    if isinstance(found, GeneratorValue) and isinstance(made, type) and found.kind is not made:
+    if isinstance(found, GeneratorValue) and isinstance(made, type) and found.over is None:
         found.kind = made
         found.over = Made(given, kwargs, None if isinstance(function, type) else function)
     return found
