@@ -5,7 +5,7 @@
 import sys
 import types
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Final, cast
 
@@ -303,8 +303,19 @@ MARK_ATTRIBUTES: Final = (
 MARK_RANGES: Final = "_dynamo_dynamic_range"
 
 
+# Within it, an operator meets the modes of the caller of the operator that a handler handles.
+_AsCalled: Final = cast("type[AbstractContextManager[object]]", torch._C._RestorePythonTLSSnapshot)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]  # no stub
+_COMPOSITE: Final = torch._C.DispatchKey.CompositeImplicitAutograd
+
+
 class OperatorMode(TorchDispatchMode):
-    """While active, `on_operator` is called in place of each ATen operator of this thread."""
+    """While active, `on_operator` is called in place of each ATen operator of this thread.
+
+    In inference mode too, what C++ defines by other operators comes as those.
+    """
+
+    _is_cast = False
+    """Whether the parts of an operator run that autocast knows: it casts these no more."""
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -319,11 +330,29 @@ class OperatorMode(TorchDispatchMode):
         kwargs: Mapping[str, object] | None = None,
     ) -> object:
         """Run an operator."""
+        if is_composite(func):  # in inference mode, or within another handler
+            return self._run_parts(func, args, kwargs or {})
         return self.on_operator(func, args, kwargs or {})
+
+    def _run_parts(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+        """Run an operator that others define, each of which comes back here."""
+        before = self._is_cast
+        self._is_cast = before or _has_kernel(func, "AutocastCPU")
+        is_as_called = torch.is_inference_mode_enabled() and not self._is_cast
+        try:
+            with _AsCalled() if is_as_called else nullcontext(), self:
+                return run_parts(func, args, kwargs)
+        finally:
+            self._is_cast = before
 
     def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Return what an operator gives."""
         raise NotImplementedError
+
+
+def run_parts(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+    """Return what the kernel in C++ gives that defines an operator by others, whatever Python registered."""
+    return func._op_dk(_COMPOSITE, *args, **kwargs)
 
 
 # The object in C that `torch.inference_mode` holds: a context manager of one bool.
@@ -344,10 +373,14 @@ STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
 @cache
 def is_composite(overload: OpOverload) -> bool:
     """Tell whether an ATen overload is defined by other operators for every backend, in C++."""
-    has_kernel, name = torch._C._dispatch_has_kernel_for_dispatch_key, overload.name()
-    if not torch._C._dispatch_has_kernel(name):  # `aten.size.default`, with which C++ asks for plain numbers
-        return False
-    return has_kernel(name, "CompositeImplicitAutograd") and not has_kernel(name, "CPU")
+    if not torch._C._dispatch_has_kernel(overload.name()):
+        return False  # `aten.size.default`, with which C++ asks for plain numbers
+    return _has_kernel(overload, "CompositeImplicitAutograd") and not _has_kernel(overload, "CPU")
+
+
+def _has_kernel(overload: OpOverload, key: str) -> bool:
+    """Tell whether torch's dispatcher has a kernel of an overload's own for a key."""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(overload.name(), key)
 
 
 def registered_fake(overload: OpOverload) -> Callable[..., object] | None:

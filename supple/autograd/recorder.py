@@ -27,7 +27,7 @@ from supple.ir.ops import Op, aten_op, op_named
 from supple.shapes.fake import FakeTensor, Faking, current, fake_from, meta_of, non_leaf
 from supple.shapes.symnode import plain
 from supple.shapes.writes import completed, is_writer, write_of
-from supple.torch_private import OpOverload, is_composite
+from supple.torch_private import OpOverload
 
 T = TypeVar("T")
 CONJ: Final = "aten._conj.default"
@@ -193,9 +193,6 @@ class Recorder(Faking):
 
     def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Record an operator and return its fake results."""
-        if is_composite(func):  # in inference mode
-            with self:
-                return func.decompose(*args, **kwargs)
         result = super().on_operator(func, args, kwargs)
         op = aten_op(func)
         if op.name == "aten.lift_fresh.default" and not isinstance(args[0], FakeTensor):

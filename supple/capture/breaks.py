@@ -208,6 +208,12 @@ FRAMES: Final = _reason(
     "Compiled code has other frames than the program, so the whole call runs eager.",
     "Hand over what the function looks for, or take it out of the compiled function.",
 )
+CAST_WITHIN: Final = _reason(
+    "B134",
+    "A call of {name} under autocast.",
+    "Autocast casts what its kernel calls, and not the operator itself, which is all that a graph holds.",
+    "Call it in a block with autocast switched off, on tensors of the dtype that you want.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

@@ -283,9 +283,23 @@ def replace_mapping(target: MutableMapping[object, object], items: Mapping[objec
     base = _builtin_base(type(cast("object", target)))
     for key in [key for key in base.keys(target) if key not in items]:
         base.__delitem__(target, key)
-    if list(base.keys(target)) != list(items)[: base.__len__(target)]:
+    if not all(map(_is_key, base.keys(target), items)):
         base.clear(target)
     fill_mapping(target, items)
+
+
+def _is_key(mine: object, wanted: object) -> bool:
+    """Tell whether a key of a dict is the one wanted; classes of the program are not asked."""
+    if mine is wanted:
+        return True
+    if type(mine) is not type(wanted):
+        return False
+    if type(wanted) in (float, complex):
+        return repr(mine) == repr(wanted)  # of 0.0 and -0.0 one can be a key
+    if isinstance(wanted, tuple):
+        parts, others = cast("tuple[object, ...]", mine), cast("tuple[object, ...]", wanted)
+        return len(parts) == len(others) and all(map(_is_key, parts, others))
+    return isinstance(type(wanted).__eq__, types.WrapperDescriptorType) and mine == wanted
 
 
 def fill_mapping(target: MutableMapping[object, object], items: Mapping[object, object]) -> None:

@@ -15,7 +15,7 @@ from supple.ir.arguments import leaves, map_leaves
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
-from supple.torch_private import OpOverload, is_composite, registered_fake, schema_of
+from supple.torch_private import OpOverload, is_composite, registered_fake, run_parts, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
 Mode = Callable[[], AbstractContextManager[object]]
@@ -44,7 +44,7 @@ def run(
         raise DataDependent(str(func))
     if is_composite(func):
         with mode():
-            return func.decompose(*args, **kwargs)
+            return run_parts(func, args, kwargs)
     registered = registered_fake(func)
     if registered is not None:
         with mode():

@@ -60,7 +60,7 @@ class Twins(Comparison):
         if is_programs(type(want)) and not isinstance(want, torch.nn.Module | BaseException):
             return self.difference_of_attributes(want, got, path)
         if isinstance(want, np.ndarray):
-            return self.difference(parts(want), parts(got), f"{path}.array")
+            return self.arrays(want, got, f"{path}.array")
         if isinstance(want, weakref.ref):
             return self.difference(want(), got(), f"{path}.referent")
         if isinstance(want, weakref.WeakKeyDictionary | weakref.WeakValueDictionary):
@@ -97,6 +97,23 @@ class Twins(Comparison):
                 mine, theirs = torch.view_as_real(mine), torch.view_as_real(theirs)
             return bool((alike(mine, theirs) | self.is_near(mine, theirs)).all())
 
+    def steps(self, tensor: torch.Tensor) -> list[int]:
+        """Return the strides along dimensions with a second element, as docs/dynamic_shapes.md says."""
+        if not tensor.numel():
+            return []
+        return [step for size, step in zip(tensor.shape, tensor.stride(), strict=True) if size > 1]
+
+    def arrays(self, want: np.ndarray[Any, Any], got: np.ndarray[Any, Any], path: str) -> str | None:
+        """Return how two arrays differ."""
+        mine, theirs = ((str(one.dtype), one.shape, one.strides) for one in (want, got))
+        if mine != theirs:
+            return f"{path}: {mine} and {theirs}"
+        if want.dtype.char in "efdFD":
+            is_alike = self.values(torch.from_numpy(want.copy()), torch.from_numpy(got.copy()))
+        else:
+            is_alike = want.tobytes() == got.tobytes()
+        return None if is_alike else f"{path}: {want} and {got}"
+
     def is_near(self, want: torch.Tensor, got: torch.Tensor) -> torch.Tensor:
         """Tell where two results differ by rounding."""
         if not self.is_rounded or not want.is_floating_point():
@@ -122,11 +139,6 @@ def alike(want: torch.Tensor, got: torch.Tensor) -> torch.Tensor:
     if not want.is_floating_point():
         return want == got
     return (want == got) & (want.signbit() == got.signbit()) | want.isnan() & got.isnan()
-
-
-def parts(found: np.ndarray[Any, Any]) -> tuple[Any, ...]:
-    """Return what is seen of an array."""
-    return str(found.dtype), found.shape, found.strides, found.tobytes()
 
 
 def text(found: Any) -> str:

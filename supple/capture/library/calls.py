@@ -17,6 +17,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.library.arity import require_fit
+from supple.capture.library.autocast import check_casts
 from supple.capture.library.folding import is_foldable
 from supple.capture.library.operations import is_factory, is_operation, op_for
 from supple.capture.library.refusals import reason_for
@@ -149,6 +150,7 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
     if overridden is not None:
         return overridden
     if takes_tensors(args, kwargs) or is_factory(function):
+        check_casts(machine, function, args, kwargs)
         op = op_for(function, args, kwargs)
         if op is not None and op.kind is OpKind.METHOD and not (args and isinstance(args[0], TensorValue)):
             machine.unsupported(breaks.CALL, name=f"{op.name}, of what is no tensor,")

@@ -1,0 +1,75 @@
+"""Operators that autocast leaves as they are, while it casts what they call."""
+
+# Some functions of torch are untyped.
+# pyright: reportUnknownMemberType=false
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, cast
+
+import torch
+from torch.nn import functional
+
+from supple.capture import breaks
+from supple.capture.library.table import Args, Kwargs
+from supple.capture.machine import Machine
+from supple.capture.values.base import Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.tensor import TensorValue
+
+Check = Callable[[Machine, Args, Kwargs], None]
+
+
+def check_casts(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> None:
+    """Make sure, where autocast is on, that a graph with an operation in it casts as eager does."""
+    check = _CHECKS.get(function) if _is_casting() else None
+    if check is not None:
+        check(machine, args, kwargs)
+
+
+def _is_casting() -> bool:
+    """Tell whether autocast is on here; every entry is guarded for the autocast of its caller."""
+    return torch.is_autocast_enabled("cpu")
+
+
+def _refuse(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    """Leave to Python an operator whose kernel calls matrix products, behind what a graph sees of it."""
+    machine.unsupported(breaks.CAST_WITHIN, name=name)
+
+
+def _ask_for_one_element(value: Value | None, contracted: Sequence[int]) -> None:
+    """Ask whether an operand has one element beside those contracted: under autocast a dtype depends on it.
+
+    torch multiplies and adds up such operands, for which it does not cast, and asks without a guard.
+    """
+    if isinstance(value, TensorValue) and value.fake.dim():
+        fake = value.fake
+        kept = set(range(fake.dim())) - {dim % fake.dim() for dim in contracted}
+        all(bool(fake.shape[dim] == 1) for dim in kept)
+
+
+def _tensordot(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    given = dict(zip(("a", "b", "dims"), args, strict=False)) | dict(kwargs)
+    dims = given.get("dims", ConstantValue(2))
+    if isinstance(dims, TensorValue):
+        machine.unsupported(breaks.CAST_WITHIN, name="torch.tensordot with a tensor of dimensions")
+    of_each = dims.as_python()
+    if isinstance(of_each, int):
+        of_each = range(-of_each, 0), range(of_each)
+    if isinstance(of_each, tuple | list):
+        for name, contracted in zip("ab", cast("Sequence[Sequence[int]]", of_each), strict=False):
+            _ask_for_one_element(given.get(name), contracted)
+
+
+def _inner(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    for operand in (*args, *kwargs.values()):
+        _ask_for_one_element(operand, [-1])
+
+
+_CHECKS: Final[dict[object, Check]] = {
+    torch.linalg.pinv: partial(_refuse, "torch.linalg.pinv"),
+    functional.bilinear: partial(_refuse, "F.bilinear"),
+    torch.tensordot: _tensordot,
+    torch.inner: _inner,
+    torch.Tensor.inner: _inner,
+}
