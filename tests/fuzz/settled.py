@@ -1,0 +1,53 @@
+"""Runs eager with other roundings and addresses: where these decide, there is nothing to compare with."""
+
+import random
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+LAST_BITS: Final = {
+    torch.float32: 2**-23,
+    torch.float64: 2**-52,
+    torch.bfloat16: 2**-8,
+    torch.float16: 2**-11,
+}
+
+
+class Jitter(TorchDispatchMode):
+    """While active, each new result of an ATen operator gets other last bits, as in sums of another order."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.generator = torch.Generator().manual_seed(seed)
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        is_new = not any(one.alias_info for one in (*func._schema.arguments, *func._schema.returns))
+        return tree_map(self.shaken, result) if is_new and args else result
+
+    def shaken(self, value: object) -> object:
+        """Return a tensor with other last bits; zeros, and what is no number, stay."""
+        if not isinstance(value, torch.Tensor) or value.dtype not in LAST_BITS:
+            return value
+        steps = torch.randint(-1, 2, value.shape, generator=self.generator)
+        return value + value * steps.to(value.dtype) * LAST_BITS[value.dtype]
+
+
+def shaken(program: Callable[..., Any], seed: int) -> Callable[..., Any]:
+    """Return a program whose results have other last bits."""
+
+    def run(*args: Any) -> Any:
+        with Jitter(seed):
+            return program(*args)
+
+    return run
+
+
+def litter(seed: int) -> list[object]:
+    """Return objects between which later ones lie elsewhere: sets order some members by their addresses."""
+    chosen = random.Random(seed)
+    made = [chosen.choice((object, torch.Tensor, Exception, dict))() for _ in range(400)]
+    return [one for one in made if chosen.random() < 0.5]

@@ -1,0 +1,62 @@
+"""Programs of which eager's own runs differ are not compared; all others are."""
+
+import pytest
+
+from tests.fuzz import running
+from tests.fuzz.running import Difference, is_settled
+
+CONSTANT_ROW = """
+state = torch.zeros(3)
+
+def program(x):
+    state.add_(x.sum())
+    return F.linear(F.layer_norm(state, state.shape), torch.arange(9.0).reshape(3, 3))
+
+def arguments_0():
+    return (tensor(2).requires_grad_(),)
+
+def call_0(program, *args):
+    return watched(program, args)
+"""
+SET = """
+class Thing:
+    def __init__(self, number):
+        self.number = number
+
+def program(things):
+    return [one.number for one in set(things)]
+
+def arguments_0():
+    return ([Thing(number) for number in range(20)],)
+"""
+PLAIN = """
+weight = torch.arange(9.0).reshape(3, 3)
+
+def program(x, things):
+    return F.layer_norm(x @ weight, (3,)), [one.abs() for one in dict.fromkeys(things)], x.bfloat16().sum()
+
+def arguments_0():
+    return tensor(4), [tensor(2), tensor(3)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "signature", "expected"),
+    [
+        (CONSTANT_ROW, "arguments[].grad/attributes[]", False),
+        (SET, "result[][]", False),
+        (PLAIN, "result[][]", True),
+        (CONSTANT_ROW, "result[][].dtype", True),
+    ],
+    ids=["a sum of errors", "an order of addresses", "another", "another kind of difference"],
+)
+def test_eager_settles_what_rounding_and_addresses_do_not_decide(
+    source: str, signature: str, expected: bool
+) -> None:
+    assert is_settled(source, "native", Difference("", signature)) is expected
+
+
+@pytest.mark.parametrize("source", [CONSTANT_ROW, SET])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
+    assert running.difference(source, backend) is None
