@@ -205,6 +205,8 @@ class Recorder(Faking):
             else:
                 self._record_view(op, args, kwargs, result)
         else:
+            if args and isinstance(args[0], torch.Tensor):
+                _require_own_storage(op, self.cell(args[0]))
             self._record_pure(op, args, kwargs, result)
             if op.name == "aten.native_batch_norm.default":
                 self._record_statistics(args)
@@ -315,8 +317,7 @@ class Recorder(Faking):
         if op.name == "aten.view_as_real.default" and any(step.op.name == CONJ for step in base.chain):
             raise NotFunctional("a conjugate is seen as real numbers")
         for place, (view, step) in enumerate(self._steps(op, args, kwargs, result)):
-            if step.op.name == "aten.as_strided.default" and (base.chain or base.storage.version):
-                raise NotFunctional("as_strided of a view or of written memory")
+            _require_own_storage(step.op, base)
             source = read(self.builder, base)
             is_faithful = self._is_faithful(args[:1]) and view is result
             known = result_meta(result) if is_faithful else None
@@ -413,6 +414,21 @@ class Recorder(Faking):
                 raise NotFunctional("the out argument has another dtype, which some operators refuse")
             new = self.builder.emit("aten._to_copy.default", (new,), {"dtype": wanted.dtype.torch})
         write(self.builder, cell, new)
+
+
+def _require_own_storage(op: Op, cell: Cell) -> None:
+    """Check that what counts elements in the storage of a tensor finds there what eager finds.
+
+    Raises:
+        NotFunctional: the tensor is a view, or its storage was written: its value here is another tensor.
+    """
+    if op.name in _OF_STORAGE and (cell.chain or cell.storage.version):
+        raise NotFunctional("as_strided of a view or of written memory")
+
+
+_OF_STORAGE: Final = frozenset(
+    f"aten.{name}.default" for name in ("as_strided", "as_strided_copy", "as_strided_scatter")
+)
 
 
 def _is_pointwise(func: OpOverload) -> bool:
