@@ -355,6 +355,10 @@ def run_parts(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, o
     return func._op_dk(_COMPOSITE, *args, **kwargs)
 
 
+# What nn.TransformerEncoderLayer calls for inference, and F.bilinear: kernels of several products each.
+encoder_layer = torch._transformer_encoder_layer_fwd
+trilinear = torch._trilinear
+
 # The object in C that `torch.inference_mode` holds: a context manager of one bool.
 InferenceGuard = torch._C._InferenceMode
 

@@ -43,6 +43,9 @@ PROGRAMS: Final[dict[str, Callable[[torch.Tensor], torch.Tensor]]] = {
 }
 
 
+ENCODER: Final = torch.nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).eval()
+PROGRAMS["encoder layer"] = lambda x: ENCODER(F.pad(x[None], (0, 1), value=0.5))
+PROGRAMS["trilinear"] = lambda x: torch._trilinear(x, x.expand(2, 3, 3), x, [1, 3], [0], [1, 2], [2, 3])
 INPUT: Final = [[0.7, -0.3, 0.11], [0.4, 0.9, -0.21], [0.05, 0.6, 1.3]]
 
 

@@ -16,6 +16,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.tensor import TensorValue
+from supple.torch_private import encoder_layer, trilinear
 
 Check = Callable[[Machine, Args, Kwargs], None]
 
@@ -69,6 +70,8 @@ def _inner(machine: Machine, args: Args, kwargs: Kwargs) -> None:
 _CHECKS: Final[dict[object, Check]] = {
     torch.linalg.pinv: partial(_refuse, "torch.linalg.pinv"),
     functional.bilinear: partial(_refuse, "F.bilinear"),
+    trilinear: partial(_refuse, "torch._trilinear"),
+    encoder_layer: partial(_refuse, "torch._transformer_encoder_layer_fwd"),
     torch.tensordot: _tensordot,
     torch.inner: _inner,
     torch.Tensor.inner: _inner,
