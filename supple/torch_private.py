@@ -356,8 +356,8 @@ def run_parts(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, o
 
 
 # What nn.TransformerEncoderLayer calls for inference, and F.bilinear: kernels of several products each.
-encoder_layer = torch._transformer_encoder_layer_fwd
-trilinear = torch._trilinear
+encoder_layer = torch._transformer_encoder_layer_fwd  # pyright: ignore[reportPrivateImportUsage]  # no stub
+trilinear = torch._trilinear  # pyright: ignore[reportPrivateImportUsage]  # no stub
 
 # The object in C that `torch.inference_mode` holds: a context manager of one bool.
 InferenceGuard = torch._C._InferenceMode
