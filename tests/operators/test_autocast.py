@@ -21,6 +21,7 @@ PROGRAMS: Final[dict[str, Callable[[torch.Tensor], torch.Tensor]]] = {
     "tensordot of all": lambda x: torch.tensordot(x, x, 2),
     "tensordot to one element": lambda x: torch.tensordot(x[:1], x[:, :1], 1),
     "tensordot of named dimensions": lambda x: torch.tensordot(x[:1], x[:1], ([-1, 0], [1, 0])),
+    "tensordot of dimensions in a tensor": lambda x: torch.tensordot(x, x, torch.tensor([[0], [1]])),
     "inner": lambda x: torch.inner(x, x),
     "inner of rows": lambda x: torch.inner(x[0], x[1]),
     "inner to one element": lambda x: x[:1].inner(x[1:2]),

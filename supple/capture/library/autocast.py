@@ -13,7 +13,7 @@ from torch.nn import functional
 from supple.capture import breaks
 from supple.capture.library.table import Args, Kwargs
 from supple.capture.machine import Machine
-from supple.capture.values.base import Value
+from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.tensor import TensorValue
 from supple.torch_private import encoder_layer, trilinear
@@ -52,9 +52,10 @@ def _ask_for_one_element(value: Value | None, contracted: Sequence[int]) -> None
 def _tensordot(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     given = dict(zip(("a", "b", "dims"), args, strict=False)) | dict(kwargs)
     dims = given.get("dims", ConstantValue(2))
-    if isinstance(dims, TensorValue):
-        machine.unsupported(breaks.CAST_WITHIN, name="torch.tensordot with a tensor of dimensions")
-    of_each = dims.as_python()
+    try:
+        of_each = dims.as_python()
+    except NotConstant:
+        machine.unsupported(breaks.CAST_WITHIN, name="torch.tensordot with dimensions that are no constant")
     if isinstance(of_each, int):
         of_each = range(-of_each, 0), range(of_each)
     if isinstance(of_each, tuple | list):

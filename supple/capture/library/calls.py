@@ -150,11 +150,11 @@ def call_leaf(machine: Machine, function: object, args: Args, kwargs: Kwargs) ->
     if overridden is not None:
         return overridden
     if takes_tensors(args, kwargs) or is_factory(function):
-        check_casts(machine, function, args, kwargs)
         op = op_for(function, args, kwargs)
         if op is not None and op.kind is OpKind.METHOD and not (args and isinstance(args[0], TensorValue)):
             machine.unsupported(breaks.CALL, name=f"{op.name}, of what is no tensor,")
         if op is not None:
+            check_casts(machine, function, args, kwargs)
             return emit(machine, op, args, kwargs)
     else:
         result = folded(machine, function, args, kwargs)
