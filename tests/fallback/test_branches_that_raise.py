@@ -249,3 +249,27 @@ def test_layers_with_masks_are_captured(name: str, mode: str) -> None:
     for x in (SEQUENCE, SEQUENCE * 2):
         assert same(compiled(module, x), program(module, x))
     assert supple.stats()["breaks"] == breaks, supple.stats()["reasons"]
+
+
+def caught_at_once(x: torch.Tensor) -> object:
+    if (x <= 0).any():
+        try:
+            raise ValueError  # noqa: TRY301  # what is tested
+        except ValueError:
+            return x - 1
+    return x + 1
+
+
+def caught_as_another(x: torch.Tensor) -> object:
+    if (x <= 0).any():
+        try:
+            raise ValueError("first")  # noqa: TRY301  # what is tested
+        except ValueError as error:
+            raise KeyError("second") from error
+    return x + 1
+
+
+@pytest.mark.parametrize("program", [caught_at_once, caught_as_another])
+def test_a_branch_that_catches_what_it_raises_returns(program: Program) -> None:
+    with supple.config.patch(suppress_errors=False):
+        agree(program, (X,), (X - 2,), (X,), breaks=1 if program is caught_at_once else 0)

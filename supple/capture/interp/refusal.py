@@ -10,11 +10,9 @@ program may catch the exception and go on, and where the graph has written to it
 package has in Python for functions of C raises to end an iterator, which is no exception of the program.
 """
 
-from collections.abc import Sequence
-
 import torch
 
-from supple.capture.bytecode import Instruction
+from supple.capture.bytecode import Decoded, Instruction
 from supple.capture.bytecode.analysis import successors
 from supple.capture.interp.frame import Frame
 from supple.capture.library.contents import item_of
@@ -34,15 +32,18 @@ _LONGEST = 200
 _COUNTS = frozenset((torch.bool, torch.int64, torch.int32))
 
 
-def only_raises(instructions: Sequence[Instruction], start: int) -> bool:
-    """Tell whether every way from an instruction raises, without a loop."""
-    work, seen = [start], {start}
+def only_raises(code: Decoded, start: int, jump: int) -> bool:
+    """Tell whether every way from an instruction raises, without a loop, out of what a jump there is in."""
+    work, seen, around = [start], {start}, code.handler_at(jump)
     while work:
         index = work.pop()
-        one = instructions[index]
+        one = code.instructions[index]
         if one.op in _RAISES:
-            continue
-        onward = successors(instructions, index)
+            region = code.handler_at(index)
+            is_out = region is None or (around is not None and region.handler == around.handler)
+            onward = [] if region is None or is_out else [region.handler]
+        else:
+            onward = successors(code.instructions, index)
         if one.op in _LEAVES or len(seen) > _LONGEST or any(after <= index for after in onward):
             return False
         work.extend(after for after in onward if after not in seen)
@@ -56,7 +57,7 @@ def is_true(frame: Frame, instruction: Instruction, value: Value) -> bool:
         return value.truth(frame.engine)
     jumps_if = instruction.op == "POP_JUMP_IF_TRUE"
     assert instruction.target is not None, instruction
-    ends = [only_raises(frame.code.instructions, place) for place in (instruction.target, frame.pc)]
+    ends = [only_raises(frame.code, place, frame.pc - 1) for place in (instruction.target, frame.pc)]
     if ends[0] == ends[1] or frame.is_of_library or not _can_run_again(frame):
         return value.truth(frame.engine)
     wanted = jumps_if is not ends[0]
