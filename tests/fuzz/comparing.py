@@ -32,10 +32,20 @@ ADDRESSES: Final = range(2**40, 2**48)
 GIVEN: Final = re.compile(r"arguments\[\d+\]")
 """Where tensors are that the call did not make: eager and compiled code write them equally often."""
 TOLERANCE: Final = {torch.bfloat16: 3e-2, torch.float16: 4e-3}
+LITTLE: Final = 1e-2
+"""What rounding errors may grow to where a program takes differences of nearly equal numbers."""
 
 
 class Twins(Comparison):
-    """Compares what two modules of one program made: of each class of theirs there are two."""
+    """Compares what two modules of one program made: of each class of theirs there are two.
+
+    Attributes:
+        is_by_little: whether the difference found is one of floating-point numbers, by no more than `LITTLE`.
+    """
+
+    def __init__(self, is_rounded: bool = False) -> None:
+        super().__init__(is_rounded)
+        self.is_by_little = False
 
     def difference(self, want: Any, got: Any, path: str) -> str | None:
         """Return where the two first differ, None when they are alike."""
@@ -95,7 +105,11 @@ class Twins(Comparison):
             mine, theirs = (one.detach().resolve_conj().resolve_neg() for one in (want, got))
             if mine.is_complex():
                 mine, theirs = torch.view_as_real(mine), torch.view_as_real(theirs)
-            return bool((alike(mine, theirs) | self.is_near(mine, theirs)).all())
+            if bool((alike(mine, theirs) | self.is_near(mine, theirs)).all()):
+                return True
+            is_little = torch.isclose(theirs, mine, rtol=LITTLE, atol=LITTLE, equal_nan=True)
+            self.is_by_little = self.is_rounded and not is_exact(want) and bool(is_little.all())
+            return False
 
     def steps(self, tensor: torch.Tensor) -> list[int]:
         """Return the strides along dimensions with a second element, as docs/dynamic_shapes.md says."""
@@ -132,6 +146,11 @@ def goes_on_for(got: Any, want: Any) -> bool:
 def is_programs(kind: type) -> bool:
     """Tell whether a class is one of a random program's own."""
     return str(type.__getattribute__(kind, "__module__")).startswith(MODULE)
+
+
+def is_exact(found: torch.Tensor) -> bool:
+    """Tell whether numbers of a tensor are never rounded: integers and truths."""
+    return not (found.is_floating_point() or found.is_complex())
 
 
 def alike(want: torch.Tensor, got: torch.Tensor) -> torch.Tensor:

@@ -15,6 +15,7 @@ MODES: Final[dict[str, Callable[[], AbstractContextManager[object]]]] = {
     "no grad": torch.no_grad,
     "inference": torch.inference_mode,
 }
+ENCODER: Final = torch.nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).eval()
 PROGRAMS: Final[dict[str, Callable[[torch.Tensor], torch.Tensor]]] = {
     "einsum": lambda x: torch.einsum("ij,jk->ik", x, x),
     "tensordot": lambda x: torch.tensordot(x, x, 1),
@@ -40,13 +41,10 @@ PROGRAMS: Final[dict[str, Callable[[torch.Tensor], torch.Tensor]]] = {
     "kron": lambda x: torch.kron(x, x),
     "conv1d": lambda x: F.conv1d(x[None], x[:, :, None]),
     "cross_entropy": lambda x: F.cross_entropy(x, x),
+    "encoder layer": lambda x: ENCODER(F.pad(x[None], (0, 1), value=0.5)),
+    "trilinear": lambda x: torch._trilinear(x, x.expand(2, 3, 3), x, [1, 3], [0], [1, 2], [2, 3]),
     "gru": lambda x: torch.gru_cell(x, x, x.repeat(3, 1), x.repeat(3, 1)),
 }
-
-
-ENCODER: Final = torch.nn.TransformerEncoderLayer(4, 2, 4, batch_first=True).eval()
-PROGRAMS["encoder layer"] = lambda x: ENCODER(F.pad(x[None], (0, 1), value=0.5))
-PROGRAMS["trilinear"] = lambda x: torch._trilinear(x, x.expand(2, 3, 3), x, [1, 3], [0], [1, 2], [2, 3])
 INPUT: Final = [[0.7, -0.3, 0.11], [0.4, 0.9, -0.21], [0.05, 0.6, 1.3]]
 
 
