@@ -335,24 +335,22 @@ class OperatorMode(TorchDispatchMode):
         return self.on_operator(func, args, kwargs or {})
 
     def _run_parts(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
-        """Run an operator that others define, each of which comes back here."""
+        """Run an operator that others define, each of which comes back here.
+
+        Its kernel in C++ tells which: what Python registered for tracing may do otherwise.
+        """
         before = self._is_cast
         self._is_cast = before or _has_kernel(func, "AutocastCPU")
         is_as_called = torch.is_inference_mode_enabled() and not self._is_cast
         try:
             with _AsCalled() if is_as_called else nullcontext(), self:
-                return run_parts(func, args, kwargs)
+                return func._op_dk(_COMPOSITE, *args, **kwargs)
         finally:
             self._is_cast = before
 
     def on_operator(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
         """Return what an operator gives."""
         raise NotImplementedError
-
-
-def run_parts(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
-    """Return what the kernel in C++ gives that defines an operator by others, whatever Python registered."""
-    return func._op_dk(_COMPOSITE, *args, **kwargs)
 
 
 # What nn.TransformerEncoderLayer calls for inference, and F.bilinear: kernels of several products each.

@@ -15,7 +15,7 @@ from supple.ir.arguments import leaves, map_leaves
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
-from supple.torch_private import OpOverload, is_composite, registered_fake, run_parts, schema_of
+from supple.torch_private import OpOverload, registered_fake, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
 Mode = Callable[[], AbstractContextManager[object]]
@@ -33,8 +33,7 @@ def run(
     """Return fake results of an overload, made by `make`; arguments that it writes are returned themselves.
 
     Args:
-        mode: the context in which Python runs: what a composite operator (seen in inference mode) is made of,
-            or the function registered as the fake of a custom operator.
+        mode: the context in which Python runs: the function registered as the fake of a custom operator.
 
     Raises:
         DataDependent: the result or its shape depends on data.
@@ -42,9 +41,6 @@ def run(
     """
     if torch.Tag.data_dependent_output in func.tags or torch.Tag.dynamic_output_shape in func.tags:
         raise DataDependent(str(func))
-    if is_composite(func):
-        with mode():
-            return run_parts(func, args, kwargs)
     registered = registered_fake(func)
     if registered is not None:
         with mode():
