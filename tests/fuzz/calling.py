@@ -3,7 +3,7 @@
 import contextlib
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import torch
@@ -81,7 +81,8 @@ def gradients(program: Program, args: tuple[Any, ...]) -> Any:
 def separately(program: Program, args: tuple[Any, ...]) -> Any:
     """Return what a call returns, and the gradients of each result alone: into some inputs nothing flows.
 
-    Eager gives one number for many where it can, and compiled code writes it out.
+    Eager gives one number for many where it can, and compiled code writes it out. Which gradients of one call
+    share memory is left open (docs/training.md), so each gets its own.
     """
     made = program(*args)
     modules = [one for one in args if isinstance(one, torch.nn.Module)]
@@ -94,10 +95,20 @@ def separately(program: Program, args: tuple[Any, ...]) -> Any:
         torch.autograd.grad(root, leaves, torch.ones_like(root), retain_graph=True, allow_unused=True)
         for root in roots
     ]
-    return made, [
-        [grad.contiguous() if grad is not None and 0 in grad.stride() else grad for grad in row]
-        for row in found
-    ]
+    return made, [apart(row) for row in found]
+
+
+def apart(grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Return gradients of which no two share memory, nor two elements of one."""
+    seen: set[int] = set()
+    made: list[Tensor | None] = []
+    for grad in grads:
+        if grad is not None:
+            is_shared = grad.untyped_storage().data_ptr() in seen
+            seen.add(grad.untyped_storage().data_ptr())
+            grad = grad.contiguous() if 0 in grad.stride() else grad.clone() if is_shared else grad
+        made.append(grad)
+    return made
 
 
 def in_threads(program: Program, *makers: Callable[[], tuple[Any, ...]]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Programs of which eager's own runs differ are not compared; all others are."""
+"""What eager does not settle, or the documents leave open, is not compared; all else is."""
 
 import pytest
 
@@ -38,6 +38,16 @@ def program(x, things):
 def arguments_0():
     return tensor(4), [tensor(2), tensor(3)]
 """
+ROWS = """
+def program(rows):
+    return torch.stack(rows)
+
+def arguments_0():
+    return (list(tensor(2).requires_grad_()),)
+
+def call_0(program, *args):
+    return separately(program, args)
+"""
 
 
 @pytest.mark.parametrize(
@@ -61,3 +71,7 @@ def test_eager_settles_what_rounding_and_addresses_do_not_decide(
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
     assert running.difference(source, backend) is None
+
+
+def test_gradients_that_share_memory_are_no_finds() -> None:
+    assert running.difference(ROWS, "native", dynamic=True) is None
