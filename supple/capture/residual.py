@@ -18,7 +18,7 @@ from supple.base.errors import MemoryFault, VerificationError
 from supple.base.interrupts import is_interrupt
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
-from supple.runtime.undo import DRAWN, UNWRITTEN
+from supple.runtime.undo import DRAWN, is_unwritten
 from supple.torch_private import StopRecomputation
 
 _log: Final = logging.getLogger("supple")
@@ -212,7 +212,7 @@ class Recovery:
         for setter, values in self.settings:
             setter(*values)
         try:
-            has_written = self.writes and not getattr(error, UNWRITTEN, False)
+            has_written = self.writes and not is_unwritten(error)
             is_final = isinstance(error, MEANT) or not isinstance(error, Exception) or is_interrupt(error)
             if has_written or is_final:
                 raise error

@@ -13,6 +13,8 @@ ATOMIC: Final = "__supple_atomic__"
 """Attribute of what runs a graph, (inputs) -> whether all that may raise is before all writes."""
 UNWRITTEN: Final = "__supple_unwritten__"
 """Attribute of an exception: the inputs of the graph that raised it hold what they did before."""
+RAISES: Final = "an exception of the program, which only the run can know"
+"""What the check of a branch that only raises says (`interp/refusal.py`); it stands before all writes."""
 DRAWN: Final = "__supple_drawn__"
 """Attribute of an exception: generators that the graph may have drawn from, and their states before."""
 
@@ -66,6 +68,11 @@ def noting(
             raise
 
     return run
+
+
+def is_unwritten(error: BaseException) -> bool:
+    """Tell whether the inputs of the graph that raised an exception hold what they did before."""
+    return getattr(error, UNWRITTEN, False) or str(error).startswith(RAISES)
 
 
 def _never(_: Sequence[object]) -> bool:

@@ -127,6 +127,42 @@ def written_after(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
+def norm_after(x: torch.Tensor, mean: torch.Tensor) -> torch.Tensor:
+    if (x <= 0).any():
+        raise ValueError("no norm")
+    return torch.nn.functional.batch_norm(x[:, None], mean[:1], mean[1:2], training=True)
+
+
+def all_written_after(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    if (x <= 0).any():
+        raise ValueError("none written")
+    torch._foreach_add_([x, other], 1)
+    torch.mul(x, 2, out=other)
+    return x * 2
+
+
+def data_written_after(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    if (x <= 0).any():
+        raise ValueError("no data")
+    other.data.add_(x)
+    x.data.mul_(2)
+    return x + other
+
+
+def data_written_before(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    x.data.add_(1)
+    if (x <= 0).any():
+        raise ValueError("data")
+    return x + other
+
+
+def given_data(x: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    if (x <= 0).any():
+        raise ValueError("other data")
+    other.data = x * 2
+    return x + other
+
+
 def caught(x: torch.Tensor) -> torch.Tensor:
     try:
         return positive(x)
@@ -139,6 +175,23 @@ def test_a_check_between_writes_leaves_what_eager_leaves(backend: str) -> None:
     agree(written_after, *VALUES, backend=backend)
     supple.reset()
     agree(written_before, *VALUES, backend=backend, breaks=None)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize(
+    ("program", "breaks"),
+    [
+        (norm_after, 0),
+        (all_written_after, 0),
+        (data_written_after, 0),
+        (data_written_before, None),
+        (given_data, None),
+    ],
+)
+def test_a_check_before_or_after_writes_of_any_kind(
+    program: Program, breaks: int | None, backend: str
+) -> None:
+    agree(program, *((x, torch.ones(4)) for (x,) in VALUES), backend=backend, breaks=breaks)
 
 
 def test_a_check_that_the_program_catches_is_a_break() -> None:

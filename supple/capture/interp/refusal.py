@@ -23,8 +23,8 @@ from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.expr import Expr, not_equal
 from supple.expr.simplify import negated
-from supple.ir.graph.nodes import uses_of
-from supple.runtime.undo import version
+from supple.ir.graph.nodes import hides_writes, uses_of
+from supple.runtime.undo import RAISES, version
 
 _RAISES = frozenset({"RAISE_VARARGS", "RERAISE"})
 _LEAVES = frozenset({"RETURN_VALUE", "YIELD_VALUE", "SEND", "FOR_ITER"})
@@ -75,9 +75,10 @@ def _is_undecided(frame: Frame, value: Value) -> bool:
 def _can_run_again(frame: Frame) -> bool:
     """Tell whether the program raises what it says when its call runs again from its start."""
     engine = frame.engine
-    writes = any(not node.op.is_pure and any(uses_of(node)) for node in engine.recorder.nodes)
+    nodes = engine.recorder.nodes
+    writes = any(not node.op.is_pure and any(uses_of(node)) for node in nodes)
     fakes = [item.fake for item in engine.recorder.lifted if writes]
-    is_written = any(version(fake) != 0 for fake in fakes)
+    is_written = any(version(fake) != 0 for fake in fakes) or (writes and any(map(hides_writes, nodes)))
     return not is_written and not any(where.is_caught for where in engine.user_stack())
 
 
@@ -91,5 +92,4 @@ def _expect(frame: Frame, value: Value, wanted: bool) -> None:
     assert isinstance(condition, Expr), condition
     if value.python_type() is not bool:
         condition = not_equal(condition, 0)
-    raising = "an exception of the program, which only the run can know"
-    expected(engine, condition if wanted else negated(condition), raising)
+    expected(engine, condition if wanted else negated(condition), RAISES)
