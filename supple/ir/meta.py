@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from supple.base.memo import memo
-from supple.expr import Const, Expr, as_expr, const, maximum, parse, product
+from supple.expr import Const, Expr, Symbol, as_expr, const, maximum, minimum, parse, product, substitute
 from supple.ir.dtypes import DType
 from supple.ir.forms import separated
 
@@ -50,6 +50,15 @@ class TensorMeta:
     @property
     def span(self) -> Expr:
         """Number of elements from the first to the last in memory; 0 of an empty tensor."""
+        reach = self.reach
+        if self.is_contiguous or reach is _AT_START:
+            return reach
+        pairs = zip(self.sizes, self.strides, strict=True)
+        return reach * product(minimum(size, 1) for size, step in pairs if not _shows_nothing(reach, size, step))
+
+    @property
+    def reach(self) -> Expr:
+        """The span of a tensor with elements; of an empty one, at least its span."""
         if any(size is _AT_START for size in self.sizes):
             return _AT_START
         if self.is_contiguous:
@@ -68,6 +77,13 @@ class TensorMeta:
 
     def __str__(self) -> str:
         return meta_text(self)
+
+
+def _shows_nothing(reach: Expr, size: Expr, step: Expr) -> bool:
+    """Tell whether the reach of a tensor is known to be 0 where a size is: it is not where elements overlap."""
+    if isinstance(size, Symbol):
+        return substitute(reach, {size: 0}) is _AT_START
+    return isinstance(size, Const) or maximum(reach - step * size, 0) is _AT_START
 
 
 def meta_text(meta: TensorMeta, number: Callable[[Expr], str] = str) -> str:

@@ -233,6 +233,6 @@ def _(base: TensorMeta, meta: TensorMeta, index: Index, node: Node) -> Index:
     """Elements of the storage, of a base that is its whole storage in row-major order."""
     if not base.is_contiguous or base.offset is not const(0):
         raise NotLowered("as_strided of a tensor that is not its storage in order")
-    if not is_known(less_equal(meta.offset + meta.span, base.numel)):
+    if not is_known(less_equal(meta.offset + meta.reach, base.numel)):
         raise NotLowered("as_strided may go beyond the tensor, and torch knows whether beyond its memory")
     return unlinear(meta.offset + dotted(index, meta.strides), base.sizes)

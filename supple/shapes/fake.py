@@ -344,7 +344,7 @@ def _require_within(tensor: torch.Tensor, shown: TensorMeta) -> None:
     """Raise Misfit where a view goes beyond the memory of what an operator made; others are checked later."""
     base = tensor if tensor._base is None else tensor._base
     if isinstance(base, FakeTensor) and base.is_fresh:
-        require(either(equal(shown.numel, 0), less_equal(shown.offset + shown.span, meta_of(base).span)))
+        require(either(equal(shown.numel, 0), less_equal(shown.offset + shown.reach, meta_of(base).span)))
 
 
 def _written(
