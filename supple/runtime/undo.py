@@ -31,6 +31,7 @@ class _Kept:
     offset: int | torch.SymInt
     requires_grad: bool
     version: int | None
+    storage: torch.UntypedStorage
     memory: torch.UntypedStorage | None
 
 
@@ -111,6 +112,7 @@ def _kept(tensor: torch.Tensor, is_beyond: bool) -> _Kept:
         tensor.storage_offset(),
         tensor.requires_grad,
         version(tensor),
+        tensor.untyped_storage(),
         tensor.untyped_storage().clone() if is_beyond else None,
     )
 
@@ -125,15 +127,20 @@ def _restored(held: Sequence[_Kept] | None) -> bool:
             tensor.detach_()
         if tensor.is_leaf and tensor.requires_grad is not one.requires_grad:
             tensor.requires_grad_(one.requires_grad)
-        if (tensor.size(), tensor.stride(), tensor.storage_offset()) != (one.size, one.stride, one.offset):
+        is_moved = tensor.untyped_storage().data_ptr() != one.storage.data_ptr()
+        if is_moved or _layout(tensor) != (one.size, one.stride, one.offset):
             with torch.no_grad():
-                tensor.as_strided_(one.size, one.stride, one.offset)
+                tensor.set_(one.storage, one.offset, one.size, one.stride)
         _once(tensor.data).copy_(_once(one.values, like=tensor))
         if one.memory is not None and one.memory.nbytes() == tensor.untyped_storage().nbytes():
             tensor.untyped_storage().copy_(one.memory)
         if one.version is not None:
             set_versions([tensor], [one.version])
     return True
+
+
+def _layout(tensor: torch.Tensor) -> tuple[torch.Size, tuple[int, ...], int | torch.SymInt]:
+    return tensor.size(), tensor.stride(), tensor.storage_offset()
 
 
 def _once(tensor: torch.Tensor, like: torch.Tensor | None = None) -> torch.Tensor:

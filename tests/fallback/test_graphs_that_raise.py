@@ -109,7 +109,35 @@ def written_by_element(
         log.append("left")
 
 
+def set_to_the_other(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    state.set_(x[1:])
+    log.append("set")
+    return x[at]
+
+
+def set_and_written(state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]) -> torch.Tensor:
+    try:
+        state.add_(1)
+        state.set_(x)
+        log.append("set")
+        state.add_(1)
+        return x[at]
+    except IndexError:
+        return state * 2
+
+
+def set_to_what_is_made(
+    state: torch.Tensor, x: torch.Tensor, at: torch.Tensor, log: list[str]
+) -> torch.Tensor:
+    state.mul_(2)
+    state.set_(torch.ones(4))
+    log.append("set")
+    state.add_(1)
+    return x[at]
+
+
 PROGRAMS: tuple[Program, ...] = (
+    *(set_to_the_other, set_and_written, set_to_what_is_made),
     written_by_element,
     *(written_first, written_behind_views, written_between, written_and_drawn, caught),
     *(indexed_by_numbers, turned, at_a_number, beyond),
@@ -117,6 +145,7 @@ PROGRAMS: tuple[Program, ...] = (
 )
 SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "nothing": torch.ones_like,
+    "nothing, in a part": lambda _: torch.ones(5)[1:3],
     "all": lambda x: x,
     "memory": lambda x: x.detach(),
     "a part": lambda x: x[:2],

@@ -40,7 +40,7 @@ def entry_of(mutant: Mutant, findings: Sequence[Finding]) -> dict[str, Any]:
         "seconds": sum(one.seconds for one in findings),
         "own_seconds": last.seconds,
         "ran": ran,
-        "text": last.text if last.is_found else "",
+        "text": last.text,
     }
 
 

@@ -149,8 +149,8 @@ def uses_of(node: Node) -> Iterator[Var]:
 
 
 def hides_writes(node: Node) -> bool:
-    """Tell whether a node is `x.data`: a tensor whose writes x does not count."""
-    return "data" in node.args
+    """Tell whether a node is `x.data` or `x.set_(y)`: what is written to it later, x or y does not count."""
+    return "data" in node.args or node.op.name == "Tensor.set_"
 
 
 def symbols_in(arg: Arg) -> set[str]:
