@@ -54,7 +54,9 @@ class TensorMeta:
         if self.is_contiguous or reach is _AT_START:
             return reach
         pairs = zip(self.sizes, self.strides, strict=True)
-        return reach * product(minimum(size, 1) for size, step in pairs if not _shows_nothing(reach, size, step))
+        return reach * product(
+            minimum(size, 1) for size, step in pairs if not _shows_nothing(reach, size, step)
+        )
 
     @property
     def reach(self) -> Expr:
@@ -80,7 +82,7 @@ class TensorMeta:
 
 
 def _shows_nothing(reach: Expr, size: Expr, step: Expr) -> bool:
-    """Tell whether the reach of a tensor is known to be 0 where a size is: it is not where elements overlap."""
+    """Tell whether the reach of a tensor is 0 where a size is; where elements overlap it is not."""
     if isinstance(size, Symbol):
         return substitute(reach, {size: 0}) is _AT_START
     return isinstance(size, Const) or maximum(reach - step * size, 0) is _AT_START

@@ -41,6 +41,8 @@ FAILING: dict[str, Callable[[], Iterator[Any]]] = {
     "groupby": lambda: itertools.groupby([2, 0, 2, 1, 2], key=inverse),
     "chain": lambda: itertools.chain([1], 5, [2]),  # type: ignore[arg-type]
     "chain.from_iterable": lambda: itertools.chain.from_iterable([[1], 5, [2]]),  # type: ignore[list-item]
+    "chain, a part": lambda: itertools.chain(map(inverse, [1, 0, 2, 0, 1]), [5]),
+    "chain, the parts": lambda: itertools.chain.from_iterable([inverse(n)] for n in (1, 0, 2)),
     "enumerate": lambda: enumerate(map(inverse, [1, 0, 2, 0])),
     "zip": lambda: zip(map(inverse, [1, 0, 2, 0]), [1, 2, 3], strict=False),
     "zip, strict": lambda: zip(map(inverse, [1, 0, 2, 0]), [1, 2, 3], strict=True),
@@ -307,16 +309,71 @@ GOING_ON: dict[str, Callable[[], Iterator[Any]]] = {
     "filter": lambda: filter(None, [1, 2, 3]),
     "zip": lambda: zip([1, 2], [3, 4], strict=True),
     "reversed": lambda: reversed([1, 2, 3]),
+    "enumerate": lambda: enumerate("abc", 4),
+    "repeat": lambda: itertools.repeat(5),
+    "repeat, times": lambda: itertools.repeat(5, 2),
+    "accumulate": lambda: itertools.accumulate([1, 2, 3]),
+    "accumulate, a function": lambda: itertools.accumulate([1, 2, 3], func=lambda a, b: a * b + 1, initial=2),
+    "accumulate, None": lambda: itertools.accumulate([1, 2], lambda a, b: None),
+    "chain": lambda: itertools.chain([1, 2], (), "ab"),
+    "chain.from_iterable": lambda: itertools.chain.from_iterable(map(range, range(4))),
+    "cycle": lambda: itertools.cycle([1, 2, 3]),
+    "cycle of nothing": lambda: itertools.cycle([]),
+    "dropwhile": lambda: itertools.dropwhile(lambda n: n < 2, [1, 2, 1, 3]),
+    "islice": lambda: itertools.islice(range(9), 6),
+    "islice, steps": lambda: itertools.islice(range(20), 1, 12, 3),
+    "islice, no end": lambda: itertools.islice(range(20), 2, None, 4),
+    "pairwise": lambda: itertools.pairwise([1, 2, 3, 4]),
+    "zip_longest": lambda: itertools.zip_longest([1], "abc", [], fillvalue=7),
+    "product": lambda: itertools.product([1, 2], "ab", repeat=1),
+    "combinations": lambda: itertools.combinations([1, 2, 3], 2),
+    "permutations": lambda: itertools.permutations([1, 2, 3], r=2),
+    "combinations_with_replacement": lambda: itertools.combinations_with_replacement("ab", 2),
+    "starmap": lambda: itertools.starmap(pow, [(2, 3), (3, 2)]),
+    "compress": lambda: itertools.compress("abc", [1, 0, 1]),
+    "filterfalse": lambda: itertools.filterfalse(None, [0, 1, 0]),
+    "iter of a function": lambda: iter([4, 3, 2, 1].pop, 4),
+    "within": lambda: enumerate(itertools.chain(itertools.islice("abcd", 1, 3), itertools.repeat(1, 2))),
 }
 
 
+@pytest.mark.parametrize("taken", [0, 1, 2, 3, 9])
 @pytest.mark.parametrize("name", GOING_ON)
-def test_an_iterator_that_had_begun_is_of_its_class_behind_a_break(name: str) -> None:
-    def program(x: torch.Tensor) -> tuple[torch.Tensor, str, list[Any]]:
+def test_an_iterator_that_had_begun_is_of_its_class_behind_a_break(name: str, taken: int) -> None:
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, list[Any], str, bool, list[Any]]:
         items = GOING_ON[name]()
-        next(items)
+        first = [next(items, None) for _ in range(taken)]
         supple.graph_break()
-        return x + 1, type(items).__name__, list(itertools.islice(items, 3))
+        return x + 1, first, type(items).__name__, hasattr(items, "throw"), list(itertools.islice(items, 9))
 
     x = torch.ones(1)
     assert supple.compile(program, backend="eager")(x)[1:] == program(x)[1:]
+
+
+@pytest.mark.parametrize("taken", range(6))
+@pytest.mark.parametrize("of_group", range(4))
+@pytest.mark.parametrize("key", [None, abs])
+def test_groups_that_had_begun_are_of_their_class_behind_a_break(
+    key: Callable[[int], int] | None, of_group: int, taken: int
+) -> None:
+    def program(x: torch.Tensor, items: list[int]) -> tuple[torch.Tensor, object]:
+        groups = itertools.groupby(iterable=items, key=key)
+        group: Any = iter(())
+        for _ in range(taken):
+            group = next(groups, (None, iter(())))[1]
+        last = next(groups, (None, iter(())))[1] if taken == 2 else iter(())
+        first = [next(group, None) for _ in range(of_group)]
+        supple.graph_break()
+        kinds = [
+            type(groups).__name__,
+            type(group).__name__,
+            hasattr(group, "throw"),
+            hasattr(groups, "send"),
+        ]
+        found = [first, [*group], [(mark, [*one]) for mark, one in groups], [*group]]
+        return x + 1, (kinds, found, [*last])
+
+    x = torch.ones(1)
+    run = supple.compile(program, backend="eager")
+    for items in ([1, 1, 1, -1, 2, 3, 3, -3], [], [1]):
+        assert run(x, items)[1] == program(x, items)[1]

@@ -24,9 +24,10 @@ from supple.capture.values.array import ArrayValue
 from supple.capture.values.arrival import take_counted
 from supple.capture.values.attributes import MISSING, is_odd, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c, take_all
+from supple.capture.values.begun import Made
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
-from supple.capture.values.generator import GeneratorValue, Made, StepsValue
+from supple.capture.values.generator import GeneratorValue, StepsValue
 from supple.capture.values.hashing import as_hash
 from supple.capture.values.instance import (
     EnumValue,
@@ -55,7 +56,9 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     assert isinstance(held, GeneratorValue), held.describe()
     assert isinstance(steps, FunctionValue), steps.describe()
     assert isinstance(kind, type), args[1].describe()
-    return StepsValue(held.frame, steps, kind)
+    found = StepsValue(held.frame, steps, kind)
+    found.over = Made(args[2:]) if args[2:] else None
+    return found
 
 
 call.on(len)(lambda machine, args, _: args[0].length(machine))

@@ -26,8 +26,9 @@ from supple.capture.machine import Machine
 from supple.capture.source import pinned
 from supple.capture.values.attributes import IN_C, MISSING, guard_lookup, lookup
 from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c, take_all
+from supple.capture.values.begun import Made
 from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw, wrap_folded
-from supple.capture.values.generator import GeneratorValue, Made
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, new_tuple, stored

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 from supple.capture.library.polyfills import stepping
+from supple.runtime.iterators import GROUPER
 
 _MISSING: Final = object()
-_GROUPER: Final = type(next(itertools.groupby("a"))[1])
 _TEE: Final = type(itertools.tee("")[0])
 
 
@@ -97,79 +97,126 @@ def filterfalse_(predicate: Callable[[object], object] | None, items: Iterator[o
 
 
 def zip_longest_(*iterables: Iterable[object], fillvalue: object = None) -> Iterator[tuple[object, ...]]:
-    """itertools.zip_longest."""
-    running = dict(enumerate([iter(iterable) for iterable in iterables]))
-    while running:
-        row: list[object] = [fillvalue] * len(iterables)
-        for place, iterator in list(running.items()):
-            item = next(iterator, _MISSING)
-            if item is not _MISSING:
-                row[place] = item
-                continue
-            del running[place]
-            if not running:
-                return
-        yield tuple(row)
+    """itertools.zip_longest; what an iterator raises ends it."""
+    running: list[Iterator[object] | None] = [iter(iterable) for iterable in iterables]
+    left = len(running)
+    is_ended = not running
+
+    def step() -> tuple[object, ...]:
+        nonlocal left, is_ended
+        if is_ended:
+            raise StopIteration
+        is_ended = True
+        row: list[object] = []
+        for place, iterator in enumerate(running):
+            item = _MISSING if iterator is None else next(iterator, _MISSING)
+            if item is _MISSING and iterator is not None:
+                running[place] = None
+                left -= 1
+                if left == 0:
+                    raise StopIteration
+            row.append(fillvalue if item is _MISSING else item)
+        is_ended = False
+        return tuple(row)
+
+    return stepping(step, itertools.zip_longest)
 
 
-def pairwise_(items: Iterable[object]) -> Iterator[tuple[object, object]]:
-    """itertools.pairwise."""
-    before = _MISSING
-    for item in items:
-        if before is not _MISSING:
-            yield before, item
-        before = item
+def pairwise_(items: Iterator[object]) -> Iterator[tuple[object, object]]:
+    """itertools.pairwise; what the iterator raises ends it."""
+    before: object = _MISSING
+    has_begun = is_ended = False
+
+    def step() -> tuple[object, object]:
+        nonlocal before, has_begun, is_ended
+        if is_ended:
+            raise StopIteration
+        is_ended = True
+        first = before if has_begun else next(items)
+        has_begun = True
+        before = next(items)
+        is_ended = False
+        return first, before
+
+    return stepping(step, itertools.pairwise)
 
 
 def groupby_(
     iterable: Iterator[Any], key: Callable[[Any], Any] | None = None
 ) -> Iterator[tuple[object, Iterator[object]]]:
     """itertools.groupby: a group ends when the next one is asked for."""
-    item: Any = _MISSING
-    mark: Any = _MISSING
-    wanted: Any = _MISSING
-    turn = 0
+    waiting: tuple[Any, ...] = ()
+    wanted: Any = None
+    turn, has_begun = 0, False
 
     def advance() -> None:
-        nonlocal item, mark
+        nonlocal waiting
         found = next(iterable)
-        mark = found if key is None else key(found)
-        item = found
+        waiting = found, found if key is None else key(found)
 
     def next_group() -> tuple[object, Iterator[object]]:
-        nonlocal turn, wanted
+        nonlocal turn, wanted, has_begun
         turn += 1
-        while mark is _MISSING or (wanted is not _MISSING and (wanted is mark or wanted == mark)):
+        while not waiting or (has_begun and (wanted is waiting[1] or wanted == waiting[1])):
             advance()
-        wanted = mark
-        return mark, group(turn, mark)
+        wanted, has_begun = waiting[1], True
+        return wanted, group(turn, wanted)
 
     def group(own: int, target: object) -> Iterator[object]:
         def step() -> object:
-            nonlocal item, mark
+            nonlocal waiting
             if turn == own:
-                if item is _MISSING:
+                if not waiting:
                     advance()
-                if target is mark or target == mark:
-                    found, item, mark = item, _MISSING, _MISSING
+                if target is waiting[1] or target == waiting[1]:
+                    found, waiting = waiting[0], ()
                     return found
             raise StopIteration
 
-        return stepping(step, _GROUPER)
+        return stepping(step, GROUPER, groups, target)
 
-    return stepping(next_group, itertools.groupby)
+    groups = stepping(next_group, itertools.groupby)
+    return groups
 
 
 def chain_(*iterables: Iterable[object]) -> Iterator[object]:
     """itertools.chain."""
-    for iterable in iterables:
-        yield from iterable
+    return chain_from(iter(iterables))
 
 
-def chain_from(iterables: Iterable[Iterable[object]]) -> Iterator[object]:
-    """itertools.chain.from_iterable."""
-    for iterable in iterables:
-        yield from iterable
+def chain_from(iterables: Iterator[Iterable[object]]) -> Iterator[object]:
+    """itertools.chain.from_iterable: what gives the parts ends it, what a part raises does not."""
+    active: Any = None
+    is_ended = False
+
+    def step() -> object:
+        nonlocal active, is_ended
+        while not is_ended:
+            if active is None:
+                is_ended = True
+                active = iter(next(iterables))
+                is_ended = False
+            item = next(active, _MISSING)
+            if item is not _MISSING:
+                return item
+            active = None
+        raise StopIteration
+
+    return stepping(step, itertools.chain)
+
+
+def arranged(rows: list[object], kind: type) -> Iterator[object]:
+    """itertools.product and its like, which arrange all items before they give any."""
+    taken = 0
+
+    def step() -> object:
+        nonlocal taken
+        if taken == len(rows):
+            raise StopIteration
+        taken += 1
+        return rows[taken - 1]
+
+    return stepping(step, kind)
 
 
 def repeat_(item: object, times: int | None = None) -> Iterator[object]:
@@ -196,31 +243,37 @@ def islice_(items: Iterable[object], *bounds: Any) -> Iterator[object]:
 
 
 def _sliced(iterator: Iterator[object], start: int, stop: int | None, step: int) -> Iterator[object]:
-    index = 0
-    while stop is None or index < stop:
-        item = next(iterator, _MISSING)
-        if item is _MISSING:
-            return
-        if index >= start and (index - start) % step == 0:
-            yield item
-        index += 1
+    index, is_ended = 0, False
+
+    def take() -> object:
+        nonlocal index, is_ended
+        while not is_ended and (stop is None or index < stop):
+            is_ended = True
+            item = next(iterator)
+            is_ended = False
+            index += 1
+            if index > start and (index - 1 - start) % step == 0:
+                return item
+        is_ended = True
+        raise StopIteration
+
+    return stepping(take, itertools.islice)
 
 
 def accumulate_(
     iterable: Iterator[Any], func: Callable[[Any, Any], Any] | None = None, *, initial: Any = None
 ) -> Iterator[Any]:
     """itertools.accumulate."""
-    total = _MISSING
-    first = initial
+    total, is_first, is_waiting = initial, initial is None, initial is not None
 
     def step() -> Any:
-        nonlocal total, first
-        if first is not None:
-            total, first = first, None
+        nonlocal total, is_first, is_waiting
+        if is_waiting:
+            is_waiting = False
             return total
         item = next(iterable)
-        if total is _MISSING:
-            total = item
+        if is_first:
+            total, is_first = item, False
         else:
             total = total + item if func is None else func(total, item)
         return total

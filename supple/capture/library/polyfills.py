@@ -116,10 +116,13 @@ def prod_(items: Iterable[Any], /, *, start: Any = 1) -> Any:
     return total
 
 
-def stepping(step: Callable[[], object], kind: type) -> Iterator[Any]:
+def stepping(step: Callable[[], object], kind: type, *made_of: object) -> Iterator[Any]:
     """Return an iterator of a class written in C: `step` gives each item, or raises StopIteration.
 
     While capturing, a rule stands for this function.
+
+    Args:
+        made_of: the arguments of the class, unless those of the function that the program called are.
     """
     return stepped(step)
 

@@ -21,9 +21,10 @@ from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect,
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup
 from supple.capture.values.base import Value, take_all
+from supple.capture.values.begun import Made
 from supple.capture.values.callables import GETTER_CALLS, GetterValue, PartialValue
 from supple.capture.values.constant import ConstantValue, fold_raw
-from supple.capture.values.generator import GeneratorValue, Made
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import new_list, new_tuple
 
@@ -67,9 +68,8 @@ def _arranging(function: Callable[..., Iterable[Sequence[Value]]]) -> Call:
         }
         rows = fold_raw(machine, function, *given, **named)
         arranged = new_list([new_tuple(row) for row in cast("Iterable[Sequence[Value]]", rows)])
-        found = machine.call_python(iteration.chain_, arranged)
+        found = machine.call_python(iteration.arranged, arranged, ConstantValue(function))
         assert isinstance(found, GeneratorValue), found.describe()
-        found.kind = cast("type", function)
         found.over = Made([*map(_given_again, given)], {n: _given_again(one) for n, one in named.items()})
         return found
 

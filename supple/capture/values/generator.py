@@ -1,9 +1,8 @@
 """Generators: a suspended frame that gives values one at a time."""
 
-import itertools
 import types
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from supple.capture import breaks
@@ -11,25 +10,11 @@ from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Raised, Value
+from supple.capture.values.begun import Made, begun
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import FunctionValue
 from supple.capture.values.instance import InstanceValue
-from supple.capture.values.sequence import SequenceValue, contains
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What an iterator is made of: arguments, and those by keyword.
-
-    Attributes:
-        maker: the function that makes it; None where a call of the class does.
-        place: where it stands then, None where that is the beginning.
-    """
-
-    args: Sequence[Value]
-    kwargs: Mapping[str, Value] = field(default_factory=dict[str, Value])
-    maker: object = None
-    place: Value | None = None
+from supple.capture.values.sequence import contains
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +31,7 @@ class Held:
     is_started: bool
 
 
-GOING_ON: Final = (map, filter, zip, itertools.starmap, itertools.compress, itertools.filterfalse)
-"""Classes of iterators whose state is that of the iterators which they are made of."""
-_ENDED: Final[Mapping[type, tuple[object, ...]]] = {
-    **dict.fromkeys((itertools.combinations, itertools.permutations), ((), 1)),
-    itertools.combinations_with_replacement: ((), 1),
-    itertools.product: ((),),
-    itertools.islice: ((), 0),
-    itertools.pairwise: ((),),
-    itertools.zip_longest: (),
-    itertools.chain: (),
-}
-"""Class of iterators -> of what it makes one that has ended."""
-_UNTIL: Final[Mapping[type, Made]] = {
-    itertools.takewhile: Made([ConstantValue(bool), ConstantValue(())]),
-    type(iter(int, 1)): Made([ConstantValue(bool), ConstantValue(False)], maker=iter),
-}
-"""Class of iterators that a condition ends -> of what it makes one that has ended."""
 _NAMES: Final = ("__name__", "__qualname__")
-_COUNTED: Final = ("start", "step")
-"""The variables of what stands for `itertools.count`."""
-_BACKWARDS: Final = (reversed, type(reversed(list[object]())))
 
 
 class Suspended(Protocol):
@@ -135,10 +100,7 @@ class GeneratorValue(Value):
 
     def again(self) -> Made | None:
         """Return of what the class makes an iterator that goes on as this one, or None."""
-        if self.is_finished:
-            made = _ENDED.get(self.kind)
-            return None if made is None else Made([ConstantValue(each) for each in made])
-        return None if self.frame.is_started else self.over
+        return None if self.frame.is_started or self.is_finished else self.over
 
     def python_type(self) -> type:
         return self.kind
@@ -238,18 +200,10 @@ class StepsValue(GeneratorValue):
 
     def again(self) -> Made | None:
         """Return of what the class makes an iterator that goes on as this one, or None."""
-        cells = dict(zip(self.steps.code.co_freevars, self.steps.closure, strict=True))
-        if self.kind is itertools.count and self.over is not None:
-            state = [cells[name].contents for name in _COUNTED]
-            return Made([value for value in state if value is not None])
-        items, index = (cells[name].contents if name in cells else None for name in ("items", "index"))
-        if self.kind in _BACKWARDS and isinstance(items, SequenceValue):
-            return Made([items], maker=reversed, place=index)
-        if self.kind in _UNTIL:
-            is_ended = cells["is_ended"].contents
-            is_over = isinstance(is_ended, ConstantValue) and is_ended.value
-            return _UNTIL[self.kind] if is_over else self.over
-        return self.over if self.kind in GOING_ON or not self.is_started else None
+        if self.over is not None and not self.is_started:
+            return self.over
+        cells = zip(self.steps.code.co_freevars, self.steps.closure, strict=True)
+        return begun(self.kind, {name: cell.contents for name, cell in cells}, self.over)
 
     def send(self, machine: Machine, value: Value) -> Value:
         """Return the next item; what ends the iterator is raised in the program."""

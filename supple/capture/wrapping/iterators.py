@@ -11,8 +11,9 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.source import Called, Source, attribute
 from supple.capture.values.base import Value, take_all
+from supple.capture.values.begun import GOING_ON
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.generator import GOING_ON, GeneratorValue
+from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.sequence import ITERATORS, IteratorValue, SequenceValue
 from supple.capture.wrapping.data import instance
 from supple.capture.wrapping.table import wrap, wrap_rules
