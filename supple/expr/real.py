@@ -103,6 +103,16 @@ class Comparison:
         return names_of(self.left) | names_of(self.right)
 
 
+def holds(condition: Callable[[], bool]) -> bool:
+    """Tell whether a condition on floats is true; one that cannot be computed for these numbers is not."""
+    try:
+        return condition()
+    except ArithmeticError:
+        return False
+    except (TypeError, ValueError):  # a complex power, a domain error of `math`, NaN as an integer
+        return False
+
+
 def parse_number(line: str) -> object:
     """Return the Real, Expr or float that `line` denotes; the inverse of `str`.
 

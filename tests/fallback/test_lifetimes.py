@@ -232,6 +232,28 @@ def test_the_arguments_of_a_call_end_with_it_where_a_graph_raises(
         assert len(closed) == count
 
 
+@pytest.mark.parametrize("is_kept", [False, True], ids=["", "kept"])
+def test_a_class_that_a_call_makes_ends_with_it(is_kept: bool) -> None:
+    def program(thing: Thing) -> int:
+        class Local:
+            def go(self) -> Thing:
+                return thing
+
+            made = is_kept
+
+        supple.graph_break()
+        return 5
+
+    compiled = supple.compile(program, backend="eager")
+    for _ in range(4):
+        thing = Thing()
+        ended = weakref.ref(thing)
+        assert compiled(thing) == 5
+        del thing
+        gc.collect()  # a class is in a cycle
+        assert ended() is None
+
+
 def test_an_exception_that_is_handled_holds_no_frame_that_handles_it() -> None:
     noted: weakref.WeakKeyDictionary[Thing, int] = weakref.WeakKeyDictionary()
 

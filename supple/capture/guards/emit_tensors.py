@@ -9,7 +9,7 @@ import torch
 from supple.capture.guards.kinds import Guard, ShapeCondition, TensorExpectation
 from supple.capture.guards.writer import Emitter
 from supple.capture.source import Source, attribute, type_of
-from supple.expr.real import NAMES
+from supple.expr.real import NAMES, Comparison, holds
 from supple.torch_private import dispatch_keys
 
 
@@ -91,6 +91,8 @@ def shape_fails(emitter: Emitter, guard: Guard) -> str:
     def written(word: str) -> str:
         return emitter.constant(_NAMES[word]) if word in _NAMES else words.get(word, word)
 
+    if isinstance(expected.condition, Comparison):
+        return f"not {emitter.constant(holds)}(lambda: {expected.text(written)})"
     return f"not ({expected.text(written)})"
 
 

@@ -4,18 +4,27 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import cast
+from typing import Final, cast
 
 from supple.capture.guards.kinds import Guard, Identity, Kind
 from supple.capture.source import Pinned, Source, value_at
 from supple.runtime.entries import Watch
 
 
+_QUALIFIED_NAME: Final = vars(type)["__qualname__"].__get__
+"""A class -> its `__qualname__`, whatever its metaclass says."""
+
+
 def is_weak(value: object) -> bool:
-    """Tell whether an entry must not hold `value`: a Python function, or any weakly referable instance."""
+    """Tell whether an entry must not hold `value`: a Python function, or any weakly referable instance.
+
+    Of classes only those that a call has made end while the program runs.
+    """
     if isinstance(value, types.FunctionType):
         return True
-    if isinstance(value, type | types.ModuleType | types.BuiltinFunctionType | types.CodeType | Enum):
+    if isinstance(value, type):
+        return "<locals>" in _QUALIFIED_NAME(value)
+    if isinstance(value, types.ModuleType | types.BuiltinFunctionType | types.CodeType | Enum):
         return False
     return type(value).__weakrefoffset__ != 0
 
