@@ -14,5 +14,12 @@ class NeedsGrad(Refused):
         super().__init__(f"{output} requires gradients")
 
 
+class Raises(Refused):
+    """An operator raises for numbers that were fixed after it was captured: the run raises at its place."""
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(f"{name} raises {type(error).__name__}: {error}")
+
+
 class NotFunctional(Refused):
     """The graph writes to memory in a way that has no pure form."""

@@ -10,7 +10,7 @@ from typing import Final, TypeVar, cast
 import torch
 
 from supple.autograd.builder import Builder, inverse, outermost_first
-from supple.autograd.errors import NotFunctional
+from supple.autograd.errors import NotFunctional, Raises
 from supple.autograd.functionalize import read, write
 from supple.autograd.numbers import Numbers
 from supple.autograd.selfless import knows_torch_alone
@@ -24,6 +24,7 @@ from supple.ir.graph.numbers import callable_of
 from supple.ir.graph.symbols import CHECK
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, aten_op, op_named
+from supple.shapes.errors import NoShapeRule
 from supple.shapes.fake import FakeTensor, Faking, current, fake_from, meta_of, non_leaf
 from supple.shapes.symnode import plain
 from supple.shapes.writes import completed, is_writer, write_of
@@ -157,7 +158,12 @@ class Recorder(Faking):
         constants = len(self.constants)
         outs = [self.cell(one) for one in leaves(kwargs.get("out")) if isinstance(one, torch.Tensor)]
         versions = [one.storage.version for one in outs]
-        result = callable_of(node.op, args)(*args, **kwargs)
+        try:
+            result = callable_of(node.op, args)(*args, **kwargs)
+        except NoShapeRule as error:
+            raise NotFunctional(str(error)) from error
+        except (RuntimeError, ArithmeticError) as error:
+            raise Raises(node.op.name, error) from error
         if any(one.storage.version == version for one, version in zip(outs, versions, strict=True)):
             raise NotFunctional(f"{node.op.name} writes out= through a view that no schema tells")
         owner = getattr(node.op.call, "__self__", None)

@@ -225,3 +225,74 @@ def test_a_number_of_more_than_64_bits_leaves_the_writes_before_it(
                 result = str(error)
             seen.append([result, x.tolist(), y.tolist()])
         assert seen[1] == seen[0], n
+
+
+def divided_late(x: torch.Tensor, number: float) -> torch.Tensor:
+    made = torch.nn.functional.celu(x, number)
+    return torch.nan_to_num(x, nan=number) + made
+
+
+def divided_early(x: torch.Tensor, number: float) -> torch.Tensor:
+    made = torch.nan_to_num(x, nan=number)
+    return torch.nn.functional.celu(x, number) + made
+
+
+def added_late(x: torch.Tensor, number: int) -> object:
+    x.add_(2)
+    x.add_(number * 3)
+    return pow(number, 2), x
+
+
+def added_early(x: torch.Tensor, number: int) -> object:
+    found = pow(number, 2)
+    x.add_(2)
+    x.add_(number * 3)
+    return found, x
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("is_caught", [False, True])
+@pytest.mark.parametrize("work", [divided_late, divided_early, added_late, added_early])
+def test_numbers_that_are_fixed_after_an_operator_took_them(
+    work: Callable[[torch.Tensor, Any], object], is_caught: bool, backend: str
+) -> None:
+    def program(x: torch.Tensor, number: Any) -> object:
+        if not is_caught:
+            return work(x, number)
+        try:
+            return work(x, number)
+        except (OverflowError, RuntimeError) as error:
+            return str(error)
+
+    numbers = (0.0, 0.5, 0.0) if work.__name__.startswith("divided") else (-(2**63), 3, 2**62, -(2**63))
+    for first in (numbers, numbers[1:]):
+        compiled = supple.compile(program, backend=backend, dynamic=True)
+        with supple.config.patch(suppress_errors=False):
+            for number in first:
+                seen: list[Any] = []
+                for run in (program, compiled):
+                    x = torch.ones(3)
+                    try:
+                        seen.append((str(run(x, number)), x.tolist()))
+                    except (OverflowError, RuntimeError) as error:
+                        seen.append((str(error), x.tolist()))
+                assert seen[1] == seen[0], number
+
+
+def test_set_of_a_turned_input_is_left_to_the_run() -> None:
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x[..., ::2] *= 2
+        x.unsqueeze_(0)
+        y.unsqueeze_(0)
+        made = torch.ones(y.shape)
+        made.set_(y)
+        return made + x
+
+    compiled = supple.compile(program, backend="native", dynamic=True)
+    with supple.config.patch(suppress_errors=False):
+        for size in (0, 3):
+            seen: list[Any] = []
+            for run in (program, compiled):
+                x = torch.arange(float(size))
+                seen.append((run(x, x), x))
+            torch.testing.assert_close(seen[1], seen[0])

@@ -111,6 +111,10 @@ class Twins(Comparison):
             self.is_by_little = self.is_rounded and not is_exact(want) and bool(is_little.all())
             return False
 
+    def has_memory(self, tensor: torch.Tensor) -> bool:
+        """Tell whether a tensor's storage holds anything; of others docs/dynamic_shapes.md says nothing."""
+        return tensor.untyped_storage().nbytes() > 0
+
     def steps(self, tensor: torch.Tensor) -> list[int]:
         """Return the strides along dimensions with a second element, as docs/dynamic_shapes.md says."""
         if not tensor.numel():

@@ -299,6 +299,10 @@ class Comparison:
         theirs = [got.__code__, got.__defaults__, got.__kwdefaults__, got.__dict__, *(got.__closure__ or ())]
         return self.items(mine, theirs, path + ".function")
 
+    def has_memory(self, tensor: torch.Tensor) -> bool:
+        """Tell whether it counts with which others a tensor shares its storage."""
+        return True
+
     def tensors(self, want: torch.Tensor, got: torch.Tensor, path: str) -> str | None:
         for name in ("dtype", "device", "shape", "requires_grad", "is_leaf", "layout", "is_quantized"):
             if getattr(want, name) != getattr(got, name):
@@ -317,7 +321,10 @@ class Comparison:
         # Arrays of NumPy and tensors share memory in storages of their own.
         storages = (want.untyped_storage(), got.untyped_storage())
         mine, theirs = (one.data_ptr() or one._cdata for one in storages)
-        if self.partner.setdefault(mine, theirs) != theirs or self.taken.setdefault(theirs, mine) != mine:
+        is_shared = (
+            self.partner.setdefault(mine, theirs) != theirs or self.taken.setdefault(theirs, mine) != mine
+        )
+        if is_shared and self.has_memory(want):
             return f"{path}: one shares its storage with another tensor, one does not"
         self.alive += [want.untyped_storage(), got.untyped_storage()]
         if want.is_leaf:

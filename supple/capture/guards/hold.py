@@ -10,7 +10,6 @@ from supple.capture.guards.kinds import Guard, Identity, Kind
 from supple.capture.source import Pinned, Source, value_at
 from supple.runtime.entries import Watch
 
-
 _QUALIFIED_NAME: Final = vars(type)["__qualname__"].__get__
 """A class -> its `__qualname__`, whatever its metaclass says."""
 

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from supple.autograd import NeedsGrad, NotFunctional, Split, bind, split
 from supple.autograd.convention import InputItself, Origin, Plain, Result, SameAs, ViewItem
+from supple.autograd.errors import Raises, Refused
 from supple.autograd.functionalize import undo_view
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python, run
@@ -287,21 +288,21 @@ def test_without_grad_mode_weights_need_no_backward() -> None:
     assert found.backward is None
 
 
-def test_a_write_that_would_repeat_an_element_raises_what_eager_raises() -> None:
+def test_a_write_that_would_repeat_an_element_is_left_to_eager() -> None:
     def program(x: Tensor) -> tuple[object, ...]:
         return (x[:1].expand(3, 4).add_(1),)
 
-    with pytest.raises((NotFunctional, RuntimeError)):
+    with pytest.raises(Refused):
         split(captured(program, (X,), 1), Options())
 
 
-def test_an_operand_that_overlaps_what_is_written_raises_what_eager_raises() -> None:
-    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+def test_an_operand_that_overlaps_what_is_written_is_left_to_eager_which_raises() -> None:
+    with pytest.raises(Raises, match="refer to a single memory location"):
         split(captured(lambda x: (x.add_(x[0]),), (X,), 1), Options())
 
 
-def test_wrong_shapes_raise_what_eager_raises() -> None:
-    with pytest.raises(RuntimeError, match="must match the size"):
+def test_wrong_shapes_are_left_to_eager_which_raises() -> None:
+    with pytest.raises(Raises, match="must match the size"):
         split(captured(lambda x, w: (x + w[:2, :3],), (X, W), 1), Options())
 
 
