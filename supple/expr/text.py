@@ -52,8 +52,13 @@ def _(e: Expr) -> str:
 
 @printers.on(Const)
 def _(e: Expr, show: Print) -> tuple[str, int]:
-    """A negative constant is a unary minus."""
-    return str(e.value), TIGHT if e.value >= 0 else UNARY
+    """A negative constant is a unary minus; Python writes a very long one in hexadecimal alone."""
+    shown = str(e.value) if e.value.bit_length() <= _LONGEST else hex(e.value)
+    return shown, TIGHT if e.value >= 0 else UNARY
+
+
+_LONGEST: Final = 2**11
+"""Bits of the longest number in decimal; `sys.set_int_max_str_digits` may be 640 digits."""
 
 
 @printers.on(Truth)

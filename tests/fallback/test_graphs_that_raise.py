@@ -191,6 +191,7 @@ BEYOND: dict[str, Callable[[torch.Tensor, torch.Tensor, int], object]] = {
     "a product that is filled in": lambda x, y, n: (x.mul_(3), y.fill_(n * 2**32)),
     "a power of a size": lambda x, y, n: (x.mul_(3), y.fill_((x.shape[0] + 2) ** (n % 29))),
     "a remainder": lambda x, y, n: (x.mul_(3), y.fill_(n * n % 2**80)),
+    "a very long number": lambda x, y, n: (x.mul_(3), y.fill_((2 ** 2**15) ** (n % 3))),
     "a later result": lambda x, y, n: (x.mul_(3), x + y * (n * n)),
 }
 

@@ -12,7 +12,7 @@ BIG: Final = (
 INTEGERS: Final = Grammar(
     "integers",
     parameters=("I", "I", "Ns"),
-    leaves={"I": ("7", "1000", "2**32", "-5"), "Ns": ("[1, 2]",)},
+    leaves={"I": ("7", "1000", "(2**32)", "-5"), "Ns": ("[1, 2]",)},
     expressions={
         "I": (
             "($I * $I % 7)",

@@ -39,6 +39,12 @@ def test_repr_leaves_the_ranges_out() -> None:
     assert text(768 * k + s, ranges=False) == "768*k + s0"
 
 
+def test_very_long_numbers_read_back() -> None:
+    for number in (2**20_000 + 1, -(3**20_000)):
+        e = symbol("x") * 2 + number
+        assert parse(text(e)) is e
+
+
 def test_parsed_text_is_simplified() -> None:
     assert parse("(64*x + k[0:64]) // 64") is x
     assert parse("x + -y - -1") is x - y + 1
