@@ -327,7 +327,9 @@ def _refuse_lost_histories(engine: Engine, probe: Builder) -> None:
     Autograd's history of a view, or one that is longer than before, cannot be undone.
     """
     lifted = engine.recorder.lifted
-    if not any(version(item.fake) and item.fake.requires_grad and has_history(item.real) for item in lifted):
+    gains = any(item.fake.requires_grad and not item.real.requires_grad for item in lifted)  # and its views
+    written = [item for item in lifted if version(item.fake) and (gains or item.fake.requires_grad)]
+    if not any(has_history(item.real) for item in written):
         return
     graph = engine.recorder.graph(tuple(engine.recorder.var_of(one.fake) for one in probe.tensors.values()))
     is_told = any(at.is_caught for node in graph.nodes for at in node.where) or any(_effects(engine))

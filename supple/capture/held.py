@@ -112,7 +112,7 @@ def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
 
     Integers in tensors may be no places.
     """
-    if any(isinstance(number, Expr) and may_be_wide(number) for number in leaves((node.args, node.kwargs))):
+    if any(map(_is_wide, leaves((node.args, node.kwargs)))):
         return True
     if any(isinstance(meta, TensorMeta) and category(meta.dtype) < 2 for meta in used):
         return True
@@ -121,6 +121,13 @@ def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
     if node.op.name in _OF_LEAVES:
         return True
     return _LOOKED_AT.search(node.op.name) is not None
+
+
+def _is_wide(number: object) -> bool:
+    """Tell whether a number may need more than 64 bits."""
+    if isinstance(number, int):
+        return not -(2**63) <= number < 2**63
+    return isinstance(number, Expr) and may_be_wide(number)
 
 
 def _may_be_refused(node: Node, used: Sequence[Meta], *, may_share: bool) -> bool:

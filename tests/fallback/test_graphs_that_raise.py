@@ -191,7 +191,7 @@ BEYOND: dict[str, Callable[[torch.Tensor, torch.Tensor, int], object]] = {
     "a product that is filled in": lambda x, y, n: (x.mul_(3), y.fill_(n * 2**32)),
     "a power of a size": lambda x, y, n: (x.mul_(3), y.fill_((x.shape[0] + 2) ** (n % 29))),
     "a remainder": lambda x, y, n: (x.mul_(3), y.fill_(n * n % 2**80)),
-    "a very long number": lambda x, y, n: (x.mul_(3), y.fill_((2 ** 2**15) ** (n % 3))),
+    "a very long number": lambda x, y, n: (x.mul_(3), y.fill_((2**2**15) ** (n % 3))),
     "a later result": lambda x, y, n: (x.mul_(3), x + y * (n * n)),
 }
 
@@ -296,4 +296,51 @@ def test_set_of_a_turned_input_is_left_to_the_run() -> None:
             for run in (program, compiled):
                 x = torch.arange(float(size))
                 seen.append((run(x, x), x))
+            torch.testing.assert_close(seen[1], seen[0])
+
+
+def test_a_long_number_that_is_fixed_later_is_undone() -> None:
+    def program(x: torch.Tensor, number: int) -> object:
+        y = torch.ones(3)
+        try:
+            x.add_(2)
+            y.add_(number * 3)
+        except (OverflowError, RuntimeError):
+            return 1 & number
+        return 2 if 1 & number else y
+
+    for backend in ("eager", "native"):
+        compiled = supple.compile(program, backend=backend, dynamic=True)
+        with supple.config.patch(suppress_errors=False):
+            for number in (-(2**63), 5, 2**63, -(2**63)):
+                x, want = torch.ones(2), torch.ones(2)
+                assert compiled(x, number) == program(want, number)
+                assert torch.equal(x, want)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("view", [lambda x: x[1], lambda x: x.view(-1), lambda x: x.detach()])
+def test_a_view_of_what_gains_a_history_is_undone(
+    view: Callable[[torch.Tensor], torch.Tensor], backend: str
+) -> None:
+    def program(x: torch.Tensor, y: torch.Tensor, w: torch.Tensor, at: torch.Tensor) -> object:
+        x.mul_(w)
+        try:
+            y.add_(1)
+            return w[at]
+        finally:
+            if int(at) > 5:
+                raise ValueError("another")
+
+    compiled = supple.compile(program, backend=backend)
+    with supple.config.patch(suppress_errors=False):
+        for place in (1, 4, 7):
+            seen: list[Any] = []
+            for run in (program, compiled):
+                x, w = torch.ones(3), torch.arange(3.0).requires_grad_()
+                try:
+                    result = run(x, view(x), w, torch.tensor([place]))
+                except (IndexError, ValueError, RuntimeError) as error:
+                    result = torch.tensor(len(str(error)) + 100 * isinstance(error, ValueError))
+                seen.append((result, x, x.requires_grad))
             torch.testing.assert_close(seen[1], seen[0])
