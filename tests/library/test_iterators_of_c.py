@@ -309,7 +309,6 @@ GOING_ON: dict[str, Callable[[], Iterator[Any]]] = {
     "filter": lambda: filter(None, [1, 2, 3]),
     "zip": lambda: zip([1, 2], [3, 4], strict=True),
     "reversed": lambda: reversed([1, 2, 3]),
-    "enumerate": lambda: enumerate("abc", 4),
     "repeat": lambda: itertools.repeat(5),
     "repeat, times": lambda: itertools.repeat(5, 2),
     "accumulate": lambda: itertools.accumulate([1, 2, 3]),
@@ -333,7 +332,9 @@ GOING_ON: dict[str, Callable[[], Iterator[Any]]] = {
     "compress": lambda: itertools.compress("abc", [1, 0, 1]),
     "filterfalse": lambda: itertools.filterfalse(None, [0, 1, 0]),
     "iter of a function": lambda: iter([4, 3, 2, 1].pop, 4),
-    "within": lambda: enumerate(itertools.chain(itertools.islice("abcd", 1, 3), itertools.repeat(1, 2))),
+    "within": lambda: itertools.pairwise(
+        itertools.chain(itertools.islice("abcd", 1, 3), itertools.repeat(1, 2))
+    ),
 }
 
 

@@ -102,11 +102,6 @@ def _(cells: Cells, over: Made | None) -> Made:
     return Made(cells.all("start", "step"))
 
 
-@_states.on(enumerate)
-def _(cells: Cells, over: Made | None) -> Made:
-    return Made(cells.all("iterable", "index"))
-
-
 @_states.on(itertools.repeat)
 def _(cells: Cells, over: Made | None) -> Made:
     item, left = cells.all("item", "left")
