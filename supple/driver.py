@@ -11,6 +11,8 @@ import torch
 from supple import autograd, torch_private
 from supple.base import events
 from supple.base.collector import collecting
+from supple.base.config import config
+from supple.base.errors import TraceError
 from supple.base.interrupts import is_interrupt
 from supple.base.options import Options
 from supple.ir.graph.interp import compile_python
@@ -64,6 +66,9 @@ class Functional:
                     for place in range(len(split.backward.parts.backs))
                 ]
                 run = differentiable(split, run, backs, ambient)
+        except autograd.Raises as refusal:
+            events.emit(events.GraphRefused(str(refusal)))
+            return _borne_out(compile_python(graph), str(refusal))
         except (autograd.Refused, DataDependent, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
@@ -119,6 +124,21 @@ class Functional:
                     return None  # eager says what is wrong
 
         return compiled
+
+
+def _borne_out(run: Compiled, refusal: str) -> Compiled:
+    """Return what runs a graph that is refused since an operator raises; where none does, that was wrong.
+
+    Its results are right all the same; the error is for those who want to see what fails in the compiler.
+    """
+
+    def call(*inputs: object) -> tuple[object, ...]:
+        results = run(*inputs)
+        if config.now().suppress_errors is False:
+            raise TraceError(f"{refusal}; the run raises nothing")
+        return results
+
+    return call
 
 
 def needs_grad(graph: Graph) -> bool:

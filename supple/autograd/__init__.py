@@ -2,7 +2,7 @@
 
 from supple.autograd.chained import joined, pieces
 from supple.autograd.convention import Backward, Split, bind, is_atomic, rerun
-from supple.autograd.errors import NeedsGrad, NotFunctional, Refused
+from supple.autograd.errors import NeedsGrad, NotFunctional, Raises, Refused
 from supple.autograd.higher import of_gradients
 from supple.autograd.split import split
 
@@ -10,6 +10,7 @@ __all__ = [
     "Backward",
     "NeedsGrad",
     "NotFunctional",
+    "Raises",
     "Refused",
     "Split",
     "bind",

@@ -141,6 +141,10 @@ class InternalError(SuppleError):
     """A failure inside the compiler. Never reaches the user's program unless `fullgraph=True`."""
 
 
+class TraceError(InternalError):
+    """The compiler gave a graph up, since an operator would raise; the run shows that it does not."""
+
+
 def explain(reason: Explained) -> str:
     """Return the text of a reason: what [code], where with the user's line, why, do."""
     lines = [f"{reason.what} [{reason.reason.code}]"]

@@ -327,9 +327,13 @@ def _refuse_lost_histories(engine: Engine, probe: Builder) -> None:
     Autograd's history of a view, or one that is longer than before, cannot be undone.
     """
     lifted = engine.recorder.lifted
-    gains = any(item.fake.requires_grad and not item.real.requires_grad for item in lifted)  # and its views
-    written = [item for item in lifted if version(item.fake) and (gains or item.fake.requires_grad)]
-    if not any(has_history(item.real) for item in written):
+    has_new = any(item.fake.requires_grad and not item.real.requires_grad for item in lifted)
+    written = [item for item in lifted if version(item.fake)]
+    if has_new:  # which its views have come to share
+        recorded = written
+    else:
+        recorded = [item for item in written if item.fake.requires_grad]
+    if not any(has_history(item.real) for item in recorded):
         return
     graph = engine.recorder.graph(tuple(engine.recorder.var_of(one.fake) for one in probe.tensors.values()))
     is_told = any(at.is_caught for node in graph.nodes for at in node.where) or any(_effects(engine))

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Final, TypeAlias
 
 from supple.base.config import config
-from supple.base.errors import MemoryFault, VerificationError
+from supple.base.errors import MemoryFault, TraceError, VerificationError
 from supple.base.interrupts import is_interrupt
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
@@ -22,7 +22,7 @@ from supple.runtime.undo import DRAWN, is_unwritten
 from supple.torch_private import StopRecomputation
 
 _log: Final = logging.getLogger("supple")
-MEANT: Final = (VerificationError, MemoryFault, StopRecomputation)
+MEANT: Final = (VerificationError, MemoryFault, TraceError, StopRecomputation)
 """Exceptions that the user is to see: of checks that the user asked for, and what is no error at all."""
 
 

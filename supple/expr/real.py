@@ -107,9 +107,7 @@ def holds(condition: Callable[[], bool]) -> bool:
     """Tell whether a condition on floats is true; one that cannot be computed for these numbers is not."""
     try:
         return condition()
-    except ArithmeticError:
-        return False
-    except (TypeError, ValueError):  # a complex power, a domain error of `math`, NaN as an integer
+    except (ArithmeticError, TypeError, ValueError):  # such as a complex power, or NaN as an integer
         return False
 
 

@@ -7,6 +7,8 @@ import pytest
 import torch
 
 import supple
+from supple import autograd
+from supple.base.errors import TraceError
 
 Program = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, list[str]], torch.Tensor]
 
@@ -278,6 +280,27 @@ def test_numbers_that_are_fixed_after_an_operator_took_them(
                     except (OverflowError, RuntimeError) as error:
                         seen.append((str(error), x.tolist()))
                 assert seen[1] == seen[0], number
+
+
+def test_a_graph_that_is_refused_for_an_error_must_raise_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise autograd.Raises("aten.add", RuntimeError("as in a wrong rule"))
+
+    def program(x: torch.Tensor) -> object:
+        try:
+            return x + 1
+        except RuntimeError:
+            return None
+
+    monkeypatch.setattr(autograd, "split", refuse)
+    x = torch.ones(3)
+    found = supple.compile(program, backend="native")(x)
+    assert isinstance(found, torch.Tensor)
+    assert torch.equal(found, x + 1)
+    assert "as in a wrong rule" in str(supple.stats()["refusals"])
+    supple.reset()
+    with supple.config.patch(suppress_errors=False), pytest.raises(TraceError, match="as in a wrong rule"):
+        supple.compile(program, backend="native")(x)
 
 
 def test_set_of_a_turned_input_is_left_to_the_run() -> None:
