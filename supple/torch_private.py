@@ -263,15 +263,16 @@ is_torch_function_enabled: Final = torch._C._is_torch_function_enabled
 is_zero_tensor: Final = torch.Tensor._is_zerotensor
 
 # Checks that a program states itself, and what they raise.
-CHECKS: Final = {
-    cast("Callable[..., object]", vars(torch)[name]): error
-    for name, error in {
-        "_check": RuntimeError,
-        "_check_index": IndexError,
-        "_check_value": ValueError,
-        "_check_type": TypeError,
-        "_check_not_implemented": NotImplementedError,
-    }.items()
+check_holds = cast("Callable[..., object]", vars(torch)["_check"])
+_CHECKS: "Final[dict[str, type[Exception]]]" = {
+    "_check_index": IndexError,
+    "_check_value": ValueError,
+    "_check_type": TypeError,
+    "_check_not_implemented": NotImplementedError,
+}
+CHECKS: "Final[dict[Callable[..., object], type[Exception]]]" = {
+    check_holds: RuntimeError,
+    **{cast("Callable[..., object]", vars(torch)[name]): error for name, error in _CHECKS.items()},
 }
 check_is_size = cast("Callable[..., object]", vars(torch)["_check_is_size"])
 

@@ -15,16 +15,15 @@ import torch
 from supple.capture.bytecode import Decoded, Instruction
 from supple.capture.bytecode.analysis import successors
 from supple.capture.interp.frame import Frame
+from supple.capture.library.checks import can_run_again, expected
 from supple.capture.library.contents import item_of
-from supple.capture.library.numbers import expected
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.expr import Expr, not_equal
 from supple.expr.simplify import negated
-from supple.ir.graph.nodes import hides_writes, uses_of
-from supple.runtime.undo import RAISES, version
+from supple.runtime.undo import RAISES
 
 _RAISES = frozenset({"RAISE_VARARGS", "RERAISE"})
 _LEAVES = frozenset({"RETURN_VALUE", "YIELD_VALUE", "SEND", "FOR_ITER"})
@@ -58,7 +57,7 @@ def is_true(frame: Frame, instruction: Instruction, value: Value) -> bool:
     jumps_if = instruction.op == "POP_JUMP_IF_TRUE"
     assert instruction.target is not None, instruction
     ends = [only_raises(frame.code, place, frame.pc - 1) for place in (instruction.target, frame.pc)]
-    if ends[0] == ends[1] or frame.is_of_library or not _can_run_again(frame):
+    if ends[0] == ends[1] or frame.is_of_library or not can_run_again(frame.engine):
         return value.truth(frame.engine)
     wanted = jumps_if is not ends[0]
     _expect(frame, value, wanted)
@@ -70,16 +69,6 @@ def _is_undecided(frame: Frame, value: Value) -> bool:
     if isinstance(value, SymbolicValue):
         return isinstance(value.expr, Expr) and not frame.engine.sizes.env.is_backed(value.expr)
     return isinstance(value, TensorValue)
-
-
-def _can_run_again(frame: Frame) -> bool:
-    """Tell whether the program raises what it says when its call runs again from its start."""
-    engine = frame.engine
-    nodes = engine.recorder.nodes
-    writes = any(not node.op.is_pure and any(uses_of(node)) for node in nodes)
-    fakes = [item.fake for item in engine.recorder.lifted if writes]
-    is_written = any(version(fake) != 0 for fake in fakes) or (writes and any(map(hides_writes, nodes)))
-    return not is_written and not any(where.is_caught for where in engine.user_stack())
 
 
 def _expect(frame: Frame, value: Value, wanted: bool) -> None:

@@ -4,6 +4,7 @@ from supple.capture.library import (
     arrays,
     autograd,
     builtins,
+    checks,
     containers,
     contents,
     copying,
@@ -24,7 +25,7 @@ from supple.capture.library import (
 )
 
 RULE_FILES = (
-    *(arrays, autograd, builtins, containers, contents, copying, deques, exceptions, higher_order),
+    *(arrays, autograd, builtins, checks, containers, contents, copying, deques, exceptions, higher_order),
     *(inspecting, literals, numbers, optimizers, resizing, sets, sorting, stdlib, text, torch_state),
     traced_checks,
 )

@@ -14,19 +14,18 @@ import torch
 from supple.capture import breaks
 from supple.capture.library import polyfills
 from supple.capture.library.calls import folded, name_of
-from supple.capture.library.table import NONE, Args, Kwargs, call, polyfill
+from supple.capture.library.table import Args, Kwargs, call, polyfill
 from supple.capture.machine import Machine
-from supple.capture.values.base import NotConstant, Value, take_all
-from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.base import Value, take_all
+from supple.capture.values.constant import fold
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import SymbolicValue, decided, numeric
-from supple.expr import Expr, less_equal
 from supple.expr.real import OF_MATH
 from supple.shapes import env
-from supple.shapes.errors import Misfit, Undecided
+from supple.shapes.errors import Misfit
 from supple.shapes.rules import broadcast
 from supple.shapes.symnode import expr_of, node_of, symint
-from supple.torch_private import CHECKS, check_is_size, sym_cos, sym_sin
+from supple.torch_private import sym_cos, sym_sin
 
 Function = Callable[..., object]
 TO_INT = cast("Function", torch.sym_int)
@@ -219,58 +218,3 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     active = env.active()
     assert active is not None, "capture has an environment"
     return SequenceValue(torch.Size, [machine.wrap(symint(size, active), None) for size in sizes])
-
-
-def expected(machine: Machine, condition: Expr, message: str) -> None:
-    """Take a condition on sizes for true, as `torch._check` does."""
-    active = env.active()
-    assert active is not None, "capture has an environment"
-    try:
-        active.expect(condition, message)
-    except RuntimeError as error:
-        machine.throw(RuntimeError, *error.args)
-
-
-def _check(error: type[Exception], machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """torch._check(condition, message) and its like: the condition holds from now on."""
-    condition = args[0]
-    text = args[1] if len(args) > 1 else kwargs.get("message")
-    if isinstance(condition, SymbolicValue) and isinstance(condition.expr, Expr):
-        expected(machine, condition.expr, _message(machine, text))
-    elif not condition.truth(machine):
-        machine.throw(error, _message(machine, text) or "Expected cond to be True, but got False")
-    return NONE
-
-
-def _message(machine: Machine, text: Value | None) -> str:
-    if text is None:
-        return ""
-    try:
-        found = text.as_python()
-    except NotConstant:
-        try:
-            found = machine.call(text).as_python()
-        except Undecided:
-            return ""  # It tells numbers that only the run gives.
-    return str(found) if found is not None else ""
-
-
-for _checker, _error in CHECKS.items():
-    call.on(_checker)(partial(_check, _error))
-
-
-@call.on(check_is_size)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """The number is a size: not negative, at most `max`."""
-    number = args[0] if args else kwargs["i"]
-    highest = kwargs.get("max")
-    if number.python_type() is bool:
-        number = machine.call(machine.wrap(int, None), [number])
-    if isinstance(number, SymbolicValue) and isinstance(number.expr, Expr):
-        expected(machine, less_equal(0, number.expr), "")
-        bound = highest.as_python() if highest is not None else None
-        if isinstance(bound, int):
-            expected(machine, less_equal(number.expr, bound), "")
-    elif machine.compare("<", number, ConstantValue(0)).truth(machine):
-        machine.throw(RuntimeError, "Expected cond to be True, but got False")
-    return NONE
