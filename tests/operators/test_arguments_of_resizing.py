@@ -1,6 +1,7 @@
 """`interpolate` with arguments that eager refuses, at sizes that vary: the same error, or the same image."""
 
 import itertools
+import math
 from functools import partial
 from typing import Any
 
@@ -31,6 +32,12 @@ FACTORS: dict[str, Any] = {
     "zero": 0.0,
     "tensor": torch.tensor(2.0),
     "text": "2",
+    "NaN": math.nan,
+    "infinite": math.inf,
+    "too large": 1e30,
+    "too large an integer": 10**400,
+    "negative": -1.5,
+    "one that is no number": [1.5, math.nan],
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
@@ -64,7 +71,7 @@ def test_arguments_are_refused_as_in_eager(option: str) -> None:
     def program(x: torch.Tensor, size: Any, factor: Any) -> object:
         try:
             return functional.interpolate(x, size, factor, **OPTIONS[option])
-        except (TypeError, ValueError, RuntimeError, NotImplementedError) as error:
+        except (TypeError, ValueError, OverflowError, RuntimeError, NotImplementedError) as error:
             return type(error), str(error)
 
     for size, factor in itertools.product(SIZES, FACTORS):

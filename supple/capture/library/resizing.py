@@ -182,11 +182,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     options = {name: given.pop(name).as_python() for name in names[3:] if name in given}
     mode, corners, again = (options.get(name) for name in names[3:])
-    image, kinds = given.pop("input", NONE), dict[str, list[type]]()
+    image, numbers = given.pop("input", NONE), dict[str, Sequence[Value]]()
     for name, one in given.items():
         if one.identity() is not None:
-            parts = one.all(machine) if isinstance(one, SequenceValue) else [one]
-            kinds[name] = [part.python_type() for part in parts]
+            numbers[name] = one.all(machine) if isinstance(one, SequenceValue) else [one]
+    kinds = {name: [part.python_type() for part in parts] for name, parts in numbers.items()}
     ranks = _MODES.get(str(mode or "nearest"), ())
     is_usual = (
         isinstance(image, TensorValue)
@@ -197,12 +197,20 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         and given.keys() <= _NUMBERS.keys()
         and all(set(found) <= _NUMBERS.get(name, set()) for name, found in kinds.items())
         and all(len(found) in (1, image.fake.dim() - 2) for found in kinds.values())
+        and all(_is_moderate(machine, factor) for factor in numbers.get("scale_factor", ()))
     )
     if not is_usual:
         return _by_eager(_INTERPOLATE, machine, args, kwargs)
     return _for_plain_sizes(_INTERPOLATE, resized, 3, machine, args, kwargs)
 
 
+def _is_moderate(machine: Machine, factor: Value) -> bool:
+    """Tell whether a size times this factor is a number that is a size again; it is not for a NaN."""
+    ends = ((">", ConstantValue(0)), ("<", ConstantValue(_LARGE)))
+    return all(machine.compare(op, factor, end).truth(machine) for op, end in ends)
+
+
+_LARGE: Final = 2.0**20
 _NUMBERS: Final[dict[str, set[type]]] = {"size": {int}, "scale_factor": {int, float}}
 """What sizes and factors are."""
 
