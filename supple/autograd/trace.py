@@ -67,9 +67,10 @@ def trace(graph: Graph) -> Traced:
         for setter, args in before:
             setter(*args)
     recorder.builder.stack = ()
+    had_grad = {place: cast("TensorMeta", graph.inputs[place].meta).requires_grad for place in recorder.given}
     for place, given in recorder.given.items():
-        fake, was = given.fake, cast("TensorMeta", graph.inputs[place].meta).requires_grad
-        if fake.grad_fn is None and (given.has_grown or fake.requires_grad != was):
+        fake = given.fake
+        if fake.grad_fn is None and (given.has_grown or fake.requires_grad != had_grad[place]):
             raise NotFunctional("an input is made to require gradients, or not to")
     outputs = [recorder.value_of(arg, values) for arg in graph.outputs]
     grown = [given.fake for given in recorder.given.values() if given.has_grown]
@@ -79,7 +80,8 @@ def trace(graph: Graph) -> Traced:
     ending = _Ending(recorder, len(graph.inputs), outputs, sources)
     if not sources:
         return ending.finish()
-    leaves = {place: given.leaf for place, given in recorder.given.items() if given.leaf.requires_grad}
+    # What gains a history in the graph requires gradients too, but none flow into what it was.
+    leaves = {place: given.leaf for place, given in recorder.given.items() if had_grad[place]}
     start = len(recorder.builder.nodes)
     with recorder:
         fresh = recorder.builder.fresh_name
@@ -303,7 +305,7 @@ class _Ending:
         found: list[Mutation] = []
         for place, given in self.recorder.given.items():
             storage = self.recorder.cell(given.fake).storage
-            if storage.version:
+            if storage.version or given.has_grown:
                 if self.recorder.is_hiding:
                     raise NotFunctional("in inference mode, a write through `.data` may be counted")
                 meta = meta_of(given.fake)

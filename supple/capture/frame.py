@@ -394,11 +394,11 @@ def _finish(
         is_caught = any(at.is_caught for node in graph.nodes for at in node.where)
         is_told = is_caught or any(_effects(engine))
         held = held_inputs(graph, fakes, is_counted=is_versioned) if is_told else None
-        if is_versioned or is_random or held is not None:
+        if writes or is_random or held is not None:
             compiled = noting(
                 compiled,
                 held,
-                is_versioned=is_versioned,
+                writes=writes,
                 is_counted=is_counted,
                 is_random=is_random,
                 is_beyond=reaches_beyond(graph),

@@ -63,8 +63,8 @@ class Builder:
         self._prepared = writer.code
         self._made: dict[object, str] = {}
         self._begun: set[object] = set()
-        self._fills: dict[object, Callable[[], None]] = {}
-        self._late: list[Callable[[], None]] = []
+        self._unfilled: dict[object, Value] = {}
+        self._late: list[Value] = []
 
     def need(self, value: Value) -> None:
         """Collect the tensors that making `value` needs, before the graph is compiled."""
@@ -104,21 +104,20 @@ class Builder:
             self._push(value)
             name = self.writer.store()
         self._made[key] = name
-        fill = rule_of(contents, value)
-        if fill is not None and not is_existing(value):
+        if rule_of(contents, value) is not None and not is_existing(value):
             if _has_place(value) or asks_keys(value):
-                self._late.append(lambda: fill(self, value))
+                self._late.append(value)
             else:
-                self._fills[key] = lambda: fill(self, value)
+                self._unfilled[key] = value
         return name
 
     def complete(self, value: Value) -> str:
         """Prepare a container whose contents are complete then, whatever the objects in it hold."""
         name = self.prepare(value)
-        fill = self._fills.pop(value.identity(), None)
-        if fill is not None:
+        unfilled = self._unfilled.pop(value.identity(), None)
+        if unfilled is not None:
             with self._ahead():
-                fill()
+                self._fill(unfilled)
         return name
 
     def finish(self, *, late: bool = False) -> None:
@@ -128,12 +127,18 @@ class Builder:
             late: also what iterators took, now that lists from before the call hold it, and what asks
                 methods of the program, now that cells and globals have their values.
         """
-        while self._fills or (late and self._late):
-            if not self._fills:
-                self._late.pop(0)()
+        while self._unfilled or (late and self._late):
+            if not self._unfilled:
+                self._fill(self._late.pop(0))
                 continue
             with self._ahead():
-                self._fills.pop(next(iter(self._fills)))()
+                self._fill(self._unfilled.pop(next(iter(self._unfilled))))
+
+    def _fill(self, value: Value) -> None:
+        """Emit the contents of a container that is made."""
+        fill = rule_of(contents, value)
+        assert fill is not None, value.describe()
+        fill(self, value)
 
     def members(self, items: Mapping[object, object], values: Iterable[Value]) -> list[str]:
         """Prepare keys that are about to be hashed: where the program does it, all made so far is complete.

@@ -39,7 +39,7 @@ def noting(
     compiled: Callable[..., object],
     kept: Sequence[int] | None,
     *,
-    is_versioned: bool,
+    writes: bool,
     is_counted: bool,
     is_random: bool,
     is_beyond: bool,
@@ -49,11 +49,11 @@ def noting(
     Args:
         kept: the places of inputs that get back what they held, unless the graph is atomic for them; None
             where others may be written too.
-        is_versioned: whether torch counts all that the graph writes to its inputs when it is atomic.
-        is_counted: whether torch counts that too when each operator writes.
+        writes: whether the graph may write to its inputs.
+        is_counted: whether torch counts all writes, those of each operator too.
         is_beyond: whether the graph may write to what lies around an input in its memory.
     """
-    matters = is_versioned and (kept is not None or not is_counted)
+    matters = writes and (kept is not None or not is_counted)
     is_atomic = getattr(compiled, ATOMIC, _never) if matters else _never
 
     def run(*inputs: object) -> object:

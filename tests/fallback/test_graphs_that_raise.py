@@ -367,3 +367,43 @@ def test_a_view_of_what_gains_a_history_is_undone(
                     result = torch.tensor(len(str(error)) + 100 * isinstance(error, ValueError))
                 seen.append((result, x, x.requires_grad))
             torch.testing.assert_close(seen[1], seen[0])
+
+
+IN_PARTS: dict[str, Callable[[torch.Tensor, torch.Tensor], object]] = {
+    "index_fill": lambda x, at: x.index_fill_(0, at, 2.0),
+    "index_copy": lambda x, at: x.index_copy_(0, at, torch.full(at.shape, 2.0)),
+    "index_add": lambda x, at: x.index_add_(0, at, torch.full(at.shape, 2.0)),
+    "index_put": lambda x, at: x.index_put_((at,), torch.tensor(2.0)),
+    "put": lambda x, at: x.put_(at, torch.full(at.shape, 2.0)),
+    "scatter": lambda x, at: x.scatter_(0, at, 2.0),
+    "masked_scatter": lambda x, at: x.masked_scatter_(at < 9, torch.ones(1)),
+    "fill": lambda x, at: x.fill_(at.max()),
+}
+HIDING: dict[str, Callable[[torch.Tensor], object]] = {
+    "nothing": lambda y: y + 1,
+    "detach": lambda y: y.detach(),
+    "data": lambda y: y.data,
+    "an array": lambda y: y.detach().numpy(),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("hiding", HIDING)
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_what_an_operator_wrote_before_it_raised_is_there(name: str, hiding: str, backend: str) -> None:
+    def program(x: torch.Tensor, at: torch.Tensor, y: torch.Tensor) -> object:
+        IN_PARTS[name](x, at)
+        return HIDING[hiding](y)
+
+    for state in (torch.ones(3), torch.ones(3)[1], torch.ones(5)[::2]):
+        compiled = supple.compile(program, backend=backend)
+        for places in ([0, 1], [0, 9], [9], [0]):
+            seen: list[object] = []
+            for run in (program, compiled):
+                x, raised = state.clone(), ""
+                try:
+                    run(x, torch.tensor(places), torch.ones(2))
+                except (IndexError, RuntimeError) as error:
+                    raised = str(error)
+                seen.append([raised, x.tolist()])
+            assert seen[1] == seen[0], (places, state)

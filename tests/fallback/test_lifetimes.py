@@ -29,6 +29,13 @@ class Thing:
         raise ValueError("failed")
 
 
+class Wrapped:
+    """Holds something."""
+
+    def __init__(self, items: list[Thing]) -> None:
+        self.items = items
+
+
 class Barred:
     """Its length raises."""
 
@@ -96,6 +103,28 @@ def thrown_in(thing: Thing) -> object:
     return made.throw(KeyError("thrown"))
 
 
+def made_before_a_handler(thing: Thing) -> None:
+    try:
+        try:
+            print(missing)  # noqa: F821
+        finally:
+            _kept = [thing, {"thing": thing}]
+    except Exception:
+        with id(thing) * 0:  # type: ignore[attr-defined]  # an integer is no block
+            pass
+
+
+def made_and_raised_in_a_handler(thing: Thing) -> None:
+    try:
+        try:
+            thing.fail()
+        finally:
+            kept = Wrapped([thing])
+            thing.known = len(kept.items)
+    except ValueError as error:
+        raise KeyError(id(thing) * 0) from error
+
+
 def refused_sizes(thing: Thing) -> None:
     torch.ones(3).addcmul_(torch.ones(3), torch.zeros(2, 3), value=thing.known)
 
@@ -111,6 +140,7 @@ def refused_places(thing: Thing) -> None:
 PROGRAMS = (
     *(unbound, in_a_method, behind_a_block, other_error, handled, attribute, asked, hinted),
     *(in_a_generator, thrown_in, refused_sizes, refused_types, refused_places),
+    *(made_before_a_handler, made_and_raised_in_a_handler),
 )
 
 
