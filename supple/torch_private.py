@@ -264,13 +264,13 @@ is_zero_tensor: Final = torch.Tensor._is_zerotensor
 
 # Checks that a program states itself, and what they raise.
 check_holds = cast("Callable[..., object]", vars(torch)["_check"])
-_CHECKS: "Final[dict[str, type[Exception]]]" = {
+_CHECKS: Final[dict[str, type[Exception]]] = {
     "_check_index": IndexError,
     "_check_value": ValueError,
     "_check_type": TypeError,
     "_check_not_implemented": NotImplementedError,
 }
-CHECKS: "Final[dict[Callable[..., object], type[Exception]]]" = {
+CHECKS: Final[dict[Callable[..., object], type[Exception]]] = {
     check_holds: RuntimeError,
     **{cast("Callable[..., object]", vars(torch)[name]): error for name, error in _CHECKS.items()},
 }
