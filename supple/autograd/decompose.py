@@ -22,7 +22,7 @@ from supple.expr import Expr
 from supple.ir.core_ops import Kind, kind_of
 from supple.ir.dtypes import DType
 from supple.ir.graph import nodes
-from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, map_arg, meta_of, uses_of, with_mapped
+from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Var, map_arg, meta_of, uses_of, vars_of, with_mapped
 from supple.ir.graph.rewrite import without_dead, without_repeats
 from supple.ir.graph.symbols import names_in
 from supple.ir.meta import TensorMeta
@@ -136,11 +136,13 @@ def without_copies(graph: Graph) -> Graph:
     """Return the graph with each clone that changes no strides replaced by what it copies.
 
     What `as_strided` counts in the memory of stays: a copy begins at its first element, and a view may not.
+    So does that of which a result is a view: its place in memory is eager's.
     """
     metas = graph.metas()
     makers = {node.name: node for node in graph.nodes}
     striding = [node for node in graph.nodes if node.op.name.startswith("aten.as_strided")]
     counted = {root_of(var, makers) for node in striding for var in uses_of(node)}
+    counted |= {root for var in vars_of(graph.outputs) if (root := root_of(var, makers)) != var.name}
     renamed: dict[str, Var] = {}
     later: dict[str, Expr] = {}  # of copies and their views: how much later in memory what is read begins
     kept: list[Node] = []

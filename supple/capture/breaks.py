@@ -214,6 +214,12 @@ CAST_WITHIN: Final = _reason(
     "Autocast casts what its kernel calls, and not the operator itself, which is all that a graph holds.",
     "Call it in a block with autocast switched off, on tensors of the dtype that you want.",
 )
+RELATED: Final = _reason(
+    "B135",
+    "{name} gives {target} a history for autograd, or a requirement of gradients, which {other} shows too.",
+    "Torch says of a view what it says of its base; the inputs of a graph are no views of each other.",
+    "Hand one of them over and take the view inside, or a clone.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

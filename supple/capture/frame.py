@@ -327,7 +327,7 @@ def _refuse_lost_histories(engine: Engine, probe: Builder) -> None:
     Autograd's history of a view, or one that is longer than before, cannot be undone.
     """
     lifted = engine.recorder.lifted
-    has_new = any(item.fake.requires_grad and not item.real.requires_grad for item in lifted)
+    has_new = any(item.has_gained for item in lifted)
     written = [item for item in lifted if version(item.fake)]
     if has_new:  # which its views have come to share
         recorded = written
@@ -491,7 +491,17 @@ def _aliasing(engine: Engine, graph: Graph | None) -> tuple[Guard, ...]:
         guards.append([item.source for item in engine.recorder.lifted])
     # That these objects differ from each other is said once, whichever of them are written.
     sets = {frozenset(source.name for source in sources): sources for sources in guards if len(sources) > 1}
-    return tuple(Guard(first, Kind.DISTINCT, None, None, tuple(others)) for first, *others in sets.values())
+    unlike = [Guard(first, Kind.DISTINCT, None, None, tuple(others)) for first, *others in sets.values()]
+    return (*unlike, *_unrelated(engine))
+
+
+def _unrelated(engine: Engine) -> Iterator[Guard]:
+    """Yield guards that what gains a history is no view of what another input shows, nor that one of it."""
+    lifted = engine.recorder.lifted
+    for item in lifted:
+        others = tuple(other.source for other in lifted if other is not item)
+        if item.has_gained and others:
+            yield Guard(item.source, Kind.DISTINCT, True, None, others)
 
 
 def _different(engine: Engine, written: Value) -> list[Source]:

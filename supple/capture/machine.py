@@ -1,6 +1,6 @@
 """Machine: what values and library rules may ask of the interpreter. The engine implements it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from supple.base.errors import Reason, Where
@@ -8,6 +8,8 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.source import Source
 
 if TYPE_CHECKING:
+    import torch
+
     from supple.capture.heap import Heap
     from supple.capture.recorder import Recorder
     from supple.capture.sizes import Sizes
@@ -89,6 +91,10 @@ class Machine(Protocol):
         self, callee: "Value", args: Sequence["Value"] = (), kwargs: Mapping[str, "Value"] | None = None
     ) -> "Value":
         """Return the result of a call: a rule's, or by inlining."""
+        ...
+
+    def relatives(self, tensor: "torch.Tensor") -> Iterator[Source]:
+        """Yield the inputs, and arguments not looked at yet, that are views of what a tensor shows."""
         ...
 
     def let_go(self, value: "Value | None") -> None:

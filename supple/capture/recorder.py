@@ -25,6 +25,11 @@ class Lifted:
     real: torch.Tensor
     fake: torch.Tensor
 
+    @property
+    def has_gained(self) -> bool:
+        """Whether it requires gradients only since the graph began."""
+        return self.fake.requires_grad and not self.real.requires_grad
+
 
 class Recorder:
     """The graph so far. A fake tensor stands for each tensor; `names` maps its id to the value's name."""

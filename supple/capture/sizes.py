@@ -12,7 +12,7 @@ from supple.base.errors import Where
 from supple.base.options import Options
 from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
 from supple.capture.source import Source, size_at, stride_at
-from supple.expr import Expr, Symbol, const, either, equal, free_symbols, interval, less_equal
+from supple.expr import Expr, Symbol, const, either, equal, free_symbols, interval, less_equal, product
 from supple.expr.real import Comparison, Real, names_of
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE
@@ -123,7 +123,10 @@ class Sizes:
         plan: tuple[Decision, ...],
     ) -> tuple[Expr, ...]:
         """Return strides that are products of sizes where they are so now, symbols where they varied, numbers
-        else."""
+        else.
+
+        A symbol is no 0: tensors that show an element many times have graphs of their own.
+        """
         made: dict[int, Expr] = {}
         for dim in sorted(range(len(strides)), key=lambda place: (strides[place], -place)):
             found = next(
@@ -136,20 +139,22 @@ class Sizes:
             )
             place = stride_at(source, dim)
             if found.is_const and plan[dim].mode is not Mode.STATIC and strides[dim] > 1:
-                found = self.env.create(place.name, strides[dim], why=plan[dim].why)
+                found = self.env.create(place.name, strides[dim], minimum=1, why=plan[dim].why)
                 self.sources[found.name] = place
+                self._layouts += self._bounds(found, place, 1, None)
             elif not found.is_const:
-                self._guard_stride(place, found, exprs[dim])
+                self._guard_stride(place, found, exprs, dim)
             made[dim] = found
         return tuple(made[dim] for dim in range(len(strides)))
 
-    def _guard_stride(self, place: Source, expected: Expr, size: Expr) -> None:
+    def _guard_stride(self, place: Source, expected: Expr, sizes: tuple[Expr, ...], dim: int) -> None:
         """Add a guard that a stride is what the sizes say, unless the dimension has no second element.
 
         In a tensor without elements, whose strides may be products with 0, it is of no account.
         """
         stride = Symbol("stride", None, None)
-        condition = either(less_equal(size, 1), equal(stride, expected), equal(expected, 0))
+        is_empty = equal(product(sizes), 0)
+        condition = either(less_equal(sizes[dim], 1), equal(stride, expected), is_empty)
         names = {s.name: self.sources[s.name] for s in free_symbols(condition) - {stride}}
         self._layouts.append(_shape_guard(condition, {"stride": place, **names}, None))
 

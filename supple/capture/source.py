@@ -161,6 +161,16 @@ def of_leaf(tensor: Source) -> Source:
     return Called(f"shows_leaf({tensor.name})", tensor, shows_leaf)
 
 
+def is_view(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is a view, of which autograd says what it says of the base."""
+    return tensor._base is not None
+
+
+def of_view(tensor: Source) -> Source:
+    """Return the source of whether a tensor is a view."""
+    return Called(f"is_view({tensor.name})", tensor, is_view)
+
+
 def context_value(variable: Source) -> Source:
     """Return the source of a context variable's value."""
     return Called(f"{variable.name}.get()", variable, ContextVar[object].get)

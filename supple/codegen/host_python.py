@@ -184,10 +184,10 @@ def _metadata_differs(out: Text, step: Check) -> Iterator[str]:
 
 
 def _is_beyond_memory(out: Text, step: Check) -> str:
-    """Return what holds of a tensor whose storage ends before its last element."""
+    """Return what holds of a tensor whose storage ends before its last element, if it has any."""
     meta = step.meta
     needed = f"({step.name}.storage_offset() + {out.number(meta.span)}) * {meta.dtype.size}"
-    return f"{step.name}.untyped_storage().nbytes() < {needed}"
+    return f"({step.name}.untyped_storage().nbytes() < {needed} and {step.name}.numel())"
 
 
 @lines.on(Alloc)

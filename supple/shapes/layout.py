@@ -16,7 +16,7 @@ import torch
 from supple.base.memo import memo
 from supple.expr import Const, Expr, both, const, equal, less, less_equal, negate, product
 from supple.ir.meta import TensorMeta, contiguous_strides
-from supple.shapes.decide import ONE, ZERO, current, decide, generally, hint, is_backed, is_known
+from supple.shapes.decide import ONE, ZERO, always, current, decide, generally, hint, is_backed, is_known
 from supple.shapes.env import active
 
 Exprs = tuple[Expr, ...]
@@ -207,18 +207,18 @@ def _compare_strides(sizes: Exprs, strides: Exprs, first: int, second: int) -> i
     left, right = strides[first], strides[second]
     if left is ZERO or right is ZERO:
         return 0
-    if left is not right and not generally_equal(left, right):
-        if _is_less(left, right):
-            return -1
-        if generally_less(right, left) or not decide(_is_tie(sizes, strides, first, second)):
-            return 1
+    is_open = left is not right and not generally_equal(left, right)
+    if is_open and not _are_tied(sizes, strides, first, second):
+        return -1 if _is_less(left, right) else 1
     return 1 if _is_less(sizes[second], sizes[first]) else 0
 
 
-def _is_tie(sizes: Exprs, strides: Exprs, first: int, second: int) -> Expr:
-    """Return whether two dimensions overlap in memory: a condition."""
-    larger = (less(ONE, sizes[dim]) for dim in (first, second))
-    return current(both(equal(strides[first], strides[second]), *larger))
+def _are_tied(sizes: Exprs, strides: Exprs, first: int, second: int) -> bool:
+    """Tell whether two dimensions overlap in memory; guarded where that is open for some sizes or strides."""
+    larger = [less(ONE, sizes[dim]) for dim in (first, second)]
+    filled = [less(ZERO, size) for size in sizes]
+    condition = current(both(equal(strides[first], strides[second]), *larger, *filled))
+    return not always(negate(condition)) and decide(condition)
 
 
 def _is_less(left: Expr, right: Expr) -> bool:

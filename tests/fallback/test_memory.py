@@ -1,6 +1,7 @@
 """Compiled code reads no memory that it was not compiled for: eager answers, and a warning says so."""
 
 import logging
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -94,3 +95,30 @@ def test_what_nobody_can_compute_again_is_an_error(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("supple.runtime.autograd_fn._laid_out", broken)
     with pytest.raises((MemoryMismatch, RuntimeError)):
         out.backward()
+
+
+SHOWING_NOTHING: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "a product": lambda x: x * 0.5,
+    "a sum": lambda x: x.sum(),
+    "a write": lambda x: x.relu_(),
+    "turned": lambda x: x.t() + 1,
+    "a matrix product": lambda x: x @ torch.ones(3, 2),
+    "joined": lambda x: torch.cat([x, x + 1]),
+    "a part": lambda x: x[1:] + 1,
+    "a softmax": lambda x: x.softmax(-1),
+    "a column": lambda x: x.unsqueeze(0) * 2,
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", SHOWING_NOTHING)
+def test_a_tensor_without_elements_may_begin_behind_its_memory(
+    name: str, backend: str, warned: pytest.LogCaptureFixture
+) -> None:
+    program = SHOWING_NOTHING[name]
+    late = torch.ones(3).as_strided((1, 3), (17, 1))[1:]
+    for dynamic in (None, True):
+        compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+        for make in (lambda: torch.ones(2, 3), lambda: torch.ones(4, 3)[1:], lambda: late):
+            torch.testing.assert_close(compiled(make()), program(make()))
+    assert "MemoryMismatch" not in warned.text

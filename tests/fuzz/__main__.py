@@ -1,37 +1,25 @@
 """`python -m tests.fuzz`: random programs until the time is over; failures are made smaller and shown."""
 
-import gc
-import logging
 import os
 import signal
 import time
-import traceback
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Final
 
 import click
-import torch
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
 
-from supple.base.config import config
-from tests.fuzz.drawing import INDEPENDENT
+from tests.fuzz import rounds
 from tests.fuzz.groups import GROUPS, grammars
-from tests.fuzz.programs import drawn
 from tests.fuzz.reducing import reduced
-from tests.fuzz.running import RUNNING, Difference, Endless, Verdict, verdict
+from tests.fuzz.rounds import BACKENDS, Options, judged, quiet
+from tests.fuzz.running import RUNNING, Difference, Verdict
 
-ROUND: Final = 100
-"""Programs that are drawn at once."""
-SECONDS: Final = 60.0
-"""A program that takes longer is taken for endless."""
 SHOWN: Final = 2
 """How many programs that fail in the same way are made smaller."""
 REDUCING: Final = 60.0
 """How many seconds a program is made smaller."""
 
-BACKENDS: Final = ("eager", "native")
 NAMES: Final = ("plain", *(one.name for one in GROUPS))
 
 
@@ -50,15 +38,6 @@ class Chosen:
     known: bool
     is_ended: bool = False
     backends: tuple[str, ...] = BACKENDS
-
-
-Options = tuple[str, int, bool | None]
-
-
-def options(backends: tuple[str, ...]) -> st.SearchStrategy[Options]:
-    """Return a strategy for how programs are compiled."""
-    breaks = st.just(0) | st.integers(1, 200)
-    return st.tuples(st.sampled_from(backends), breaks, st.sampled_from([None, True]))
 
 
 @dataclass
@@ -102,26 +81,6 @@ class Counts:
 def failure(source: str, chosen: Options) -> Difference | None:
     """Return how a program differs from eager, or fails to run at all."""
     return judged(source, chosen).difference
-
-
-def judged(source: str, chosen: Options) -> Verdict:
-    """Return what comes of a program; one that cannot be run at all is a failure too."""
-    backend, break_at, dynamic = chosen
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    try:
-        return verdict(source, backend, break_at=break_at, dynamic=dynamic)
-    except Exception as error:  # a program that cannot be run is a fault of the generator
-        found = Difference(traceback.format_exc(), f"{type(error).__name__} outside of the program")
-        return Verdict(found, 0, 0)
-    except Endless:
-        return Verdict(Difference(traceback.format_exc(), "endless"), 0, 0)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-def stop(*_: object) -> NoReturn:
-    """Raise what no program catches."""
-    raise Endless
 
 
 def simplest(source: str, chosen: Options, signature: str) -> Options:
@@ -171,20 +130,9 @@ def show(source: str, chosen: Options, found: Difference) -> None:
 def one_round(number: int, chosen: Chosen, counts: Counts, until: float) -> None:
     """Run some programs; where `chosen` says so, the first that fails is shown as it is, and ends it."""
 
-    @seed(number)
-    @settings(
-        max_examples=ROUND,
-        deadline=None,
-        database=None,
-        backend=INDEPENDENT,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(drawn(chosen.groups, known=chosen.known), options(chosen.backends))
-    def run(program: Any, how: Options) -> None:
+    def run(group: str, source: str, how: Options) -> None:
         if time.monotonic() > until or (chosen.is_ended and counts.failed):
             return
-        group, source = program
         found = judged(source, how)
         counts.add(group, how[0], found)
         wrong = found.difference
@@ -194,8 +142,7 @@ def one_round(number: int, chosen: Chosen, counts: Counts, until: float) -> None
             click.echo(f"{'=' * 80}\n# group {group}, round {number}")
             show(source, how, wrong)
 
-    run()
-    gc.freeze()
+    rounds.one_round(number, chosen.groups, chosen.backends, run, known=chosen.known)
 
 
 def run_rounds(number: int, chosen: Chosen, counts: Counts, minutes: float) -> None:
@@ -228,17 +175,12 @@ def main(
     is_ended: bool,
 ) -> None:
     """Run random programs and say how many failed."""
-    logging.disable(logging.CRITICAL)
-    signal.signal(signal.SIGALRM, stop)
-    torch.set_num_threads(1)
-    gc.collect()
-    gc.freeze()
     click.echo(f"The program that runs is in {RUNNING}.")
     chosen = Chosen(tuple(groups), known, is_ended, tuple(backends) or BACKENDS)
     if not grammars(chosen.groups, known=known):
         raise click.BadParameter(f"no group {groups}; known are {', '.join(NAMES)}")
     counts = Counts()
-    with config.patch(profile="0"):  # what the user's programs were called with has no part in it
+    with quiet():
         run_rounds(first * 1_000_000, chosen, counts, minutes)
     counts.show()
     raise SystemExit(bool(counts.failed))

@@ -41,11 +41,12 @@ class Twins(Comparison):
 
     Attributes:
         is_by_little: whether the difference found is one of floating-point numbers, by no more than `LITTLE`.
+        is_at_edge: whether it is one of what is a number and what is none, all else being near.
     """
 
     def __init__(self, is_rounded: bool = False) -> None:
         super().__init__(is_rounded)
-        self.is_by_little = False
+        self.is_by_little = self.is_at_edge = False
 
     def difference(self, want: Any, got: Any, path: str) -> str | None:
         """Return where the two first differ, None when they are alike."""
@@ -111,7 +112,10 @@ class Twins(Comparison):
             if bool((alike(mine, theirs) | self.is_near(mine, theirs)).all()):
                 return True
             is_little = torch.isclose(theirs, mine, rtol=LITTLE, atol=LITTLE, equal_nan=True)
-            self.is_by_little = self.is_rounded and not is_exact(want) and bool(is_little.all())
+            is_rounded = self.is_rounded and not is_exact(want)
+            self.is_by_little = is_rounded and bool(is_little.all())
+            self.is_at_edge = is_rounded and bool((is_little | (mine.isnan() != theirs.isnan())).all())
+            self.is_at_edge &= not self.is_by_little
             return False
 
     def has_memory(self, tensor: torch.Tensor) -> bool:

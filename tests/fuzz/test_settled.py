@@ -38,6 +38,20 @@ def program(x, things):
 def arguments_0():
     return tensor(4), [tensor(2), tensor(3)]
 """
+EDGE = """
+def program(x):
+    return torch.acosh(torch.rsqrt(x))
+
+def arguments_0():
+    return (extremes(torch.float16, 0),)
+"""
+NUMBERS = """
+def program(x):
+    return torch.acosh(x + 2)
+
+def arguments_0():
+    return (torch.ones(3),)
+"""
 ROWS = """
 def program(rows):
     return torch.stack(rows)
@@ -58,8 +72,20 @@ def call_0(program, *args):
         (CONSTANT_ROW, Difference("", "result[][].dtype", is_by_little=True), True),
         (SET, Difference("", "result[][]"), False),
         (PLAIN, Difference("", "result[][]", is_by_little=True), True),
+        (EDGE, Difference("", "result[]", is_at_edge=True), False),
+        (EDGE, Difference("", "result[]"), True),
+        (NUMBERS, Difference("", "result[]", is_at_edge=True), True),
     ],
-    ids=["a sum of errors", "a large difference", "another kind", "an order of addresses", "another program"],
+    ids=[
+        *(
+            "a sum of errors",
+            "a large difference",
+            "another kind",
+            "an order of addresses",
+            "another program",
+        ),
+        *("the end of a function", "another end of a function", "numbers far from the end"),
+    ],
 )
 def test_eager_settles_what_rounding_and_addresses_do_not_decide(
     source: str, found: Difference, expected: bool
@@ -67,7 +93,7 @@ def test_eager_settles_what_rounding_and_addresses_do_not_decide(
     assert is_settled(source, "native", found) is expected
 
 
-@pytest.mark.parametrize("source", [CONSTANT_ROW, SET])
+@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE])
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
     assert running.difference(source, backend) is None

@@ -1,6 +1,7 @@
 """`python -m tests.recall`: puts each bug back, and says which generator finds it, after how many seconds."""
 
 import json
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +11,8 @@ import click
 from tests.recall.generators import GENERATORS
 from tests.recall.mutants import Mutant, mutants
 from tests.recall.running import Finding, baseline, clean, search, shows
-from tests.recall.table import table
+from tests.recall.shared import draw, meet
+from tests.recall.table import summary, table
 
 GREEN: Final = "green"
 
@@ -72,6 +74,26 @@ def check_generators(names: Sequence[str], seconds: float) -> bool:
     return is_fine
 
 
+def measure_shared(chosen: Sequence[Mutant], minutes: float, path: Path | None) -> None:
+    """Draw programs for all mutants together, and say which of them one finds."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as kept:
+        everywhere = draw(mutants(), minutes, (), Path(kept.name))
+        programs = [json.loads(line) for line in Path(kept.name).read_text().splitlines()]
+    click.echo(f"{len(programs)} programs in {minutes:.0f} minutes")
+    entries = known(path)
+    done = {entry["mutant"] for entry in entries}
+    for mutant in chosen:
+        if mutant.name in done:
+            continue
+        met = meet(mutant, programs, everywhere=mutant.name in everywhere)
+        entry = {"mutant": mutant.name, "reached by": met.programs, "seconds": met.seconds, "text": met.text}
+        entries.append(entry)
+        told(path, entry)
+        click.echo(summary([entry]))
+    found = sum(entry["seconds"] is not None for entry in entries)
+    click.echo(f"{found} of {len(entries)} found ({100 * found / max(len(entries), 1):.0f} %)")
+
+
 @click.command()
 @click.option("--only", multiple=True, help="names of mutants or areas")
 @click.option("--part", default=0, help="which part of the mutants, from 0 on")
@@ -80,6 +102,7 @@ def check_generators(names: Sequence[str], seconds: float) -> bool:
 @click.option("--generator", "generators", multiple=True, help="only these generators")
 @click.option("--likely", "is_likely", is_flag=True, help="only the generators that the mutants name")
 @click.option("--results", type=click.Path(path_type=Path), help="a file of results: what it has is not run")
+@click.option("--shared", "is_shared", is_flag=True, help="one run of the fuzzer for all mutants, so long")
 @click.option("--list", "is_list", is_flag=True, help="print the mutants")
 @click.option("--shows", "is_shows", is_flag=True, help="run the programs that show the mutants to be bugs")
 @click.option("--baseline", "is_baseline", is_flag=True, help="run the generators on the package as it is")
@@ -103,6 +126,9 @@ def main(
     seconds = min(minutes, 20.0) * 60
     if modes["is_baseline"]:
         raise SystemExit(not check_generators(generators, seconds))
+    if modes["is_shared"]:
+        measure_shared(chosen, minutes, results)
+        return
     entries = known(results)
     done = {entry["mutant"] for entry in entries}
     for mutant in chosen:

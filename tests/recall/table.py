@@ -22,6 +22,15 @@ def table(entries: Sequence[dict[str, Any]], *, head: bool = True) -> str:
     )
 
 
+def summary(entries: Sequence[dict[str, Any]]) -> str:
+    """Return the results of a shared run: the mutant, how many programs reach it, when one found it."""
+    rows = ((one["mutant"], one["reached by"], one["seconds"]) for one in entries)
+    return "\n".join(
+        f"{name:40} reached by {count:5}  {'NOT FOUND' if when is None else f'{when:7.0f} s'}"
+        for name, count, when in rows
+    )
+
+
 def _line(entry: dict[str, Any]) -> str:
     generator = entry["generator"] or "NOT FOUND"
     own = f"{entry['own_seconds']:7.0f}" if entry["generator"] else " " * 7

@@ -124,3 +124,81 @@ def test_an_input_gains_the_history_of_eager(program: Any, kind: str, backend: s
         expected, found = outcome(program, INPUTS[kind]), outcome(compiled, INPUTS[kind])
         assert same(found, expected), (found, expected)
     assert "I001" not in str(supple.stats()["fallback_reasons"])
+
+
+# -- Views of one tensor among the inputs: torch says of each what it says of their base ---------------------
+
+
+class Doubled(torch.autograd.Function):
+    """Is recorded where its operand requires gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return grad * 3
+
+
+Related = Callable[[Tensor, Tensor, Tensor], object]
+RELATED: dict[str, Related] = {
+    "asked, said": lambda t, v, w: (t.requires_grad_(), v.requires_grad, v.is_leaf),
+    "asked, computed": lambda t, v, w: (t.requires_grad_(), (v * 2).requires_grad),
+    "asked, a function": lambda t, v, w: (t.requires_grad_(), Doubled.apply(v)),
+    "asked of the other": lambda t, v, w: (v.requires_grad_(), t.requires_grad),
+    "asked, after use": lambda t, v, w: (v * 1, t.requires_grad_(), v.requires_grad),
+    "asked, after a view": lambda t, v, w: (t[:2], t.requires_grad_(), t[:2].requires_grad),
+    "a view, asked": lambda t, v, w: [y := t[:2], t.requires_grad_(), y.requires_grad, Doubled.apply(y)],
+    "written, said": lambda t, v, w: (t.mul_(w), v.requires_grad, v.is_leaf),
+    "written, a function": lambda t, v, w: (t.mul_(w), Doubled.apply(v)),
+    "written, computed": lambda t, v, w: (t.mul_(w), v * 2),
+    "a part is written": lambda t, v, w: (t[:2].mul_(w[:2]), Doubled.apply(v)),
+    "the other is written": lambda t, v, w: (v.mul_(w[: len(v)]), t.requires_grad, Doubled.apply(t)),
+    "written, after use": lambda t, v, w: (v * 1, t.mul_(w), v.requires_grad, v * 2),
+    "written by a function": lambda t, v, w: (Marked.apply(t, w), v.requires_grad, Doubled.apply(v)),
+    "written without gradients": lambda t, v, w: (t.mul_(w.detach()), v.requires_grad, Doubled.apply(v)),
+}
+
+
+def family(kind: str) -> tuple[Tensor, Tensor, Tensor]:
+    """Return two tensors that are related in some way, and one that requires gradients."""
+    base = torch.arange(1.0, 7.0)
+    t, v = {
+        "strangers": lambda: (base.clone()[:3].clone(), base[:2].clone()),
+        "a view": lambda: (whole := base[:3].clone(), whole[:2]),
+        "all of it": lambda: (whole := base[:3].clone(), whole.view(3)),
+        "detached": lambda: (whole := base[:3].clone(), whole.detach()[:2]),
+        "two views": lambda: (base[:3], base[1:4]),
+        "its base": lambda: (base[:3], base),
+    }[kind]()
+    return t, v, torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+
+KINDS = ("strangers", "a view", "all of it", "detached", "two views", "its base")
+
+
+def facts(found: object) -> object:
+    """Return what is seen of a result: its numbers, and what autograd says of it."""
+    if isinstance(found, Tensor):
+        return found.requires_grad, found.is_leaf, found.tolist()
+    return [facts(one) for one in found] if isinstance(found, tuple | list) else found
+
+
+def tried(program: Related, kind: str) -> object:
+    t, v, w = family(kind)
+    try:
+        return facts(program(t, v, w)), facts((t, v))
+    except RuntimeError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", RELATED)
+def test_relatives_of_what_gains_a_history_show_it(name: str, backend: str) -> None:
+    for order in (KINDS, KINDS[::-1]):
+        compiled = supple.compile(RELATED[name], backend=backend)
+        for kind in (*order, order[0]):
+            assert tried(compiled, kind) == tried(RELATED[name], kind), kind
+        assert "I001" not in str(supple.stats()["fallback_reasons"])
+        supple.reset()

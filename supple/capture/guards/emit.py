@@ -28,7 +28,7 @@ import torch
 from supple.capture.guards.emit_tensors import shape_fails, tensor_fails
 from supple.capture.guards.equality import has_slot, same
 from supple.capture.guards.kinds import Guard, Identity, Kind
-from supple.capture.guards.overlap import share_memory
+from supple.capture.guards.overlap import are_related
 from supple.capture.guards.writer import Emitter, parameters
 from supple.capture.source import Pinned, type_of
 from supple.runtime.classes import ClassFacts
@@ -164,10 +164,10 @@ def _same_fails(emitter: Emitter, guard: Guard) -> str:
 
 
 def _distinct_fails(emitter: Emitter, guard: Guard) -> str:
-    """Pairwise different objects; with expected=True no memory in common either."""
+    """Pairwise different objects; with expected=True the first is no view of what another shows either."""
     values = [emitter.variable(source) for source in (guard.source, *guard.others)]
     if guard.expected is True:
-        return emitter.called(share_memory, *values)
+        return emitter.called(are_related, *values)
     if len(values) <= _FEW:
         pairs = [(a, b) for i, a in enumerate(values) for b in values[i + 1 :]]
         return " or ".join(f"{a} is {b}" for a, b in pairs)

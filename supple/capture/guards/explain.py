@@ -16,7 +16,7 @@ from supple.base.events import FailedGuard
 from supple.base.rules import Rules
 from supple.capture.guards.emit import failing
 from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
-from supple.capture.guards.overlap import share_memory
+from supple.capture.guards.overlap import are_related
 from supple.capture.guards.writer import FAILURES
 from supple.capture.source import Source, value_at
 from supple.runtime.classes import ClassFacts
@@ -206,8 +206,8 @@ def _(values: Arguments, guard: Guard) -> str:
         if found[earlier] is found[later]:
             return f"{sources[earlier]} and {sources[later]} were different objects, are one"
         pair = cast("list[torch.Tensor]", [found[earlier], found[later]])
-        if guard.expected is True and share_memory(*pair):
-            return f"{sources[earlier]} and {sources[later]} shared no memory, do now"
+        if guard.expected is True and earlier == 0 and are_related(*pair):
+            return f"{sources[earlier]} and {sources[later]} were no views of one tensor, are now"
     return f"{', '.join(map(str, sources))} are different objects"
 
 

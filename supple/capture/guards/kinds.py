@@ -33,7 +33,7 @@ class Kind(Enum):
     CONTEXT_UNSET = "CONTEXT_UNSET"  # x.get() raises LookupError, for context variables
     NO_GRADIENT = "NO_GRADIENT"  # x.grad is None
     SAME = "SAME"  # x is the value at the other source
-    DISTINCT = "DISTINCT"  # the values at these sources are different objects (and storages)
+    DISTINCT = "DISTINCT"  # the values at these sources are different objects (and no views of the first)
     ALL = "ALL"  # all guards in expected, which read the object at the source alone
     SHAPE = "SHAPE"  # a condition on sizes and numbers at the sources in others, a ShapeCondition
     STATE = "STATE"  # process and thread state, a StateExpectation

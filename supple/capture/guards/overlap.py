@@ -1,21 +1,14 @@
-"""Whether tensors share memory."""
-
-from itertools import pairwise
+"""Whether tensors are views of one tensor, whose place in autograd all of them show."""
 
 import torch
 
 
-def share_memory(*tensors: torch.Tensor) -> bool:
-    """Tell whether two of the tensors are one object or have bytes of storage in common.
-
-    An empty storage, and one at address 0 (no memory: meta), has nothing in common with any.
-    """
-    spans = sorted(span for span in map(_span, tensors) if 0 < span[0] < span[1])
-    meets = any(later[0] < earlier[1] for earlier, later in pairwise(spans))
-    return meets or len({id(tensor) for tensor in tensors}) != len(tensors)
+def are_related(first: torch.Tensor, *others: torch.Tensor) -> bool:
+    """Tell whether the first tensor is, or is a view of, what another one is, or is a view of."""
+    root = _root(first)
+    return any(_root(other) is root for other in others)
 
 
-def _span(tensor: torch.Tensor) -> tuple[int, int]:
-    storage = tensor.untyped_storage()
-    start = storage.data_ptr()
-    return (start, start + storage.nbytes())
+def _root(tensor: torch.Tensor) -> torch.Tensor:
+    base = tensor._base
+    return tensor if base is None else base

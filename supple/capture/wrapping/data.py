@@ -14,6 +14,7 @@ import torch
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
+from supple.capture.guards.overlap import are_related
 from supple.capture.source import Called, Source, attribute, item, key_at, type_of
 from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.attributes import is_odd, lookup, may_change
@@ -66,6 +67,9 @@ def _(engine: "Engine", obj: torch.Tensor, source: Source | None) -> Value:
         engine.unsupported(breaks.OBJECT, name=f"{obj.layout} tensor of {obj.dtype}", detail=detail)
     meta, expected = engine.sizes.tensor(obj, source)
     engine.guard(source, Kind.TENSOR, expected)
+    for known in engine.recorder.lifted:
+        if known.has_gained and are_related(known.real, obj):
+            engine.unsupported(breaks.RELATED, name="The graph", target=known.source.name, other=source.name)
     fake = engine.recorder.lift(obj, source, meta)
     value = TensorValue(fake, source, obj)
     engine.tensors[id(fake)] = value
