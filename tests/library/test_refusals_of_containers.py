@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -375,3 +376,66 @@ def test_sizes_are_joined_and_repeated_to_sizes(left: object) -> None:
     works += [lambda w: (type(left * 2).__name__, type(1 * left).__name__)]  # type: ignore[operator]
     for right in SIZES:
         check(lambda right=right: [right], works)
+
+
+class Bare:
+    """Has no items."""
+
+
+class Slotted:
+    """Has no items, and no attributes."""
+
+    __slots__ = ()
+
+
+class Readable:
+    """Gives items, and takes none."""
+
+    def __getitem__(self, place: object) -> int:
+        return 1
+
+
+BARE, SLOTTED, READABLE, ITERATOR = Bare(), Slotted(), Readable(), iter([1])
+Pair = collections.namedtuple("Pair", "first second")
+
+WITHOUT_ITEMS: dict[str, Callable[[], Any]] = {
+    "an object": lambda: BARE,
+    "a slotted object": lambda: SLOTTED,
+    "one that gives items": lambda: READABLE,
+    "a partial": lambda: functools.partial(max),
+    "an integer": lambda: 3,
+    "a float": lambda: 3.5,
+    "nothing": lambda: None,
+    "a text": lambda: "abc",
+    "bytes": lambda: b"abc",
+    "a tuple": lambda: (1, 2),
+    "a named tuple": lambda: Pair(1, 2),
+    "a set": lambda: {1},
+    "a frozen set": lambda: frozenset({1}),
+    "a range": lambda: range(3),
+    "keys": lambda: {1: 2}.keys(),
+    "a class": lambda: Bare,
+    "a function": lambda: plain,
+    "a slice": lambda: slice(1),
+    "a truth": lambda: True,
+    "a dtype": lambda: torch.float32,
+    "an iterator": lambda: ITERATOR,
+    "a size": lambda: torch.Size([1, 2]),
+}
+
+
+def deleted(whole: Any, key: object) -> None:
+    del whole[key]
+
+
+def assigned(whole: Any, key: object) -> None:
+    whole[key] = 1
+
+
+@pytest.mark.parametrize("name", WITHOUT_ITEMS)
+def test_what_has_no_items_refuses_to_lose_one(name: str) -> None:
+    keys: tuple[object, ...] = (0, "k", True, 1.5, None)
+    works: list[Work] = [functools.partial(act, key=key) for act in (deleted, assigned) for key in keys]
+    works.append(functools.partial(deleted, key=10**30))
+    check(WITHOUT_ITEMS[name], works)
+    assert not supple.stats()["fallback_reasons"]

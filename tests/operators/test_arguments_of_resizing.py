@@ -32,6 +32,8 @@ FACTORS: dict[str, Any] = {
     "zero": 0.0,
     "tensor": torch.tensor(2.0),
     "text": "2",
+}
+FACTORS_OF_NO_SIZE: dict[str, Any] = {
     "NaN": math.nan,
     "infinite": math.inf,
     "too large": 1e30,
@@ -74,12 +76,14 @@ def test_arguments_are_refused_as_in_eager(option: str) -> None:
         except (TypeError, ValueError, OverflowError, RuntimeError, NotImplementedError) as error:
             return type(error), str(error)
 
-    for size, factor in itertools.product(SIZES, FACTORS):
+    pairs = [*itertools.product(SIZES, FACTORS), *(("none", factor) for factor in FACTORS_OF_NO_SIZE)]
+    factors = FACTORS | FACTORS_OF_NO_SIZE
+    for size, factor in pairs:
         supple.reset()
         compiled = supple.compile(program, dynamic=True)
         for image in (torch.randn(2, 3, 5, 6), torch.randn(1, 3, 4, 7)):
-            want = outcome(program, image, SIZES[size], FACTORS[factor])
-            got = outcome(compiled, image, SIZES[size], FACTORS[factor])
+            want = outcome(program, image, SIZES[size], factors[factor])
+            got = outcome(compiled, image, SIZES[size], factors[factor])
             if isinstance(want, torch.Tensor):
                 assert isinstance(got, torch.Tensor), (size, factor, got)
                 torch.testing.assert_close(got, want)

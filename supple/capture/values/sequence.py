@@ -6,6 +6,7 @@ anything but `append` looks at it), an item when it is read.
 
 import collections
 import itertools
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import delitem, getitem, setitem
@@ -21,7 +22,6 @@ from supple.capture.values.attributes import MISSING, Record, lookup, place_of_f
 from supple.capture.values.base import LazyValue, NotConstant, Raised, Value, name_in_c
 from supple.capture.values.constant import FINISHED, LITERALS, ConstantValue, fold_raw
 from supple.runtime import rebuild
-from supple.runtime.classes import may_change
 
 _GENERATED: Final = frozenset(vars(Record)) | {"__orig_bases__", "__annotations__"}
 _NAMES: Final = frozenset(vars(tuple)) - _GENERATED | {"__bool__", "__getattr__", "__setattr__"}
@@ -242,11 +242,22 @@ def refuse_deletion(machine: Machine, value: Value, key: Value) -> NoReturn:
     kind, asked = value.python_type(), lookup(key.python_type(), "__index__")
     if isinstance(asked, types.FunctionType) or issubclass(key.python_type(), torch.Tensor):
         machine.unsupported(breaks.OPERATOR, name="del []", kinds=value.describe())  # the key is asked first
-    is_place = asked is not MISSING and (may_change(kind) or isinstance(value, SequenceValue))
+    is_place = asked is not MISSING and _has_slots_of_sequences(kind)
+    place = key.value if is_place and isinstance(key, ConstantValue) else 0
+    if isinstance(place, int) and not -sys.maxsize - 1 <= place <= sys.maxsize:
+        machine.throw(IndexError, f"cannot fit {key.python_type().__name__!r} into an index-sized integer")
     how = "doesn't" if is_place else "does not"
     machine.throw(TypeError, f"{name_in_c(machine, kind)!r} object {how} support item deletion")
 
 
+def _has_slots_of_sequences(kind: type) -> bool:
+    """Tell whether a class could be one of sequences for CPython: made at run time, or with a length."""
+    is_made = bool(kind.__flags__ & _HEAP_TYPE)
+    return is_made or any(lookup(kind, name) is not MISSING for name in ("__len__", "__contains__"))
+
+
+_HEAP_TYPE: Final = 1 << 9
+"""The flag Py_TPFLAGS_HEAPTYPE."""
 BROKEN: Final = -1
 """The position of an iterator that has noticed a change, which it says each time from then on."""
 
