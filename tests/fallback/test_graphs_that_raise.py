@@ -348,7 +348,7 @@ def test_a_view_of_what_gains_a_history_is_undone(
 ) -> None:
     def program(x: torch.Tensor, y: torch.Tensor, w: torch.Tensor, at: torch.Tensor) -> object:
         x.mul_(w)
-        # Torch takes a view for a leaf as long as nobody, guards included, has asked for its place in autograd.
+        # Torch takes a view for a leaf until somebody, a guard for one, asks for its place in autograd.
         assert y.is_leaf is not y.requires_grad
         try:
             y.add_(1)
