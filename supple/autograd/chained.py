@@ -127,7 +127,10 @@ class _Whole:
         return is_same and has_grad >= had_grad
 
     def _is_shown_by_others(self, target: Var, place: int) -> bool:
-        """Tell whether a value that is used later may be a view of the target, or the target of it."""
+        """Tell whether a value that is used later may be a view of the target, or the target of it.
+
+        Capture has seen to it that other inputs are neither: `breaks.RELATED`.
+        """
         connected = {target.name}
         size = 0
         while size < len(connected):
@@ -138,8 +141,7 @@ class _Whole:
                     connected |= {node.name, *names}
         later = [var.name for node in self.graph.nodes[place + 1 :] for var in uses_of(node)]
         later += [var.name for var in vars_of(self.graph.outputs)]
-        inputs = {item.name for item in self.graph.inputs}
-        return target.name in inputs or not (connected - {target.name}).isdisjoint(later)
+        return not (connected - {target.name}).isdisjoint(later)
 
     def has_grad(self, var: Var) -> bool:
         """Tell whether a value requires gradients, once it is whole."""
@@ -202,10 +204,10 @@ class _Whole:
             item = given.get(var)
             if item is None:
                 meta = meta_of(var, self.metas)
-                if self.grown.get(var, start) < start and isinstance(meta, TensorMeta):
-                    meta = replace(meta, requires_grad=True)
                 name = _fresh("_".join(map(str, (var.name, *var.path))), taken)
                 item = Input(name, meta, str(var), is_leaf=not _has_grad(meta))
+            if self.grown.get(var, start) < start and isinstance(item.meta, TensorMeta):
+                item = replace(item, meta=replace(item.meta, requires_grad=True), is_leaf=False)
             found.append(replace(item, is_guarded=item.is_guarded and var not in written))
         return tuple(found)
 

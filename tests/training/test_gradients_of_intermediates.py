@@ -177,7 +177,34 @@ def written_input(x: Tensor, w: Tensor) -> Any:
     return x, x.exp().sum()
 
 
-RETURNING = (pair, chain, pieces_of_one, view, written_input)
+def beside_an_input_that_gains(x: Tensor, w: Tensor) -> Any:
+    y = w * 0.5
+    x.add_(y.sum())
+    return y, (y * w).sum()
+
+
+def of_an_input_that_gains(x: Tensor, w: Tensor) -> Any:
+    x.add_(w)
+    y = x * 2
+    return y, y.sin().sum()
+
+
+def an_input_that_gains(x: Tensor, w: Tensor) -> Any:
+    x.add_(w)
+    return x, (x * w).sum()
+
+
+def an_input_that_gains_by_a_part(x: Tensor, w: Tensor) -> Any:
+    y = w * 0.5
+    x[1] = y[0]
+    return y, (y.sin() + x).sum()
+
+
+RETURNING = (
+    *(pair, chain, pieces_of_one, view, written_input),
+    *(beside_an_input_that_gains, of_an_input_that_gains, an_input_that_gains),
+    an_input_that_gains_by_a_part,
+)
 
 
 def asked_of(results: Any, how: str) -> Any:
