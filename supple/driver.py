@@ -48,7 +48,12 @@ class Functional:
 
         The ShapeEnv of a graph with symbols is active.
         """
-        parts = [(piece, self._whole(piece.graph)) for piece in autograd.pieces(graph)]
+        try:
+            pieces = autograd.pieces(graph)
+        except autograd.Refused as refusal:
+            events.emit(events.GraphRefused(str(refusal)))
+            return compile_python(graph)
+        parts = [(piece, self._whole(piece.graph)) for piece in pieces]
         return compile_python(autograd.joined(graph, parts)) if parts else self._whole(graph)
 
     def _whole(self, graph: Graph) -> Compiled:

@@ -16,6 +16,7 @@ from typing import Final
 
 import torch
 
+from supple.autograd.errors import NeedsGrad
 from supple.ir.graph.nodes import (
     Graph,
     Input,
@@ -55,10 +56,16 @@ class Piece:
 
 
 def pieces(graph: Graph) -> tuple[Piece, ...]:
-    """Return the pieces of a graph in the order in which they run; none where it is compiled whole."""
+    """Return the pieces of a graph in the order in which they run; none where it is compiled whole.
+
+    Raises:
+        NeedsGrad: it has to be cut, and one trace only sees what a write changes.
+    """
     if not (torch.is_grad_enabled() and any(_has_grad(item.meta) for item in graph.inputs)):
         return ()
     whole = _Whole(graph)
+    if whole.is_shared and any(whole.cuts()):
+        raise NeedsGrad("a result computed of another, beside views of what gains a history,")
     if not whole.is_known:
         return ()
     cuts = list(whole.cuts())
@@ -90,6 +97,7 @@ class _Whole:
         metas: of each named value, as its node leaves it.
         targets: what each node writes; None where it writes nothing.
         grown: which values a write makes require gradients, and the place of that node.
+        is_shared: whether other values may show what a write makes require gradients.
         is_known: whether that is all that changes. Sizes that a node finds out, and writes to what other
             values may show, or that change a layout, are seen by one trace only.
     """
@@ -101,10 +109,12 @@ class _Whole:
         used |= {var.name for var in vars_of(graph.outputs)}
         self.targets = [_target(node, used) for node in graph.nodes]
         self.grown: dict[Var, int] = {}
+        self.is_shared = False
         self._calm = list(_calm(graph.nodes))
         given = {name for item in graph.inputs for name, _, _ in definitions(item.meta)}
         found = (name for node in graph.nodes for name, _, _ in definitions(node.meta))
-        self.is_known = given.issuperset(found) and all(map(self._is_followed, range(len(graph.nodes))))
+        is_followed = [self._is_followed(place) for place in range(len(graph.nodes))]
+        self.is_known = given.issuperset(found) and all(is_followed) and not self.is_shared
 
     def _is_followed(self, place: int) -> bool:
         """Note what a write changes of what is known of its target; tell whether that is all it changes."""
@@ -123,7 +133,7 @@ class _Whole:
             is_same = had_grad or not has_grad or self._calm[place]
         if has_grad and not had_grad:
             self.grown[target] = place
-            is_same &= not self._is_shown_by_others(target, place)
+            self.is_shared |= self._is_shown_by_others(target, place)
         return is_same and has_grad >= had_grad
 
     def _is_shown_by_others(self, target: Var, place: int) -> bool:

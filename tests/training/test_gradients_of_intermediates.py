@@ -194,6 +194,21 @@ def an_input_that_gains(x: Tensor, w: Tensor) -> Any:
     return x, (x * w).sum()
 
 
+def a_part_of_an_input_that_gains(x: Tensor, w: Tensor) -> Any:
+    part = x[:2]
+    x.add_(w)
+    y = part * w[:2]
+    return y, y.sin().sum()
+
+
+def what_a_function_makes_that_gains(x: Tensor, w: Tensor) -> Any:
+    made = torch.zeros_like(x)
+    part = made[:2]
+    made.add_(w)
+    y = part * w[:2]
+    return y, y.sin().sum()
+
+
 def an_input_that_gains_by_a_part(x: Tensor, w: Tensor) -> Any:
     y = w * 0.5
     x[1] = y[0]
@@ -203,7 +218,7 @@ def an_input_that_gains_by_a_part(x: Tensor, w: Tensor) -> Any:
 RETURNING = (
     *(pair, chain, pieces_of_one, view, written_input),
     *(beside_an_input_that_gains, of_an_input_that_gains, an_input_that_gains),
-    an_input_that_gains_by_a_part,
+    *(a_part_of_an_input_that_gains, what_a_function_makes_that_gains, an_input_that_gains_by_a_part),
 )
 
 
