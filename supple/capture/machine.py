@@ -1,6 +1,6 @@
 """Machine: what values and library rules may ask of the interpreter. The engine implements it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from supple.base.errors import Reason, Where
@@ -8,8 +8,6 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.source import Source
 
 if TYPE_CHECKING:
-    import torch
-
     from supple.capture.heap import Heap
     from supple.capture.recorder import Recorder
     from supple.capture.sizes import Sizes
@@ -93,8 +91,8 @@ class Machine(Protocol):
         """Return the result of a call: a rule's, or by inlining."""
         ...
 
-    def relatives(self, tensor: "torch.Tensor") -> Iterator[Source]:
-        """Yield the inputs, and arguments not looked at yet, that are views of what a tensor shows."""
+    def arguments(self) -> "Collection[Value]":
+        """Return what the variables of the captured function hold: its arguments first."""
         ...
 
     def let_go(self, value: "Value | None") -> None:

@@ -4,7 +4,7 @@ import contextvars
 import inspect
 import sys
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NoReturn, cast
 
@@ -21,7 +21,6 @@ from supple.base.options import Options
 from supple.capture import breaks
 from supple.capture.guards import reads
 from supple.capture.guards.kinds import Guard, Kind, guard_key
-from supple.capture.guards.overlap import are_related
 from supple.capture.heap import Heap
 from supple.capture.interp.binding import bind
 from supple.capture.interp.frame import Frame
@@ -275,14 +274,9 @@ class Engine:
                 found.append(frame.began)
         return tuple(reversed(found))
 
-    def relatives(self, tensor: torch.Tensor) -> Iterator[Source]:
-        """Yield the inputs, and arguments not looked at yet, that are views of what a tensor shows."""
-        given = self.frames[0].locals.values() if self.frames else ()
-        lazy = [one for one in given if isinstance(one, LazyValue)]
-        found = [(item.real, item.source) for item in self.recorder.lifted]
-        for obj, source in (*found, *((one.obj, one.source) for one in lazy)):
-            if isinstance(obj, torch.Tensor) and obj is not tensor and source and are_related(tensor, obj):
-                yield source
+    def arguments(self) -> Collection[Value]:
+        """Return what the variables of the captured function hold: its arguments first."""
+        return self.frames[0].locals.values() if self.frames else ()
 
     def note_shared(self) -> None:
         """Remember where a second tensor of the same memory is made."""

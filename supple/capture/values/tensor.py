@@ -8,25 +8,17 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import (
-    Source,
-    attribute,
-    instance_attribute,
-    is_view,
-    of_leaf,
-    of_view,
-    shows_leaf,
-    storage_offset,
-)
+from supple.capture.source import Source, attribute, instance_attribute, storage_offset
 from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
+from supple.capture.values.histories import heed_histories
 from supple.capture.values.instance import InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue
 from supple.capture.values.symbolic import TYPES, SymbolicValue
-from supple.ir.graph.nodes import Arg, Var, leaves, map_arg, uses_of
+from supple.ir.graph.nodes import Arg, Var, map_arg, uses_of
 from supple.ir.graph.nodes import meta_of as meta_at
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, function_op, method_op, op_on
@@ -219,7 +211,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     machine.heed_shared(op, (graph_args, graph_kwargs))
     fake_args = [to_fake(value) for value in args]
     fake_kwargs = {name: to_fake(value) for name, value in kwargs.items()}
-    _heed_histories(machine, op, args, (fake_args, fake_kwargs))
+    heed_histories(machine, op, (fake_args, fake_kwargs))
     try:
         with numbers_read() as read:
             result = op.call(*fake_args, **fake_kwargs)
@@ -258,61 +250,6 @@ def _with_numbers(
         machine.recorder.record(method_op("item"), (var,), {}, number, machine.user_stack())
         numbers[var] = SymbolicValue(cast("torch.SymInt | torch.SymFloat | torch.SymBool", number)).expr
     return map_arg(lambda var: numbers.get(var, var), args)
-
-
-def _heed_histories(machine: Machine, op: Op, args: Sequence[Value], operands: Arg) -> None:
-    """Break where an operator changes what autograd knows of an input, and other tensors show that."""
-    if op.is_pure:
-        return
-    if args:
-        _refuse_views_of_leaves(machine, op, args[0])
-    _refuse_relatives(machine, op, operands)
-
-
-def _refuse_views_of_leaves(machine: Machine, op: Op, target: Value) -> None:
-    """Break where an operator writes to an input that is a view of a leaf with gradients: eager raises.
-
-    A view that is older than the requirement is a leaf too. torch says of it that it requires gradients; but
-    it gets some from `requires_grad_` of its own on only.
-    """
-    if op.name == "Tensor.requires_grad_":
-        if _shows_leaf(machine, target, is_leaf=True):
-            owner = f"{target.describe()}, a view of a leaf"
-            machine.unsupported(breaks.ATTRIBUTE, name="requires_grad_()", owner=owner)
-    elif torch.is_grad_enabled() and _shows_leaf(machine, target, is_leaf=False):
-        error = "RuntimeError: a view of a leaf Variable that requires grad is used in an in-place operation"
-        machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=error)
-
-
-def _shows_leaf(machine: Machine, target: Value, *, is_leaf: bool) -> bool:
-    """Tell whether an input with gradients is a view of a leaf, and such a view as `is_leaf` says."""
-    if not isinstance(target, TensorValue) or target.obj is None or target.source is None:
-        return False
-    if not target.obj.requires_grad or target.obj.is_leaf is not is_leaf:
-        return False
-    found = shows_leaf(target.obj)
-    machine.guard(of_leaf(target.source), Kind.EQUALS, found)
-    return found
-
-
-def _refuse_relatives(machine: Machine, op: Op, operands: Arg) -> None:
-    """Break where an operator may give a history to an input of whose base another input is a view."""
-    tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
-    is_asked = op.name == "Tensor.requires_grad_"
-    if not is_asked and not (torch.is_grad_enabled() and any(one.requires_grad for one in tensors)):
-        return
-    bases = [one if one._base is None else one._base for one in tensors if not one.requires_grad]
-    roots = {id(one) for one in bases}
-    for item in machine.recorder.lifted:
-        if id(item.fake) not in roots:
-            continue
-        names = {"name": op.name, "target": item.source.name}
-        if is_asked:  # of a view it says nothing to what else shows its base
-            machine.guard(of_view(item.source), Kind.EQUALS, is_view(item.real))
-            if is_view(item.real):
-                machine.unsupported(breaks.RELATED, other="its base", **names)
-        for other in machine.relatives(item.real):
-            machine.unsupported(breaks.RELATED, other=other.name, **names)
 
 
 def _is_of_torch(error: BaseException) -> bool:

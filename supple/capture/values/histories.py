@@ -1,0 +1,84 @@
+"""Operators that change what autograd knows of an input, and what other tensors show of that."""
+
+from collections.abc import Iterator
+
+import torch
+
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.guards.overlap import are_related
+from supple.capture.machine import Machine
+from supple.capture.recorder import Lifted
+from supple.capture.source import Source, is_view, of_leaf, of_view, shows_leaf
+from supple.capture.values.base import LazyValue
+from supple.ir.graph.nodes import Arg, leaves
+from supple.ir.ops import Op
+
+ASKED = "Tensor.requires_grad_"
+
+
+def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
+    """Break where an operator that writes is refused by eager, or changes what other inputs show.
+
+    Args:
+        operands: the fakes of its arguments, and its other arguments.
+    """
+    if op.is_pure:
+        return
+    tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
+    _refuse_views_of_leaves(machine, op, tensors[:1])
+    may_record = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
+    if may_record or op.name == ASKED:
+        _refuse_relatives(machine, op, tensors)
+
+
+def _refuse_views_of_leaves(machine: Machine, op: Op, written: list[torch.Tensor]) -> None:
+    """Break where an operator writes to an input that is a view of a leaf with gradients: eager raises.
+
+    A view that is older than the requirement is a leaf too. torch says of it that it requires gradients; but
+    it gets some from `requires_grad_` of its own on only.
+    """
+    for item in machine.recorder.lifted:
+        if not item.real.requires_grad or not any(item.fake is one for one in written):
+            continue
+        if op.name == ASKED and item.real.is_leaf and _shows_leaf(machine, item):
+            owner = f"{item.source.name}, a view of a leaf"
+            machine.unsupported(breaks.ATTRIBUTE, name="requires_grad_()", owner=owner)
+        is_write = op.name != ASKED and torch.is_grad_enabled()
+        if is_write and not item.real.is_leaf and _shows_leaf(machine, item):
+            error = (
+                "RuntimeError: a view of a leaf Variable that requires grad is used in an in-place operation"
+            )
+            machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=error)
+
+
+def _shows_leaf(machine: Machine, item: Lifted) -> bool:
+    """Tell whether an input is a view of a leaf; guarded."""
+    found = shows_leaf(item.real)
+    machine.guard(of_leaf(item.source), Kind.EQUALS, found)
+    return found
+
+
+def _refuse_relatives(machine: Machine, op: Op, tensors: list[torch.Tensor]) -> None:
+    """Break where an operator may give a history to an input of whose base another input is a view."""
+    bases = [one if one._base is None else one._base for one in tensors if not one.requires_grad]
+    roots = {id(one) for one in bases}
+    for item in machine.recorder.lifted:
+        if id(item.fake) not in roots:
+            continue
+        names = {"name": op.name, "target": item.source.name}
+        if op.name == ASKED:  # of a view it says nothing to what else shows its base
+            machine.guard(of_view(item.source), Kind.EQUALS, is_view(item.real))
+            if is_view(item.real):
+                machine.unsupported(breaks.RELATED, other="its base", **names)
+        for other in _relatives(machine, item.real):
+            machine.unsupported(breaks.RELATED, other=other.name, **names)
+
+
+def _relatives(machine: Machine, tensor: torch.Tensor) -> Iterator[Source]:
+    """Yield the inputs, and arguments not looked at yet, that are views of what a tensor shows."""
+    lazy = [one for one in machine.arguments() if isinstance(one, LazyValue)]
+    found = [(item.real, item.source) for item in machine.recorder.lifted]
+    for obj, source in (*found, *((one.obj, one.source) for one in lazy)):
+        if isinstance(obj, torch.Tensor) and obj is not tensor and source and are_related(tensor, obj):
+            yield source
