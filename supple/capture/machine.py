@@ -1,6 +1,6 @@
 """Machine: what values and library rules may ask of the interpreter. The engine implements it."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from supple.base.errors import Reason, Where
@@ -91,8 +91,8 @@ class Machine(Protocol):
         """Return the result of a call: a rule's, or by inlining."""
         ...
 
-    def arguments(self) -> "Collection[Value]":
-        """Return what the variables of the captured function hold: its arguments first."""
+    def variables(self) -> "Iterator[Value | None]":
+        """Yield what the variables of the captured function hold, arguments among them."""
         ...
 
     def let_go(self, value: "Value | None") -> None:

@@ -202,3 +202,17 @@ def test_relatives_of_what_gains_a_history_show_it(name: str, backend: str) -> N
             assert tried(compiled, kind) == tried(RELATED[name], kind), kind
         assert "I001" not in str(supple.stats()["fallback_reasons"])
         supple.reset()
+
+
+def test_arguments_that_a_function_inside_reads_are_relatives_too() -> None:
+    def program(x: Tensor, y: Tensor, w: Tensor) -> object:
+        x.mul_(w)
+        return [one.requires_grad for one in map(lambda _: y * 2, range(2))]  # a cell holds y
+
+    compiled = supple.compile(program, backend="eager")
+    for make in (lambda x: x[:2], lambda x: x.clone(), lambda x: x):
+        x, w = torch.ones(3), torch.ones(3, requires_grad=True)
+        wanted = program(x, make(x), w)
+        x = torch.ones(3)
+        assert compiled(x, make(x), w) == wanted
+    assert not supple.stats()["fallback_reasons"]

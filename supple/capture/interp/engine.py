@@ -4,7 +4,7 @@ import contextvars
 import inspect
 import sys
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NoReturn, cast
 
@@ -274,9 +274,11 @@ class Engine:
                 found.append(frame.began)
         return tuple(reversed(found))
 
-    def arguments(self) -> Collection[Value]:
-        """Return what the variables of the captured function hold: its arguments first."""
-        return self.frames[0].locals.values() if self.frames else ()
+    def variables(self) -> Iterator[Value | None]:
+        """Yield what the variables of the captured function hold, arguments among them."""
+        for frame in self.frames[:1]:
+            yield from frame.locals.values()
+            yield from (cell.contents for cell in frame.cells.values())
 
     def note_shared(self) -> None:
         """Remember where a second tensor of the same memory is made."""

@@ -77,7 +77,7 @@ def _refuse_relatives(machine: Machine, op: Op, tensors: list[torch.Tensor]) -> 
 
 def _relatives(machine: Machine, tensor: torch.Tensor) -> Iterator[Source]:
     """Yield the inputs, and arguments not looked at yet, that are views of what a tensor shows."""
-    lazy = [one for one in machine.arguments() if isinstance(one, LazyValue)]
+    lazy = [one for one in machine.variables() if isinstance(one, LazyValue)]
     found = [(item.real, item.source) for item in machine.recorder.lifted]
     for obj, source in (*found, *((one.obj, one.source) for one in lazy)):
         if isinstance(obj, torch.Tensor) and obj is not tensor and source and are_related(tensor, obj):
