@@ -105,6 +105,7 @@ class Functional:
             inputs=part.inputs,
             kept=part.kept,
             gradients=flow.inputs,
+            ended=flow.ended,
             reached=backward.reached[place],
             has_functions=backward.flows.has_functions,
             twice=self._twice(split, place, ambient),

@@ -20,7 +20,7 @@ def independent(results: Sequence[torch.Tensor]) -> list[list[int]]:
     """Return the places of the results in groups: two groups share no node that keeps tensors."""
     groups: list[tuple[list[int], set[Node]]] = []
     for place, result in enumerate(results):
-        nodes = _keeping(result)
+        nodes = set(filter(_keeps, nodes_of(result)))
         shares = [group for group in groups if group[1] & nodes]
         joined = [one for group in shares for one in group[0]]
         groups = [group for group in groups if group not in shares]
@@ -28,16 +28,16 @@ def independent(results: Sequence[torch.Tensor]) -> list[list[int]]:
     return sorted(sorted(places) for places, _ in groups)
 
 
-def _keeping(result: torch.Tensor) -> set[Node]:
-    """Return the nodes of a result's graph that keep tensors."""
+def nodes_of(*results: torch.Tensor) -> set[Node]:
+    """Return the nodes of autograd's graph that backward of these results reaches."""
     seen: set[Node] = set()
-    work = [result.grad_fn]
+    work = [result.grad_fn for result in results]
     while work:
         node = work.pop()
         if node is not None and node not in seen:
             seen.add(node)
             work += [following for following, _ in node.next_functions]
-    return {node for node in seen if _keeps(node)}
+    return seen
 
 
 def _keeps(node: Node) -> bool:

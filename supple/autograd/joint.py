@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
+from torch.autograd.graph import get_gradient_edge
 
 from supple.autograd.errors import NeedsGrad
-from supple.autograd.independent import independent
+from supple.autograd.independent import independent, nodes_of
 from supple.autograd.storage import Cell
 from supple.ir.graph.nodes import Arg, Graph, Input, uses_of, vars_of
 from supple.shapes.fake import meta_of
@@ -25,12 +26,14 @@ class Flow:
         tangents: names of the inputs that hold what flows into them.
         sources: which of all tensors through which gradients flow into the graph they are.
         inputs: places of the inputs that have a gradient, in the order of the gradients.
+        ended: places of the inputs that autograd reaches, with nothing that flows: functions end it.
     """
 
     differentiable: tuple[int, ...]
     tangents: tuple[str, ...]
     sources: tuple[int, ...]
     inputs: tuple[int, ...]
+    ended: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Flowing:
     Attributes:
         sources: which of the tensors through which gradients flow into the graph.
         tangents: names of the inputs that hold what flows into them.
-        grads: the gradients of inputs, by place; None where nothing flows.
+        grads: the gradients of the inputs that autograd reaches, by place; None where nothing flows.
     """
 
     sources: tuple[int, ...]
@@ -134,7 +137,10 @@ def gradients(
             except RuntimeError as error:
                 raise NeedsGrad(f"a result whose backward raises ({str(error).split(':')[0]})") from error
         names = tuple(added[place].name for place in group)
-        made.append(Flowing(tuple(group), names, dict(zip(inputs, found, strict=True))))
+        nodes = nodes_of(*outputs)
+        met = zip(inputs.items(), found, strict=True)
+        grads = {place: grad for (place, leaf), grad in met if get_gradient_edge(leaf).node in nodes}
+        made.append(Flowing(tuple(group), names, grads))
     return made
 
 

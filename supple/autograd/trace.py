@@ -183,7 +183,8 @@ class _Ending:
             if not defined:
                 raise NeedsGrad("a result whose gradients reach no input")
             differentiable = tuple(through[source] for source in one.sources)
-            flows.append(Flow(differentiable, one.tangents, one.sources, tuple(defined)))
+            ended = tuple(place for place in one.grads if place not in defined)
+            flows.append(Flow(differentiable, one.tangents, one.sources, tuple(defined), ended))
             for grad in defined.values():
                 self._add(read(self.recorder.builder, self.recorder.cell(grad)).var)
         return Gradients(results, tuple(flows), self.recorder.has_functions)

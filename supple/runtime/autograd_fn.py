@@ -31,6 +31,7 @@ class Back:
         inputs: places of the inputs that are kept.
         kept: which outputs of forward are kept, after them.
         gradients: places of the inputs that the gradients belong to.
+        ended: places of the inputs that autograd goes on to, with no gradient.
         reached: for each gradient, which of the tangents flow into it.
         has_functions: a function of the program may be between, whose backward eager calls for nothing too.
         twice: () -> a compiled (*inputs, *tangents) -> gradients that have gradients, or None.
@@ -43,6 +44,7 @@ class Back:
     inputs: tuple[int, ...]
     kept: tuple[int, ...]
     gradients: tuple[int, ...]
+    ended: tuple[int, ...]
     reached: tuple[frozenset[int], ...]
     has_functions: bool
     twice: Callable[[], Callable[..., Sequence[object]] | None]
@@ -88,7 +90,7 @@ class Pair:
                 held[place] = item if item.is_leaf else _with_history(item)
             past = Past(self, held, _states(self, given), drawn)
             for back in self.backs:
-                sources = (given[place] for place in back.gradients)
+                sources = (given[place] for place in (*back.gradients, *back.ended))
                 kept = self._kept(back, given, outputs)
                 made = _compiled(past, back, kept, results, *sources)
                 for place, result in zip(back.differentiable, made, strict=True):
@@ -237,7 +239,7 @@ class _Compiled(torch.autograd.Function):
                 found = _by_eager(past, back, flowing, error)
         grads = zip(found, back.reached, strict=True)
         own = (grad if is_nothing or not reached <= missing else None for grad, reached in grads)
-        return (None, None, None, None, *own)
+        return (None, None, None, None, *own, *(None for _ in back.ended))
 
 
 def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
