@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import cast
 
@@ -19,7 +19,7 @@ from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import is_random
-from supple.runtime.autograd_fn import Back, Pair, Run
+from supple.runtime.autograd_fn import Back, Pair, Run, alone
 from supple.runtime.state import Ambient, ambient_now, pinned, without_autocast, without_grad
 from supple.runtime.undo import ATOMIC
 from supple.shapes.env import active, using
@@ -164,7 +164,12 @@ def _watched(split: autograd.Split, read: frozenset[int]) -> tuple[int, ...]:
 def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
     """Return a functional graph run by eager torch, operator by operator; no result is written in place."""
     run = compile_python(graph)
-    return torch.no_grad()(lambda inputs: run(*inputs))
+
+    @torch.no_grad()
+    def call(inputs: Iterable[object]) -> list[object]:
+        return list(map(alone, run(*inputs)))
+
+    return call
 
 
 def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], ambient: Ambient) -> Run:

@@ -136,13 +136,15 @@ def without_copies(graph: Graph) -> Graph:
     """Return the graph with each clone that changes no strides replaced by what it copies.
 
     What `as_strided` counts in the memory of stays: a copy begins at its first element, and a view may not.
-    So does that of which a result is a view: its place in memory is eager's.
+    So does that of which a result is a view, and a result that copies a view: their places in memory are
+    eager's.
     """
     metas = graph.metas()
     makers = {node.name: node for node in graph.nodes}
     striding = [node for node in graph.nodes if node.op.name.startswith("aten.as_strided")]
     counted = {root_of(var, makers) for node in striding for var in uses_of(node)}
     counted |= {root for var in vars_of(graph.outputs) if (root := root_of(var, makers)) != var.name}
+    shown = set(vars_of(graph.outputs))
     renamed: dict[str, Var] = {}
     later: dict[str, Expr] = {}  # of copies and their views: how much later in memory what is read begins
     kept: list[Node] = []
@@ -155,8 +157,9 @@ def without_copies(graph: Graph) -> Graph:
         if node.op.name == "aten.clone.default" and node.name not in counted:
             source = cast("Var", made.args[0])
             meta, copy = cast("TensorMeta", meta_of(source, metas)), cast("TensorMeta", node.meta)
+            is_shown = Var(node.name) in shown and root_of(source, makers) != str(source)
             # A copy of complex numbers may be one of their conjugates, which a view shows.
-            if meta.dtype not in COMPLEX and meta.strides == copy.strides:
+            if not is_shown and meta.dtype not in COMPLEX and meta.strides == copy.strides:
                 renamed[node.name] = source
                 later[node.name] = meta.offset + later.get(source.name, 0) - copy.offset
                 continue

@@ -81,8 +81,7 @@ class Pair:
         drawn = draws(given) if self.is_random else []
         with torch.no_grad():
             outputs = self.forward(given)
-        # A view that a function of its own returns could not be written by the program.
-        results = list(map(_alone, outputs[: self.results]))
+        results = list(map(alone, outputs[: self.results]))
         with torch.enable_grad():
             held = list(given)
             for place in {place for back in self.backs for place in back.gradients}:
@@ -347,8 +346,8 @@ def differentiated(
     return tuple(map(made.get, places))
 
 
-def _alone(item: object) -> object:
-    """Return a result that is no view."""
+def alone(item: object) -> object:
+    """Return a result that is no view to autograd, which would refuse writes by the program to it."""
     return item.detach() if isinstance(item, torch.Tensor) and item._is_view() else item
 
 
