@@ -25,7 +25,10 @@ def main() -> None:
 @click.option("--seed", default=7, help="where to begin")
 @click.option("--group", "groups", multiple=True, help="draw from these groups only")
 def draw(path: Path, minutes: float, seed: int, groups: tuple[str, ...]) -> None:
-    """Write each program that passes, when it was drawn, and which probes it reached, a line each."""
+    """Write each program that passes, when it was drawn, and which probes it reached, a line each.
+
+    One that does not pass is a find, and printed.
+    """
     marks, started, number = Marks(), time.monotonic(), seed * 1_000_000
     marks.install()
     with path.open("w") as file, quiet():
@@ -43,6 +46,8 @@ def draw(path: Path, minutes: float, seed: int, groups: tuple[str, ...]) -> None
             }
             if found.difference is None:
                 file.write(json.dumps(entry) + "\n")
+            else:
+                click.echo(f"# differs without any mutant: {how}\n{source}\n{found.difference}", err=True)
 
         while time.monotonic() - started < minutes * 60:
             one_round(number, groups, BACKENDS, keep)
