@@ -74,13 +74,14 @@ def _is_of_places(meta: Meta) -> bool:
 def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: bool) -> list[int] | None:
     """Return the places of inputs written before, or by, an operator that may raise for what tensors hold.
 
-    None where there is no such operator: an exception that comes all the same is not undone.
+    None where there is no such operator: an exception that comes all the same is not undone. Where torch does
+    not count all writes, nobody can tell later that an exception came before the first of them.
 
     Args:
         fakes: the fakes of inputs, by name, as the capture left them.
         is_counted: whether torch counts all writes of the graph: of inputs with no write nothing is held.
     """
-    metas, has_written, is_late = graph.metas(), False, False
+    metas, has_written, is_undone = graph.metas(), False, False
     written = {name for name, fake in fakes.items() if not is_counted or version(fake) != 0}
     changed = {
         item.name
@@ -93,9 +94,9 @@ def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: 
         used = [meta_of(var, metas) for var in uses_of(node)]
         may_be_refused = is_refusable and _may_be_refused(node, used, may_share=bool(changed))
         may_raise = not used or may_be_refused or _may_raise(node, used)
-        is_late |= _is_in_parts(node, metas) or (has_written and may_raise)
+        is_undone |= _is_in_parts(node, metas) or (may_raise and (has_written or not is_counted))
         has_written |= bool(used) and not node.op.is_pure
-    if not is_late:
+    if not (is_undone and has_written):
         return None
     return [place for place, item in enumerate(graph.inputs) if item.name in written]
 

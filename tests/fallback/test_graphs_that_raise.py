@@ -409,3 +409,35 @@ def test_what_an_operator_wrote_before_it_raised_is_there(name: str, hiding: str
                     raised = str(error)
                 seen.append([raised, x.tolist()])
             assert seen[1] == seen[0], (places, state)
+
+
+EARLY: dict[str, Callable[[torch.Tensor], object]] = {
+    "a list of places": lambda at: torch.ones(2)[[3]],
+    "a tensor of places": lambda at: torch.ones(2)[at],
+    "an inverse": lambda at: torch.linalg.inv(torch.zeros(2, 2)),
+    "a long number": lambda at: at + 2**70,
+    "a size": lambda at: torch.zeros(-int(at)),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("hiding", HIDING)
+@pytest.mark.parametrize("name", EARLY)
+def test_what_raises_before_all_writes_is_caught(name: str, hiding: str, backend: str) -> None:
+    def program(x: torch.Tensor, at: torch.Tensor, y: torch.Tensor, told: list[object]) -> object:
+        try:
+            told.append(EARLY[name](at))
+        except (RuntimeError, IndexError, OverflowError) as error:
+            told.append(type(error).__name__)
+        x.add_(1)
+        return HIDING[hiding](y)
+
+    for is_one in (False, True):
+        compiled = supple.compile(program, backend=backend)
+        for _ in range(2):
+            seen: list[object] = []
+            for run in (program, compiled):
+                x, told = torch.ones(2), []
+                run(x, torch.tensor([3]), x if is_one else torch.ones(2), told)
+                seen.append([told, x.tolist()])
+            assert seen[1] == seen[0]
