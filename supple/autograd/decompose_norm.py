@@ -8,7 +8,7 @@ from typing import cast
 import torch
 
 from supple.autograd.decompose_reduce import count_of, moments
-from supple.autograd.lowering import Lowering, decompositions, dims_of, plain
+from supple.autograd.lowering import Lowering, decompositions, dims_of, plain, rounded
 from supple.expr import Expr
 from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Arg, Var
@@ -158,13 +158,16 @@ def _collected(b: Lowering, loss: Var, reduction: int) -> Var:
 
 @decompositions.on("aten.smooth_l1_loss.default")
 def _(b: Lowering, x: Var, target: Var, reduction: int = 1, beta: float = 1.0) -> Var:
-    """0.5 * d * d / beta below beta, d - 0.5 * beta above, for the distance d."""
-    distance = b.unary("abs", b.sub(x, target))
+    """0.5 * d * d / beta below beta, d - 0.5 * beta above, for the distance d; rounded once in bf16."""
     if beta == 0:
-        return _collected(b, distance, reduction)
-    near = b.div(b.mul(b.mul(distance, distance), 0.5), beta)
+        return _collected(b, b.unary("abs", b.sub(x, target)), reduction)
+    dtype = b.common(x, target)
+    exact = dtype.compute if dtype is DType.BF16 else dtype
+    distance = b.unary("abs", b.point("sub.Tensor", x, target, dtype=exact))
+    near = b.div(b.mul(b.mul(distance, 0.5), distance), rounded(beta, exact))
     is_near = b.point("lt.Tensor", distance, beta)
-    return _collected(b, b.where(is_near, near, b.sub(distance, 0.5 * beta)), reduction)
+    loss = b.where(is_near, near, b.sub(distance, 0.5 * beta))
+    return _collected(b, b.cast(loss, dtype), reduction)
 
 
 def _picked(b: Lowering, x: Var, column: Var) -> Var:

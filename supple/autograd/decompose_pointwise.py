@@ -7,10 +7,11 @@ from typing import Final, cast
 import torch
 
 from supple.autograd.lowering import Lowering, Operand, decompositions
-from supple.expr import Expr
+from supple.expr import Expr, equal
 from supple.expr.real import Real
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.graph.nodes import Var
+from supple.shapes.decide import is_known
 from supple.shapes.env import active
 from supple.shapes.promote import Number, category, default_dtype, float_dtype
 
@@ -74,7 +75,7 @@ def _binary(core: str, b: Lowering, left: Operand, right: Operand) -> Var:
     """Both in the promoted type; a number is rounded to it as eager does, except as a factor."""
     dtype = b.common(left, right)
     if core == "mul.Tensor":
-        return b.point(core, left, right, dtype=dtype)
+        return _precise(core, b, left, right, dtype)
     if core in _CHECKED and isinstance(right, Expr) and dtype.is_integer:
         right = b.full((), right, dtype)
     return b.point(core, b.bound(left, dtype), b.bound(right, dtype), dtype=dtype)
@@ -82,7 +83,29 @@ def _binary(core: str, b: Lowering, left: Operand, right: Operand) -> Var:
 
 def _float_binary(core: str, b: Lowering, left: Operand, right: Operand) -> Var:
     """Both in the promoted type; integers in the default floating type."""
-    return b.point(core, left, right, dtype=float_dtype(b.common(left, right)))
+    dtype = float_dtype(b.common(left, right))
+    if core == "div.Tensor":
+        return _precise(core, b, left, right, dtype)
+    return b.point(core, left, right, dtype=dtype)
+
+
+def _precise(core: str, b: Lowering, left: Operand, right: Operand, dtype: DType) -> Var:
+    """A product or quotient; what is one element on the right is not rounded to the result's type."""
+    is_exact = dtype.is_low_precision and isinstance(right, Var) and not b.tensor_meta(right).sizes
+    if not is_exact:
+        return b.point(core, left, right, dtype=dtype)
+    return b.cast(b.point(core, b.cast(left, dtype), right, dtype=dtype.compute), dtype)
+
+
+def _is_one_element(b: Lowering, operand: Operand) -> bool:
+    """Tell whether an operand is a number, or a tensor all of whose elements are one place in memory."""
+    if not isinstance(operand, Var):
+        return True
+    meta = b.tensor_meta(operand)
+    return all(
+        is_known(equal(size, 1)) or is_known(equal(stride, 0))
+        for size, stride in zip(meta.sizes, meta.strides, strict=True)
+    )
 
 
 for _table, _rule in ((_BINARY, _binary), (_FLOAT_BINARY, _float_binary)):
@@ -97,7 +120,8 @@ def _scaled(core: str, b: Lowering, left: Operand, right: Operand, alpha: Number
     if alpha == 1:
         return b.point(core, left, right, dtype=dtype)
     first = b.wide(b.cast(left, dtype))
-    second = b.mul(b.wide(b.cast(right, dtype)), alpha)
+    factor = b.bound(alpha, dtype)
+    second = b.mul(b.wide(b.cast(right, dtype)), b.wide(factor) if isinstance(factor, Var) else factor)
     return b.cast(b.point(core, first, second, dtype=dtype.compute), dtype)
 
 
@@ -117,10 +141,30 @@ def _(b: Lowering, left: Operand, right: Operand, *, rounding_mode: str | None =
     if rounding_mode is None:
         return cast("Var", b.call("aten.div.Tensor", left, right))
     dtype = b.common(left, right)
-    if rounding_mode == "trunc" and dtype.is_low_precision:  # the quotient is rounded first
-        return b.unary("trunc", cast("Var", b.call("aten.div.Tensor", left, right)))
-    args = tuple(b.cast(o, dtype) if isinstance(o, Var) else o for o in (left, right))
-    return b.emit("aten.div.Tensor_mode", args, {"rounding_mode": rounding_mode})
+    if not dtype.is_low_precision:
+        args = tuple(b.cast(o, dtype) if isinstance(o, Var) else o for o in (left, right))
+        return b.emit("aten.div.Tensor_mode", args, {"rounding_mode": rounding_mode})
+    if _is_one_element(b, right):
+        divisor = b.cast(right, dtype.compute) if isinstance(right, Var) else right
+        args = (b.wide(b.cast(left, dtype)), divisor)
+        return b.cast(b.emit("aten.div.Tensor_mode", args, {"rounding_mode": rounding_mode}), dtype)
+    left, right = (b.cast(one, dtype) for one in (left, right))
+    return b.unary("trunc", b.div(left, right)) if rounding_mode == "trunc" else _floored(b, left, right)
+
+
+def _floored(b: Lowering, left: Var, right: Var) -> Var:
+    """A quotient rounded towards minus infinity in low precision: each step is rounded too."""
+    quotient, rest = b.div(left, right), b.point("fmod.Tensor", left, right)
+    is_beyond = b.point("gt.Tensor", b.unary("isinf", quotient), b.unary("isinf", left))
+    whole = b.div(b.where(is_beyond, left, b.sub(left, rest)), right)
+    is_turned = b.point("ne.Tensor", b.point("lt.Tensor", rest, 0), b.point("lt.Tensor", right, 0))
+    is_less = b.point("bitwise_and.Tensor", is_turned, b.point("ne.Tensor", rest, 0))
+    whole = b.where(is_less, b.sub(whole, 1), whole)
+    floor = b.unary("floor", whole)
+    floor = b.where(b.point("gt.Tensor", b.sub(whole, floor), 0.5), b.add(floor, 1), floor)
+    zero = b.point("copysign.Tensor", b.full((), 0.0, b.tensor_meta(left).dtype), quotient)
+    floor = b.where(b.point("eq.Tensor", whole, 0), zero, floor)
+    return b.where(b.point("eq.Tensor", right, 0), quotient, floor)
 
 
 @decompositions.on("aten.floor_divide.default", "aten.floor_divide.Scalar")

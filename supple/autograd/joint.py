@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from torch.autograd.graph import get_gradient_edge
 
 from supple.autograd.errors import NeedsGrad
 from supple.autograd.independent import independent, nodes_of
@@ -137,9 +136,9 @@ def gradients(
             except RuntimeError as error:
                 raise NeedsGrad(f"a result whose backward raises ({str(error).split(':')[0]})") from error
         names = tuple(added[place].name for place in group)
-        nodes = nodes_of(*outputs)
+        ends = {id(getattr(node, "variable", None)) for node in nodes_of(*outputs)}
         met = zip(inputs.items(), found, strict=True)
-        grads = {place: grad for (place, leaf), grad in met if get_gradient_edge(leaf).node in nodes}
+        grads = {place: grad for (place, leaf), grad in met if id(leaf) in ends}
         made.append(Flowing(tuple(group), names, grads))
     return made
 

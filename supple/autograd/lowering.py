@@ -137,7 +137,7 @@ class Lowering(Builder):
         """Return a tensor as it is, a number rounded to a type."""
         if isinstance(operand, Var):
             return operand
-        is_late = isinstance(operand, Real) and dtype.is_low_precision
+        is_late = isinstance(operand, Expr | Real) and dtype.is_low_precision
         return self.full((), operand, dtype) if is_late else rounded(operand, dtype)
 
     def copy(self, var: Var) -> Var:
@@ -162,8 +162,8 @@ def dims_of(dims: object, rank: int) -> list[int]:
 
 def rounded(value: Number, dtype: DType) -> Number:
     """Return a number as eager sees it after conversion to a tensor's type; a symbolic one stays."""
-    if dtype.is_low_precision and isinstance(value, float):
-        return torch.tensor(value, dtype=dtype.torch).item()
+    if dtype.is_low_precision and isinstance(value, int | float):
+        return dtype.nearest(value)
     return value
 
 

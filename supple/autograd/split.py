@@ -43,10 +43,11 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     convention = _with_reads(traced.convention, joint, traced.gradients)
     reach = reached(traced.graph, traced.gradients)
     # Eager lets the program write to these before backward; those of inference mode it lets nobody keep.
+    # What training changes it changes after backward.
     free = [
         item.name
         for item in graph.inputs
-        if item.is_inference or (not item.is_leaf and item.name not in traced.read)
+        if item.is_inference or (item.name not in traced.read and not item.is_parameter)
     ]
     parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
     _tell(joint, parts.forward, *(back.graph for back in parts.backs))

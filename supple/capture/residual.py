@@ -18,6 +18,8 @@ from supple.base.errors import MemoryFault, TraceError, VerificationError
 from supple.base.interrupts import is_interrupt
 from supple.capture.bytecode import Header, Instruction, Label, Position, Protected, assemble
 from supple.capture.source import Attr, Called, Local, Pinned, Source
+from supple.runtime.classes import is_passing
+from supple.runtime.entries import Watch
 from supple.runtime.undo import DRAWN, is_unwritten
 from supple.torch_private import StopRecomputation
 
@@ -53,8 +55,12 @@ class Writer:
         self.code.append(Instruction(op, arg, None, self._position))
 
     def constant(self, value: object) -> None:
-        """Push an object that the code holds."""
-        self.op("LOAD_CONST", value)
+        """Push an object that the code holds; to a class that a call has made it refers."""
+        if isinstance(value, type) and is_passing(value):
+            self.function(Watch(value))
+            self.call(0)
+        else:
+            self.op("LOAD_CONST", value)
 
     def call(self, count: int) -> None:
         """Call what lies below `count` arguments, pushed by `function` first."""

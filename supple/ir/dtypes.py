@@ -47,6 +47,10 @@ class DType(Enum):
         """The type in which arithmetic on this type is done."""
         return DType.F32 if self.is_low_precision else self
 
+    def nearest(self, value: float) -> float:
+        """Return the float of this type that is nearest to a number."""
+        return torch.tensor(float(value), dtype=self.torch).item()
+
     @property
     def torch(self) -> torch.dtype:
         """The corresponding `torch.dtype`."""

@@ -6,8 +6,12 @@ call keeps its entries.
 """
 
 import ctypes
-from collections.abc import Mapping
-from typing import Final
+import types
+from collections.abc import Mapping, Sequence
+from operator import is_
+from typing import Final, cast
+
+from supple.runtime.entries import Watch
 
 MISSING: Final = object()
 """What is found under a name that no class of the MRO has."""
@@ -24,6 +28,15 @@ _IMMUTABLE: Final = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 _NOTED_BY_COPYING: Final = "__slotnames__"
 """What `copyreg` keeps in a class of which it has copied an instance."""
+
+
+def is_passing(cls: type) -> bool:
+    """Tell whether a call has made a class, which may end while the program runs."""
+    return "<locals>" in _QUALIFIED_NAME(cls)
+
+
+_QUALIFIED_NAME: Final = vars(type)["__qualname__"].__get__
+"""A class -> its `__qualname__`, whatever its metaclass says."""
 
 
 def is_on_heap(cls: type) -> bool:
@@ -74,7 +87,7 @@ class ClassFacts:
     """What holds of a class.
 
     Attributes:
-        cls: the class.
+        cls, label: the class, and its name.
         names: what was found under each name.
         whole: where all of the class counts, what each class of the MRO that may change holds.
         mro: its bases, itself first.
@@ -82,10 +95,11 @@ class ClassFacts:
         tag: the tag under which all of this was seen to hold, -1 for none.
     """
 
-    __slots__ = ("cls", "mro", "names", "tag", "version", "whole")
+    __slots__ = ("cls", "label", "mro", "names", "tag", "version", "whole")
 
     def __init__(self, cls: type, names: Mapping[str, object], *, is_whole: bool = False) -> None:
         self.cls = cls
+        self.label = cls.__qualname__
         self.names = dict(names)
         self.mro = cls.__mro__
         self.whole = {one: dict(vars(one)) for one in self.mro if is_whole and may_change(one)}
@@ -102,7 +116,7 @@ class ClassFacts:
 
     def changed(self) -> list[str]:
         """Return the names under which something else is found, and "__mro__" for other bases."""
-        found = [] if self.cls.__mro__ == self.mro else ["__mro__"]
+        found = [] if _are_same(self.mro, self.cls.__mro__) else ["__mro__"]
         found += [name for name, was in self.names.items() if lookup(self.cls, name) is not was]
         for one, was in self.whole.items():
             now = vars(one)
@@ -114,3 +128,65 @@ class ClassFacts:
             return -1
         hasattr(self.cls, "__mro__")  # whoever looks something up gives the class a tag
         return self.version[0] or -1
+
+
+class PassingClassFacts:
+    """The same of a class that a call made, which the facts hold no more than what lies in it.
+
+    Of what no weak reference can name it is unknown, once the class has changed, whether it is the same.
+
+    Attributes:
+        cls: what refers to the class.
+        label: its name.
+        version, tag: as those of `ClassFacts`.
+    """
+
+    __slots__ = ("_is_whole", "_mro", "_names", "cls", "label", "tag", "version")
+
+    def __init__(self, facts: ClassFacts) -> None:
+        self.cls = Watch(facts.cls)
+        self.label = facts.cls.__qualname__
+        self.version, self.tag = facts.version, facts.tag
+        self._mro = tuple(map(Watch, facts.mro))
+        own = {name for one in facts.mro if is_passing(one) for name in vars(one)}
+        self._names = {
+            name: _referred(found) if name in own else found for name, found in facts.names.items()
+        }
+        self._is_whole = bool(facts.whole)
+
+    def differ(self) -> bool:
+        """Look again, after the tag has changed; where all still holds, the new tag stands for that."""
+        if self.changed():
+            return True
+        hasattr(self.cls(), "__mro__")  # whoever looks something up gives the class a tag
+        self.tag = self.version[0] or -1
+        return False
+
+    def changed(self) -> list[str]:
+        """Return the names under which something else is found, and "__mro__" for other bases."""
+        cls = cast("type | None", self.cls())
+        if cls is None or self._is_whole or not _are_same([one() for one in self._mro], cls.__mro__):
+            return ["__mro__"]
+        return [name for name, was in self._names.items() if not _is_named(was, lookup(cls, name))]
+
+
+def _are_same(was: Sequence[object], now: Sequence[object]) -> bool:
+    return len(was) == len(now) and all(map(is_, was, now))
+
+
+_LASTING: Final = (type(None), bool, int, float, str, types.BuiltinFunctionType)
+"""Classes of values that hold no others."""
+
+
+def _referred(found: object) -> object:
+    """Return what is held for what a class that a call made holds: what refers to it, itself, or nothing."""
+    if type(found) in _LASTING:
+        return found
+    return Watch(found) if type(found).__weakrefoffset__ else _UNKNOWN
+
+
+def _is_named(was: object, found: object) -> bool:
+    return found is (was() if isinstance(was, Watch) else was) and was is not _UNKNOWN
+
+
+_UNKNOWN: Final = object()

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Final, cast
 
@@ -98,16 +99,29 @@ class CompiledModule(torch.nn.Module):
         return _recompile(self), (original_of(self),)
 
 
-@functools.lru_cache(maxsize=256)
+_STAND_INS: Final[weakref.WeakValueDictionary[int, type[CompiledModule]]] = weakref.WeakValueDictionary()
+"""The classes of wrappers that live, by the id of the class that they are of, which each of them holds."""
+
+
 def stand_in(kind: type[torch.nn.Module]) -> type[CompiledModule]:
     """Return the class of wrappers of a class; its `forward` shows the signature of the original's."""
+    known = _STAND_INS.get(id(kind))
+    if known is None:
+        known = _STAND_INS[id(kind)] = _made_stand_in(kind)
+    return known
+
+
+def _made_stand_in(kind: type[torch.nn.Module]) -> type[CompiledModule]:
     found = kind.forward
 
     @functools.wraps(found)
     def forward(self: CompiledModule, *args: object, **kwargs: object) -> object:
         return original_of(self).forward(*args, **kwargs)
 
-    return type("CompiledModule", (CompiledModule,), {"forward": forward, "__slots__": ()})
+    # Guards tell by its name that it ends where the class of the original does.
+    name = f"CompiledModule[{kind.__qualname__}]"
+    space = {"forward": forward, "__slots__": (), "__qualname__": name, "__supple_class__": kind}
+    return type("CompiledModule", (CompiledModule,), space)
 
 
 class _Fluent:

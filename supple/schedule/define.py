@@ -222,7 +222,7 @@ def number(value: float, dtype: DType) -> int | float | bool:
         return bool(value)
     if dtype.is_integer:
         return int(value)
-    return float(value)
+    return dtype.nearest(value)
 
 
 def broadcast_index(axes: Sequence[Expr], sizes: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -31,7 +31,7 @@ from supple.capture.guards.kinds import Guard, Identity, Kind
 from supple.capture.guards.overlap import are_related
 from supple.capture.guards.writer import Emitter, parameters
 from supple.capture.source import Pinned, type_of
-from supple.runtime.classes import ClassFacts
+from supple.runtime.classes import ClassFacts, PassingClassFacts
 from supple.runtime.state import READERS, State
 from supple.torch_private import any_autocast, functorch_level
 
@@ -145,9 +145,11 @@ _HEAP_TYPE: Final = 1 << 9
 
 def _class_fails(emitter: Emitter, guard: Guard) -> str:
     """The version tag, and where it is another one, the names one by one."""
-    facts = cast("ClassFacts", guard.expected)
+    facts = cast("ClassFacts | PassingClassFacts", guard.expected)
     known = emitter.constant(facts)
-    return f"{emitter.constant(facts.version)}[0] != {known}.tag and {known}.differ()"
+    differs = f"{emitter.constant(facts.version)}[0] != {known}.tag and {known}.differ()"
+    is_passing = isinstance(facts, PassingClassFacts)  # its tag is memory of the class
+    return f"{emitter.variable(guard.source)} is None or {differs}" if is_passing else differs
 
 
 def _builtins_fail(emitter: Emitter, guard: Guard) -> str:

@@ -19,7 +19,7 @@ from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpec
 from supple.capture.guards.overlap import are_related
 from supple.capture.guards.writer import FAILURES
 from supple.capture.source import Source, value_at
-from supple.runtime.classes import ClassFacts
+from supple.runtime.classes import ClassFacts, PassingClassFacts
 from supple.runtime.state import READERS, State
 from supple.torch_private import dispatch_keys
 
@@ -214,11 +214,11 @@ def _(values: Arguments, guard: Guard) -> str:
 @explain_rules.on(Kind.CLASS)
 def _(_: Arguments, guard: Guard) -> str:
     """The names under which the class, or a base, has something else now."""
-    facts = cast("ClassFacts", guard.expected)
+    facts = cast("ClassFacts | PassingClassFacts", guard.expected)
     changed = facts.changed()
     if "__mro__" in changed:
-        return f"the bases of class {facts.cls.__qualname__} changed"
-    return f"{', '.join(changed)} of class {facts.cls.__qualname__} changed"
+        return f"the bases of class {facts.label} changed"
+    return f"{', '.join(changed)} of class {facts.label} changed"
 
 
 @explain_rules.on(Kind.BUILTINS)

@@ -4,14 +4,12 @@ import types
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from typing import Final, cast
+from typing import cast
 
 from supple.capture.guards.kinds import Guard, Identity, Kind
-from supple.capture.source import Pinned, Source, value_at
+from supple.capture.source import Pinned, Source, type_of, value_at
+from supple.runtime.classes import HAS_TAGS, ClassFacts, PassingClassFacts, is_passing
 from supple.runtime.entries import Watch
-
-_QUALIFIED_NAME: Final = vars(type)["__qualname__"].__get__
-"""A class -> its `__qualname__`, whatever its metaclass says."""
 
 
 def is_weak(value: object) -> bool:
@@ -22,7 +20,7 @@ def is_weak(value: object) -> bool:
     if isinstance(value, types.FunctionType):
         return True
     if isinstance(value, type):
-        return "<locals>" in _QUALIFIED_NAME(value)
+        return is_passing(value)
     if isinstance(value, types.ModuleType | types.BuiltinFunctionType | types.CodeType | Enum):
         return False
     return type(value).__weakrefoffset__ != 0
@@ -31,7 +29,8 @@ def is_weak(value: object) -> bool:
 def weakened(guards: Sequence[Guard]) -> tuple[Guard, ...]:
     """Return the same conditions without strong references to functions and instances.
 
-    A pinned object becomes a weak reference, identity with an object becomes its id.
+    A pinned object becomes a weak reference, identity with an object becomes its id, and so do the classes
+    that a call has made.
     """
     made: dict[str, Source] = {}
     return tuple(_weak_guard(guard, made) for guard in guards)
@@ -43,6 +42,12 @@ def _weak_guard(guard: Guard, made: dict[str, Source]) -> Guard:
     if guard.kind is Kind.IS and is_weak(guard.expected):
         identity = Identity(id(guard.expected), _label(guard.expected))
         return replace(guard, source=source, kind=Kind.ID, expected=identity, others=others)
+    if guard.kind is Kind.TYPE and is_weak(guard.expected):
+        identity = Identity(id(guard.expected), _label(guard.expected))
+        return replace(guard, source=type_of(source), kind=Kind.ID, expected=identity)
+    if guard.kind is Kind.CLASS and HAS_TAGS and is_weak(cast("ClassFacts", guard.expected).cls):
+        facts = PassingClassFacts(cast("ClassFacts", guard.expected))
+        return replace(guard, source=source, expected=facts)
     if guard.kind is Kind.ALL:
         parts = tuple(_weak_guard(part, made) for part in cast("tuple[Guard, ...]", guard.expected))
         return replace(guard, source=source, expected=parts)
@@ -69,14 +74,18 @@ def _weak_source(source: Source, made: dict[str, Source]) -> Source:
     return known
 
 
+def _is_by_id(guard: Guard) -> bool:
+    return guard.kind is Kind.ID or isinstance(guard.expected, PassingClassFacts)
+
+
 def watched(
     guards: Sequence[Guard], values: Mapping[str, object]
 ) -> tuple[tuple[object, ...], tuple[object, ...]]:
-    """Return the objects that guards know by id alone, as they are found from the arguments of this call.
+    """Return the objects that guards know by their places in memory, as they are found in this call.
 
     An entry must be dropped when one of the first dies, and holds the second: they take no weak reference,
     and their ids must not be used again.
     """
-    found = [value_at(guard.source, values) for guard in guards if guard.kind is Kind.ID]
+    found = [value_at(guard.source, values) for guard in guards if _is_by_id(guard)]
     weak = tuple(value for value in found if type(value).__weakrefoffset__ != 0)
     return weak, tuple(value for value in found if type(value).__weakrefoffset__ == 0)

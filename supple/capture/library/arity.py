@@ -205,21 +205,26 @@ _KINDS: Final = (
 )
 
 
-@memo(1024)
 def misfit(function: Callable[..., object], receiver: type, count: int, names: tuple[str, ...]) -> str | None:
     """Return what a function says of so many arguments, and others by name; None if it takes them.
 
     Args:
         receiver: the class of the first argument, for what it says of a method names that class.
     """
-    given: list[object] = [()] * count
     owner = getattr(function, "__objclass__", None)
-    if owner is not None:
-        if owner not in _RECEIVERS:
-            return None
-        given[:1] = [_RECEIVERS.get(receiver, _RECEIVERS[owner])() for _ in given[:1]]
-    elif not _is_asked(function, count):
+    if not _is_asked(function, count) if owner is None else owner not in _RECEIVERS:
         return None
+    return _said(function, receiver if receiver in _RECEIVERS else owner, count, names)
+
+
+@memo(1024)
+def _said(
+    function: Callable[..., object], receiver: type | None, count: int, names: tuple[str, ...]
+) -> str | None:
+    """Return what a function in C says of arguments that are nothing; of no class of the program."""
+    given: list[object] = [()] * count
+    if hasattr(function, "__objclass__") and receiver is not None:
+        given[:1] = [_RECEIVERS[receiver]() for _ in given[:1]]
     try:
         function(*given, **dict.fromkeys(names))
     except Exception as error:  # most functions take no object that is nothing else
