@@ -11,7 +11,7 @@ from typing import Final, NoReturn, cast
 
 from supple.capture import breaks
 from supple.capture.library import polyfills, sets
-from supple.capture.library.operators import base_of, goes_first, is_python_method, plain_of, tensor_operator
+from supple.capture.library.operators import base_of, is_python_method, plain_of, tensor_operator
 from supple.capture.machine import Machine
 from supple.capture.values.array import operate
 from supple.capture.values.attributes import is_odd, lookup, special
@@ -33,6 +33,8 @@ COMPARISONS: Final[dict[str, tuple[Callable[..., object], str, str]]] = {
     ">": (operator.gt, "__gt__", "__lt__"),
     ">=": (operator.ge, "__ge__", "__le__"),
 }
+
+_SYMBOLS: Final = {method: symbol for symbol, (_, method, _) in COMPARISONS.items()}
 
 
 def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
@@ -60,13 +62,20 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
     ):
         return _compare_references(machine, symbol, left, right)
     attempts = [(left, method, right), (right, reflected, left)]
-    for owner, name, other in attempts[:: -1 if goes_first(left, right, reflected) else 1]:
+    for owner, name, other in attempts[:: -1 if _is_asked_first(right, left) else 1]:
         answer = _answer(machine, owner, name, other)
+        if answer is None and not is_python_method(owner.python_type(), name):
+            answer = _compare_contents(machine, name, owner, other)
         if answer is not None:
             return answer
     if symbol == "!=" and not (isinstance(left, ConstantValue) and isinstance(right, ConstantValue)):
         return ConstantValue(not _compare_structures(machine, "==", operator.eq, left, right).truth(machine))
     return _compare_structures(machine, symbol, function, left, right)
+
+
+def _is_asked_first(right: Value, left: Value) -> bool:
+    """Tell whether CPython asks the right operand first: one of a subclass, whatever methods that has."""
+    return left.python_type() in right.python_type().__mro__[1:]
 
 
 def _compare_references(
@@ -114,17 +123,9 @@ def _compare_structures(
         return _folded_comparison(machine, symbol, (left.value, right.value), kinds)
     if isinstance(left, BoundMethodValue) and isinstance(right, BoundMethodValue) and symbol == "==":
         return ConstantValue(left.key(machine) == right.key(machine))
-    a, b = (
-        found.as_dict(machine) if isinstance(found, InstanceDict) else found
-        for found in map(container, (left, right))
-    )
-    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue) and base_of(a) is base_of(b):
-        equal = polyfills.tuple_eq if base_of(a) is tuple else polyfills.sequence_eq
-        rule = equal if symbol == "==" else polyfills.sequence_order[symbol]
-        return machine.call_python(rule, a, b)
-    if isinstance(a, DictValue) and isinstance(b, DictValue) and symbol == "==":
-        both_ordered = all(issubclass(one.kind, collections.OrderedDict) for one in (a, b))
-        return machine.call_python(polyfills.ordered_eq if both_ordered else polyfills.dict_eq, a, b)
+    contents = _compare_contents(machine, COMPARISONS[symbol][1], left, right)
+    if contents is not None:
+        return contents
     if sets.is_set_like(left) and sets.is_set_like(right):
         return ConstantValue(sets.compare_sets(machine, function, left, right))
     try:
@@ -141,6 +142,28 @@ def _compare_structures(
     if are_numbers or any(map(_compares_in_c, (left, right), COMPARISONS[symbol][1:])):
         machine.unsupported(breaks.OPERATOR, name=symbol, kinds=f"{left.describe()} and {right.describe()}")
     _refuse_comparison(machine, symbol, *kinds)
+
+
+def _compare_contents(machine: Machine, method: str, left: Value, right: Value) -> Value | None:
+    """Return what the method of a builtin container says of another of its kind; None for what is none."""
+    a, b = (
+        found.as_dict(machine) if isinstance(found, InstanceDict) else found
+        for found in map(container, map(plain_of, (left, right)))
+    )
+    if isinstance(a, SequenceValue) and isinstance(b, SequenceValue) and base_of(a) is base_of(b):
+        equal = polyfills.tuple_eq if base_of(a) is tuple else polyfills.sequence_eq
+        found = machine.call_python(
+            equal if method in _EQUAL else polyfills.sequence_order[_SYMBOLS[method]], a, b
+        )
+        return ConstantValue(not found.truth(machine)) if method == "__ne__" else found
+    if isinstance(a, DictValue) and isinstance(b, DictValue) and method in _EQUAL:
+        both_ordered = all(issubclass(one.kind, collections.OrderedDict) for one in (a, b))
+        found = machine.call_python(polyfills.ordered_eq if both_ordered else polyfills.dict_eq, a, b)
+        return ConstantValue(not found.truth(machine)) if method == "__ne__" else found
+    return None
+
+
+_EQUAL: Final = ("__eq__", "__ne__")
 
 
 def _folded_comparison(
