@@ -100,10 +100,10 @@ def test_numbers(name: str, dtype: torch.dtype) -> None:
     assert compared(NUMBERS[name], numbers(dtype)) == 0
 
 
-@pytest.mark.parametrize("dtype", LOW)
 @pytest.mark.parametrize("element", ELEMENTS)
 @pytest.mark.parametrize("name", BINARY)
-def test_tensors_of_one_element(name: str, element: str, dtype: torch.dtype) -> None:
+def test_tensors_of_one_element(name: str, element: str) -> None:
+    dtype = LOW[len(name + element) % 2]
     assert compared(BINARY[name], numbers(dtype), ELEMENTS[element](dtype)) == 0
 
 

