@@ -186,7 +186,9 @@ def _referred(found: object) -> object:
 
 
 def _is_named(was: object, found: object) -> bool:
-    return found is (was() if isinstance(was, Watch) else was) and was is not _UNKNOWN
+    if isinstance(was, Watch):
+        return found is not None and was() is found
+    return was is found
 
 
 _UNKNOWN: Final = object()

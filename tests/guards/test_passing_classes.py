@@ -171,6 +171,7 @@ CHANGES: dict[str, Callable[[Any], None]] = {
         cls, "__getattribute__", lambda self, name: CONSTANT[name]
     ),
     "a base": lambda cls: setattr(cls, "__bases__", (Other,)),
+    "None for a method": lambda cls: setattr(cls, "go", None),
     "no method": lambda cls: delattr(cls, "go"),
 }
 CONSTANT: dict[str, Any] = {"go": torch.exp, "share": 1.0, "more": float, "__class__": Held}
@@ -196,7 +197,7 @@ def test_a_passing_class_that_changes_is_seen(change: str) -> None:
         one = cls()
         try:
             return one.go(x) + one.share + getattr(one, "more", float)()
-        except AttributeError:
+        except (AttributeError, TypeError):
             return x * 50
 
     compiled = supple.compile(program)
