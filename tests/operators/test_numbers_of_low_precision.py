@@ -42,6 +42,10 @@ NUMBERS: dict[str, Callable[[Tensor], Tensor]] = {
     "huber": lambda x: F.huber_loss(x, x.flip(1), delta=0.3, reduction="none"),
     "nan_to_num": lambda x: torch.nan_to_num(x, nan=0.3, posinf=0.7, neginf=0.1),
     "foreach": lambda x: torch._foreach_mul([x], 0.3)[0],
+    "foreach in place": lambda x: _in_place(torch._foreach_mul_, x, 0.3),
+    "foreach in place, each its number": lambda x: _in_place(torch._foreach_mul_, x, [0.3]),
+    "foreach in place, a tensor": lambda x: _in_place(torch._foreach_mul_, x, torch.tensor(0.3)),
+    "foreach divided in place": lambda x: _in_place(torch._foreach_div_, x, 7),
 }
 SCALED: dict[str, Callable[[Tensor, Any], Tensor]] = {
     "add": lambda x, y: torch.add(x, y, alpha=0.3),
@@ -71,6 +75,12 @@ ELEMENTS: dict[str, Callable[[torch.dtype], Tensor]] = {
     "its own": lambda dtype: torch.tensor(0.1, dtype=dtype),
     "one element": lambda dtype: torch.full((1,), 0.1, dtype=dtype),
 }
+
+
+def _in_place(function: Callable[..., object], x: Tensor, number: object) -> Tensor:
+    made = x.clone()
+    function([made], number)
+    return made
 
 
 def numbers(dtype: torch.dtype) -> Tensor:
@@ -128,3 +138,29 @@ def test_numbers_that_vary(dtype: torch.dtype) -> None:
     for n, f in ((1001, 0.3), (1003, 0.7), (257, 0.1)):
         assert differing(compiled(numbers(dtype), n, f), program(numbers(dtype), n, f)) < 40
     assert supple.stats()["compilations"] == 1
+
+
+@pytest.mark.parametrize("dtype", LOW)
+@pytest.mark.parametrize("is_foreach", [False, True])
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.RMSprop, torch.optim.AdamW])
+def test_steps_of_optimizers(kind: Any, is_foreach: bool, dtype: torch.dtype) -> None:
+    def trained(is_compiled: bool) -> list[Tensor]:
+        torch.manual_seed(0)
+        weights = [
+            torch.nn.Parameter(torch.randn(37, 5).to(dtype)),
+            torch.nn.Parameter(torch.randn(11).to(dtype)),
+        ]
+        more = {} if kind is torch.optim.AdamW else {"momentum": 0.9}
+        optimizer = kind(weights, lr=0.0013, weight_decay=0.01, foreach=is_foreach, **more)
+        step = supple.compile(optimizer.step) if is_compiled else optimizer.step
+        for _ in range(3):
+            for weight in weights:
+                weight.grad = torch.randn(weight.shape).to(dtype)
+            step()
+        state = [
+            found for one in optimizer.state.values() for found in one.values() if isinstance(found, Tensor)
+        ]
+        return [*weights, *state]
+
+    pairs = zip(trained(True), trained(False), strict=True)
+    assert sum(differing(found, expected) for found, expected in pairs) < 10

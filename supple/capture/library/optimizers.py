@@ -44,10 +44,20 @@ def _one_by_one(function: object, name: str) -> Call:
             items = {_VALUE.get(key, key): _item(machine, key, value, index) for key, value in given.items()}
             own = [items.pop(place) for place in range(len(args)) if place in items]
             named = {str(key): value for key, value in items.items()}
-            results.append(machine.call_leaf(single, own, named))
+            if name == "mul_" and not named:
+                results.append(machine.call_python(_multiplied, *own))
+            else:
+                results.append(machine.call_leaf(single, own, named))
         return NONE if name.endswith("_") else new_tuple(results)
 
     return rule
+
+
+def _multiplied(x: torch.Tensor, factor: Any) -> torch.Tensor:
+    """x *= factor: of all operators this one rounds a number to the type of a tensor in low precision."""
+    if x.dtype in (torch.bfloat16, torch.float16) and not isinstance(factor, torch.Tensor):
+        factor = torch.full((), factor, dtype=x.dtype, device=x.device)
+    return x.mul_(factor)
 
 
 def _item(machine: Machine, key: int | str, value: Value, index: int) -> Value:
