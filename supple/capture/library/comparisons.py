@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, NoReturn, cast
 
 from supple.capture import breaks
+from supple.capture.guards.reads import note_bases
 from supple.capture.library import polyfills, sets
 from supple.capture.library.operators import base_of, is_python_method, plain_of, tensor_operator
 from supple.capture.machine import Machine
@@ -75,7 +76,9 @@ def compare(machine: Machine, symbol: str, left: Value, right: Value) -> Value:
 
 def _is_asked_first(right: Value, left: Value) -> bool:
     """Tell whether CPython asks the right operand first: one of a subclass, whatever methods that has."""
-    return left.python_type() in right.python_type().__mro__[1:]
+    mine, theirs = left.python_type(), right.python_type()
+    note_bases(theirs)
+    return mine in theirs.__mro__[1:]
 
 
 def _compare_references(
