@@ -31,10 +31,12 @@ from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, WeakReferenceValue, wrap_function
 from supple.capture.values.generator import is_generator
 from supple.capture.values.instance import InstanceValue
+from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input, hides_writes
 from supple.ir.graph.symbols import numbers_of, simplified
+from supple.runtime.classes import is_passing
 from supple.runtime.modes import DEPTHS, HERE, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
 from supple.runtime.undo import has_history, noting, version
@@ -203,9 +205,15 @@ def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
 
 
 def _is_missed(value: Value, places: Counter[int]) -> bool:
-    """Tell whether a program can see that a name lets go of a value: by a generator, or a weak reference."""
+    """Tell whether a program can see that a name lets go of a value: by a generator, or a weak reference.
+
+    Bases know their subclasses, weakly.
+    """
     if is_generator(value):
         return True
+    cls = value.cls if isinstance(value, ClassValue) else value.obj if isinstance(value, LazyValue) else None
+    if isinstance(cls, type):
+        return is_passing(cls)
     if not isinstance(value, LazyValue | InstanceValue | WeakReferenceValue):
         return False
     kind = value.cls if isinstance(value, InstanceValue) else type(value.obj)

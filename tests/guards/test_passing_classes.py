@@ -2,6 +2,7 @@
 
 # pyright: reportUnknownMemberType=false, reportUnknownLambdaType=false, reportUnknownVariableType=false
 
+import abc
 import gc
 import weakref
 from collections.abc import Callable, Iterator
@@ -218,3 +219,28 @@ def test_a_passing_class_that_changes_is_seen(change: str) -> None:
         results.append(run(torch.ones(2), Local))
     torch.testing.assert_close(found, wanted)
     assert not torch.equal(wanted[0], wanted[2])
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_a_class_that_a_name_alone_holds_lives_as_long_as_the_name(backend: str) -> None:
+    def program(x: Tensor) -> list[object]:
+        class Top:
+            pass
+
+        class Local(Top):
+            """Nobody asks for it again; its base knows of it all the same."""
+
+        class Abstract(metaclass=abc.ABCMeta):  # noqa: B024
+            pass
+
+        class Registered(Abstract):
+            pass
+
+        Registered.register(str)
+        gc.collect()
+        counts = [len(type.__subclasses__(one)) for one in (Top, Abstract)]
+        return [x, counts, isinstance("", Abstract)]
+
+    compiled = supple.compile(program, backend=backend)
+    for _ in range(3):
+        assert str(compiled(torch.ones(2))) == str(program(torch.ones(2)))

@@ -47,8 +47,7 @@ def _weak_guard(guard: Guard, made: dict[str, Source]) -> Guard:
         return replace(guard, source=type_of(source), kind=Kind.ID, expected=identity)
     if guard.kind is Kind.CLASS and HAS_TAGS:
         facts = cast("ClassFacts", guard.expected)
-        # What a metaclass of the program, or ABCMeta, knows of its classes no tag tells.
-        if type(facts.cls) is type and is_weak(facts.cls):
+        if is_weak(facts.cls):
             return replace(guard, source=source, expected=PassingClassFacts(facts))
     if guard.kind is Kind.ALL:
         parts = tuple(_weak_guard(part, made) for part in cast("tuple[Guard, ...]", guard.expected))
