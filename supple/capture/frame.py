@@ -3,9 +3,7 @@
 import inspect
 import itertools
 import types
-import weakref
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
@@ -28,15 +26,12 @@ from supple.capture.rebuild import Builder, contents, rule_of
 from supple.capture.residual import Const, Recovery, Writer, call_graph
 from supple.capture.source import STATE, Source, local, pinned
 from supple.capture.values.base import LazyValue, Raised, Value
-from supple.capture.values.function import CellValue, FunctionValue, WeakReferenceValue, wrap_function
-from supple.capture.values.generator import is_generator
+from supple.capture.values.function import CellValue, FunctionValue, wrap_function
 from supple.capture.values.instance import InstanceValue
-from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input, hides_writes
 from supple.ir.graph.symbols import numbers_of, simplified
-from supple.runtime.classes import is_passing
 from supple.runtime.modes import DEPTHS, HERE, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
 from supple.runtime.undo import has_history, noting, version
@@ -181,48 +176,42 @@ def _interpreted(engine: Engine, frame: Frame) -> "_Plan | Unsupported":
 
 def _stopped(engine: Engine, frames: Sequence[Frame]) -> "_Plan":
     """Return the plan that makes what the frames hold: of each its cells and its values."""
-    places = Counter(id(value) for frame in frames for value in (*frame.stack, *frame.locals.values()))
+    stays = _staying(engine, frames)
     left: list[_Left] = []
     states: list[Value] = []
     for frame, called in itertools.zip_longest(frames, frames[1:]):
         code = frame.code_object
         if not points.can_take(code, frame.pc - 1, frame.slots()):
             engine.unsupported(breaks.REBUILD, name="handler")
-        kept = [name for name, value in frame.locals.items() if _is_missed(value, places)]
-        point = points.point_at(code, frame.pc - 1, frame.locals, frame.slots(), kept)
+        point = points.point_at(code, frame.pc - 1, frame.locals, frame.slots())
         left.append((point, frame.function.global_names, _runs(frame, called)))
-        cells: list[Value] = []
-        for name in points.cell_names(code):
-            cell = frame.cells.get(name)
-            if cell is None:
-                engine.unsupported(breaks.REBUILD, name="closure cell")
-            cells.append(cell)
-        values = frame.state(point)
+        values = frame.state(point, stays)
         if called is not None and called.about is not None:
             values.append(called.about)
-        states.append(SequenceValue(tuple, [SequenceValue(tuple, cells), SequenceValue(tuple, values)]))
+        cells = SequenceValue(tuple, _cells(engine, frame))
+        states.append(SequenceValue(tuple, [cells, SequenceValue(tuple, values)]))
     return replace(_plan(engine, SequenceValue(tuple, states)), frames=tuple(left))
 
 
-def _is_missed(value: Value, places: Counter[int]) -> bool:
-    """Tell whether a program can see that a name lets go of a value: by a generator, or a weak reference.
+def _staying(engine: Engine, frames: Sequence[Frame]) -> Container[int]:
+    """Return the ids of what residual code makes or loads at a break for who reads or holds it later."""
+    builder = Builder(engine, Writer())
+    for frame in frames:
+        point = points.point_at(frame.code_object, frame.pc - 1, frame.locals, frame.slots())
+        for value in (*_cells(engine, frame), *frame.state(point)):
+            builder.need(value)
+    _need_effects(engine, builder, tuple(engine.heap.dirty.values()))
+    return builder.needed
 
-    Bases know their subclasses, weakly.
-    """
-    if is_generator(value):
-        return True
-    cls = value.cls if isinstance(value, ClassValue) else value.obj if isinstance(value, LazyValue) else None
-    if isinstance(cls, type):
-        return is_passing(cls)
-    if not isinstance(value, LazyValue | InstanceValue | WeakReferenceValue):
-        return False
-    kind = value.cls if isinstance(value, InstanceValue) else type(value.obj)
-    if issubclass(kind, weakref.ReferenceType):
-        return True  # it may have a callback
-    is_seen = value.source is not None or places[id(value)] > 1
-    # tensors and modules are held for long, and nobody refers weakly to what is built in
-    is_common = issubclass(kind, torch.Tensor | torch.nn.Module) or kind.__module__ == "builtins"
-    return is_seen and kind.__weakrefoffset__ > 0 and not is_common
+
+def _cells(engine: Engine, frame: Frame) -> list[Value]:
+    cells: list[Value] = []
+    for name in points.cell_names(frame.code_object):
+        cell = frame.cells.get(name)
+        if cell is None:
+            engine.unsupported(breaks.REBUILD, name="closure cell")
+        cells.append(cell)
+    return cells
 
 
 def _runs(frame: Frame, called: Frame | None) -> resume.Runs:
@@ -363,6 +352,10 @@ def _effects(engine: Engine) -> Iterator[str]:
 
 def _need(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> None:
     builder.need(result)
+    _need_effects(engine, builder, dirty)
+
+
+def _need_effects(engine: Engine, builder: Builder, dirty: Sequence[Value]) -> None:
     for value in dirty:
         builder.need(value)
     for names_ in engine.written_globals():

@@ -6,7 +6,7 @@ Python runs the instruction, and what came before is over and holds nothing.
 
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Final, cast
 
 import torch
@@ -15,12 +15,17 @@ from supple.capture import breaks
 from supple.capture.machine import Machine
 from supple.capture.source import Local
 from supple.capture.values.attributes import MISSING, lookup
-from supple.capture.values.base import LazyValue, Value
-from supple.capture.values.function import FunctionValue
-from supple.capture.values.instance import InstanceValue
-from supple.capture.values.mapping import DictValue
+from supple.capture.values.base import LazyValue, PassedValue, Value
+from supple.capture.values.constant import ConstantValue
+from supple.capture.values.function import BoundMethodValue, FunctionValue, WeakReferenceValue
+from supple.capture.values.generator import is_generator
+from supple.capture.values.instance import DELETED, InstanceValue
+from supple.capture.values.klass import ClassValue
+from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
+from supple.runtime.classes import is_passing
 from supple.runtime.entries import Watch
 
 LOOKED_AT: Final = 64
@@ -39,6 +44,63 @@ def let_go_of_name(machine: Machine, value: Value | None) -> None:
     """Break where a frame loses such a value that it alone may hold: an argument of the captured function."""
     if value is not None and isinstance(value.source, Local):
         let_go(machine, value)
+
+
+def remainder(value: Value, stays: Container[int]) -> Value | None:
+    """Return what stands for the value of a name that nothing reads any more, None where nobody misses it.
+
+    Who refers weakly to an object sees that a name still holds it. Nobody refers to what only the frame holds
+    and the call has made, but to what such an object holds.
+
+    Args:
+        stays: ids of the values that others hold too, so that they are made or loaded anyway.
+    """
+    if _is_missed(value, stays):
+        return PassedValue(value.source) if isinstance(value, LazyValue) else value
+    found: list[Value] = []
+    seen = {id(value)}
+    waiting = [value]
+    while waiting and len(seen) < LOOKED_AT:
+        for part in _values_in(waiting.pop()):
+            if id(part) in seen:
+                continue
+            seen.add(id(part))
+            if _is_missed(part, stays):
+                found.append(PassedValue(part.source) if isinstance(part, LazyValue) else part)
+            else:
+                waiting.append(part)
+    return SequenceValue(tuple, found) if found else None
+
+
+def _is_missed(value: Value, stays: Container[int]) -> bool:
+    """Tell whether others refer to an object, or its end runs code.
+
+    Bases know their subclasses weakly; a weak reference takes its callback along.
+    """
+    if isinstance(value, ConstantValue | SymbolicValue):
+        return False  # nothing tells one such object from another
+    if isinstance(value, ClassValue):
+        return is_passing(value.cls)
+    if value.source is not None or id(value) in stays or is_generator(value):
+        return True
+    is_reference = isinstance(value, InstanceValue) and issubclass(value.cls, weakref.ReferenceType)
+    return is_reference or isinstance(value, WeakReferenceValue)
+
+
+def _values_in(value: Value) -> Iterable[Value]:
+    match value:
+        case BoundMethodValue():
+            return (value.owner,)
+        case SequenceValue():
+            return value.items
+        case DictValue():
+            return (part for pair in value.items.values() for part in pair)
+        case SetValue():
+            return value.items.values()
+        case InstanceValue():
+            return (part for part in value.attrs.values() if part is not DELETED)
+        case _:
+            return ()
 
 
 def _let_go_of_object(machine: Machine, obj: object) -> None:

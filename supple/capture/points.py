@@ -6,14 +6,15 @@ here: whether a step can run an instruction, which variables are still read, wha
 
 import enum
 import inspect
+import os
 import types
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from supple.base.memo import ByObject, memo, of_object
 from supple.capture.bytecode import Decoded, Instruction, decode
-from supple.capture.bytecode.analysis import Liveness, liveness
+from supple.capture.bytecode.analysis import NamesAt, bindings, liveness
 from supple.capture.bytecode.tables import effect
 
 REFUSED: Final = frozenset(
@@ -59,10 +60,10 @@ class Point:
 
     Attributes:
         index: of the instruction in the normal form.
-        names: fast locals that have values and are still read.
+        names: fast locals that have values and are still read, and those that nothing reads any more but
+            which may hold an object until something else is bound to them.
         slots: what each value on the stack is, deepest first.
         is_suspended: the frame is that of a generator which is at a `yield`, or has not begun.
-        kept: names that keep their values until something else is bound to them, though nothing reads them.
     """
 
     code: types.CodeType
@@ -70,7 +71,6 @@ class Point:
     names: tuple[str, ...]
     slots: tuple[Slot, ...]
     is_suspended: bool = False
-    kept: frozenset[str] = frozenset()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -93,8 +93,28 @@ def live_names(code: types.CodeType, index: int) -> frozenset[str]:
 
 
 @of_object
-def _liveness(code: types.CodeType) -> Liveness:
+def _liveness(code: types.CodeType) -> NamesAt:
     return liveness(normal_form(code))
+
+
+@memo(1024)
+def unread_names(code: types.CodeType, index: int) -> frozenset[str]:
+    """Return the fast locals that may have a value before an instruction, and are not read from there on.
+
+    `super()` reads the first. Code of this package stands for functions in C, which hold what they need.
+    """
+    if code.co_filename.startswith(_HERE):
+        return frozenset()
+    read = live_names(code, index).union([_first(code)] if _calls_super(code) else [])
+    return _bindings(code).at(index) - read
+
+
+_HERE: Final = os.path.dirname(__file__) + os.sep
+
+
+@of_object
+def _bindings(code: types.CodeType) -> NamesAt:
+    return bindings(normal_form(code))
 
 
 @of_object
@@ -107,7 +127,7 @@ def normal_form(code: types.CodeType) -> Decoded:
         replace(instruction, arg=renamed_local(_ITEMS)) if instruction.arg == _ITEMS else instruction
         for instruction in normal.instructions
     )
-    return replace(normal, instructions=tuple(renamed))
+    return replace(normal, instructions=tuple(renamed), varnames=tuple(map(renamed_local, normal.varnames)))
 
 
 _ITEMS: Final = ".0"
@@ -193,25 +213,17 @@ def _first(code: types.CodeType) -> str | None:
     return None if name in code.co_cellvars else name
 
 
-def needed_names(
-    code: types.CodeType, index: int, bound: Iterable[str], kept: Collection[str]
-) -> tuple[str, ...]:
+def needed_names(code: types.CodeType, index: int, bound: Iterable[str]) -> tuple[str, ...]:
     """Return the locals that a point needs; `super()` looks at the first."""
     bound = frozenset(bound)
-    names = sorted(live_names(code, index).union(kept) & bound)
+    names = sorted(live_names(code, index).union(unread_names(code, index)) & bound)
     first = _first(code) if _calls_super(code) else None
     if first is None or first not in bound:
         return tuple(names)
     return (first, *(name for name in names if name != first))
 
 
-def point_at(
-    code: types.CodeType,
-    index: int,
-    names: Iterable[str],
-    slots: tuple[Slot, ...],
-    kept: Collection[str] = (),
-) -> Point:
+def point_at(code: types.CodeType, index: int, names: Iterable[str], slots: tuple[Slot, ...]) -> Point:
     """Return the point of a frame whose bound fast locals are `names`."""
     origin = ORIGINS.get(code)
     if origin is not None:
@@ -221,8 +233,8 @@ def point_at(
             assert target is not None, "no step begins where the state is loaded"
             index = target
         code, index = origin.code, found
-    kept = frozenset(map(renamed_local, frozenset(kept).intersection(code.co_varnames)))
-    return Point(code, index, needed_names(code, index, map(renamed_local, names), kept), slots, kept=kept)
+    bound = unread_names(code, index).union(map(renamed_local, names))
+    return Point(code, index, needed_names(code, index, bound), slots)
 
 
 def suspended(

@@ -59,6 +59,7 @@ class Builder:
         self.tensors: dict[int, TensorValue] = {}
         self.numbers: dict[int, SymbolicValue] = {}
         self.generators: list[Suspended] = []
+        self.needed: set[int] = set()
         self.results = ""
         self._prepared = writer.code
         self._made: dict[object, str] = {}
@@ -68,15 +69,14 @@ class Builder:
 
     def need(self, value: Value) -> None:
         """Collect the tensors that making `value` needs, before the graph is compiled."""
-        seen: set[int] = set()
         pending = [value]
         while pending:
             one = pending.pop()
             if isinstance(one, LazyValue):
                 one = one.force(self.engine)
-            if id(one) in seen:
+            if id(one) in self.needed:
                 continue
-            seen.add(id(one))
+            self.needed.add(id(one))
             if isinstance(one, TensorValue):
                 if one.source is None:
                     self.tensors.setdefault(id(one.fake), one)

@@ -368,7 +368,7 @@ class _Step:
         bound = {*point.names, name} if op == "STORE_FAST" else set(point.names) - changed
         is_yield = op == "YIELD_VALUE"
         # What a generator is closed or failed with is raised at the `yield`.
-        names = needed_names(point.code, index - is_yield, bound, point.kept | changed)
+        names = needed_names(point.code, index - is_yield, bound)
         for place in reversed(range(len(slots))):
             if slots[place] is Slot.HANDLED:
                 # What is handled is still in the parameter.

@@ -305,6 +305,35 @@ def copy_of_containers_and_objects(x):
     )
 
 
+@case(X)
+def methods_of_type_are_bound_to_a_class(x):
+    found = Frozen.mro, Frozen.__subclasses__, Frozen.__instancecheck__, Frozen.__call__
+    return x, [one.__name__ for one in found], [one.__self__ is Frozen for one in found], [*map(type, found)]
+
+
+@case(X)
+def kinds_of_bound_methods(x):
+    config = Config(1)
+    of_objects = (
+        type(config.__init__),
+        type(config.__str__),
+        type(config.__reduce__),
+        type(config.items.append),
+    )
+    of_tensors = type(x.__len__), type(x.__add__), type(x.add)
+    return of_objects, of_tensors, type("a".join), type("a".__eq__), type({}.__getitem__), type([].__len__)
+
+
+@case(X, breaks="B102", line="Frozen.mro()")
+def bases_are_asked_for(x):
+    return x + len(Frozen.mro())
+
+
+@case(X, breaks="B102", line="Config.__subclasses__()")
+def subclasses_are_asked_for(x):
+    return x + len(Config.__subclasses__())
+
+
 @pytest.mark.parametrize(
     ("function", "owner", "name", "value"),
     [

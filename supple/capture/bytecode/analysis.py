@@ -85,20 +85,20 @@ def reachable(decoded: Decoded, start: int = 0) -> frozenset[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Liveness:
-    """Which fast locals are read before they are written, by the index from where one starts."""
+class NamesAt:
+    """Of which fast locals something holds, by the index of an instruction."""
 
     names: tuple[str, ...]
     masks: tuple[int, ...]
 
     def at(self, index: int) -> frozenset[str]:
-        """Return the names that instruction `index` or one after it reads before any write."""
+        """Return the names of which it holds before instruction `index`."""
         mask = self.masks[index]
         return frozenset(name for bit, name in enumerate(self.names) if mask >> bit & 1)
 
 
-def liveness(decoded: Decoded) -> Liveness:
-    """Return the live fast locals of every instruction.
+def liveness(decoded: Decoded) -> NamesAt:
+    """Return the live fast locals of every instruction: it or one after it reads them before any write.
 
     Cells are not among them: whoever holds a cell can read it at any time.
     """
@@ -124,7 +124,36 @@ def liveness(decoded: Decoded) -> Liveness:
             if mask != live[index]:
                 live[index] = mask
                 changed = True
-    return Liveness(names, tuple(live[:-1]))
+    return NamesAt(names, tuple(live[:-1]))
+
+
+def bindings(decoded: Decoded) -> NamesAt:
+    """Return the fast locals that may have a value before every instruction."""
+    instructions, table = decoded.instructions, handlers(decoded)
+    stored = {str(each.arg) for each in instructions if each.op in _READS | _KILLS}
+    names = tuple(sorted(stored | set(decoded.argnames)))
+    bit_of = {name: 1 << bit for bit, name in enumerate(names)}
+    bound = [0] * (len(instructions) + 1)
+    seen: set[int] = set()
+    work = [(0, sum(bit_of[name] for name in decoded.argnames))]
+    while work:
+        index, mask = work.pop()
+        if index in seen and not mask & ~bound[index]:
+            continue
+        seen.add(index)
+        bound[index] |= mask
+        if index == len(instructions):
+            continue
+        instruction, after = instructions[index], bound[index]
+        if instruction.op == "STORE_FAST":
+            after |= bit_of[str(instruction.arg)]
+        elif instruction.op in ("DELETE_FAST", "LOAD_FAST_AND_CLEAR"):
+            after &= ~bit_of[str(instruction.arg)]
+        work += [(each, after) for each in successors(instructions, index)]
+        region = table[index]
+        if region is not None:
+            work.append((region.handler, bound[index] | after))
+    return NamesAt(names, tuple(bound[:-1]))
 
 
 def unbound_loads(decoded: Decoded) -> frozenset[int]:

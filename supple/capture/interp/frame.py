@@ -1,7 +1,7 @@
 """One frame: locals, cells, a stack of values, a program counter, and the loop that runs its instructions."""
 
 import types
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -11,7 +11,16 @@ from supple.base.memo import of_object
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.bytecode import Decoded, Instruction, Region, decode
-from supple.capture.points import Point, Slot, can_continue, cell_names, renamed_local, suspended
+from supple.capture.lifetimes import remainder
+from supple.capture.points import (
+    Point,
+    Slot,
+    can_continue,
+    cell_names,
+    renamed_local,
+    suspended,
+    unread_names,
+)
 from supple.capture.resume import continued
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
@@ -105,14 +114,21 @@ class Frame:
             kinds[place] = Slot.HANDLED
         return tuple(kinds)
 
-    def state(self, point: Point) -> list[Value]:
-        """Return the values for the parameters of a point."""
+    def state(self, point: Point, stays: Container[int] = ()) -> list[Value]:
+        """Return the values for the parameters of a point.
+
+        Args:
+            stays: ids of the values that others hold too.
+        """
         stack = list(self.stack)
         handled = self.exception
         for place in reversed(self.handled):
             assert handled is not None, "a handler handles an exception"
             stack[place], handled = handled, stack[place]
         values = {renamed_local(name): value for name, value in self.locals.items()}
+        for name in unread_names(point.code, point.index):
+            rest = remainder(values[name], stays) if name in values else None
+            values[name] = ConstantValue(None) if rest is None else rest
         return [*(values[name] for name in point.names), *(v for v in stack if v is not NULL)]
 
     @property

@@ -183,6 +183,12 @@ class LazyValue(Value):
         return machine.wrap(self.obj, self.source)
 
 
+class PassedValue(Value):
+    """An existing object that a frame keeps behind a break and never reads: nothing of it is guarded."""
+
+    __slots__ = ()
+
+
 def take_all(machine: Machine, value: Value) -> list[Value]:
     """Return all items of an iterable, by its iterator."""
     return list(drain(machine, value.iterate(machine)))

@@ -203,7 +203,13 @@ class BoundMethodValue(Value):
         self.function = function
 
     def python_type(self) -> type:
-        return types.MethodType if isinstance(self.function, FunctionValue) else types.BuiltinMethodType
+        match self.function:
+            case FunctionValue() | LeafValue(obj=types.FunctionType()):
+                return types.MethodType
+            case LeafValue(obj=types.WrapperDescriptorType()):
+                return types.MethodWrapperType
+            case _:
+                return types.BuiltinMethodType
 
     def describe(self) -> str:
         return f"method {self.function.describe()} of {self.owner.describe()}"

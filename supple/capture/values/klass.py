@@ -3,7 +3,7 @@
 import types
 from collections.abc import Mapping, Sequence
 from operator import getitem
-from typing import cast
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.reads import note_bases
@@ -76,6 +76,10 @@ def super_of(machine: Machine, after: Value, owner: Value) -> SuperValue:
         error = f"{owner.describe()} is no instance of {cls.__name__}"
         machine.unsupported(breaks.LEAF_ERROR, name="super", error=error)
     return found
+
+
+_METHODS: Final = types.FunctionType | types.MethodDescriptorType | types.WrapperDescriptorType
+"""Kinds of functions that a metaclass binds to the class."""
 
 
 class ClassValue(Unique):
@@ -161,7 +165,7 @@ class ClassValue(Unique):
                 return machine.wrap(getattr(self.cls, name), source)
 
     def _meta_attr(self, machine: Machine, name: str, meta: object) -> Value:
-        if isinstance(meta, types.FunctionType | property):
+        if isinstance(meta, _METHODS | property):
             return bind(machine, self, type(self.cls), name, meta)
         fallback = lookup(type(self.cls), "__getattr__")
         if meta is MISSING and isinstance(fallback, types.FunctionType):

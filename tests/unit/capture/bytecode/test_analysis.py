@@ -1,11 +1,13 @@
 """Stack depth, reachability, liveness and bound locals of small functions."""
 
+import sys
+import types
 from collections.abc import Callable
 
 import pytest
 
 from supple.capture.bytecode import Decoded, decode
-from supple.capture.bytecode.analysis import liveness, reachable, stack_depths, unbound_loads
+from supple.capture.bytecode.analysis import bindings, liveness, reachable, stack_depths, unbound_loads
 
 
 def index(code: Decoded, op: str, arg: object = None) -> int:
@@ -107,3 +109,48 @@ def test_a_local_the_handler_reads_is_live_where_it_may_be_raised() -> None:
 def test_a_load_that_may_find_nothing_is_found(function: Callable[..., object], names: list[str]) -> None:
     code = decode(function.__code__)
     assert [code.instructions[at].arg for at in sorted(unbound_loads(code))] == names
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "names"),
+    [
+        (loop, ([1, 2],), {"xs", "total", "x"}),
+        (maybe, (True,), {"x", "y"}),
+        (caught, (1,), {"x", "y"}),
+    ],
+)
+def test_a_local_that_a_call_binds_may_be_bound(
+    function: Callable[..., object], arguments: tuple[object, ...], names: set[str]
+) -> None:
+    """What a run of the function finds bound at its end is among what may be bound there."""
+    code = decode(function.__code__)
+    ends = [at for at, each in enumerate(code.instructions) if each.op == "RETURN_VALUE"]
+    at_ends = frozenset[str]().union(*map(bindings(code).at, ends))
+    found: set[str] = set()
+
+    def note(frame: types.FrameType, event: str, _: object) -> object:
+        if frame.f_code is function.__code__ and event == "return":
+            found.update(frame.f_locals)
+        return note
+
+    sys.settrace(note)
+    function(*arguments)
+    sys.settrace(None)
+    assert found <= at_ends <= names
+
+
+def test_nothing_is_bound_before_its_first_assignment() -> None:
+    code = decode(loop.__code__)
+    assert bindings(code).at(0) == {"xs"}
+    assert bindings(code).at(index(code, "FOR_ITER")) == {"xs", "total", "x"}  # it comes back there
+
+
+def test_a_deleted_local_is_bound_no_more() -> None:
+    def deletes(x: object) -> object:
+        y = x
+        del y
+        return x
+
+    code = decode(deletes.__code__)
+    assert "y" in bindings(code).at(index(code, "DELETE_FAST"))
+    assert "y" not in bindings(code).at(index(code, "DELETE_FAST") + 1)
