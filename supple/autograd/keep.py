@@ -34,23 +34,26 @@ _SOURCE: Final = "forward"
 _SINK: Final = "backward"
 
 
-def kept(joint: Graph, flows: Gradients, lent: Collection[str], budget: float) -> list[Var]:
+def kept(
+    joint: Graph, flows: Gradients, lent: Collection[str], shown: Collection[Var], budget: float
+) -> list[Var]:
     """Return what to keep, in the order of the graph: inputs, then results of nodes.
 
     Args:
         lent: names of the inputs that the program may write to before backward: the last that are kept.
+        shown: results that eager keeps: they are kept, so that who writes to one is told as in eager.
         budget: of the bytes between the least that must be kept (0) and the default (1), how many may be.
             What saves most for its work is computed again first.
     """
     late = late_names(joint, flows)
     inside = _inside(joint, flows, late)
-    most = _Cut(joint, flows, lent, inside)
+    most = _Cut(joint, flows, lent, shown, inside)
     if budget >= 1:
         return most.vars
     again = _by_gain(joint, late)
 
     def cut(count: int) -> _Cut:
-        return _Cut(joint, flows, lent, inside, frozenset(again[:count]))
+        return _Cut(joint, flows, lent, shown, inside, frozenset(again[:count]))
 
     least = cut(len(again)).cost
     limit = least + budget * (most.cost - least)
@@ -110,6 +113,7 @@ class _Cut:
         joint: Graph,
         flows: Gradients,
         lent: Collection[str],
+        shown: Collection[Var],
         inside: Mapping[str, bool],
         again: Collection[str] = (),
     ) -> None:
@@ -130,6 +134,12 @@ class _Cut:
                 self._reads(uses_of(node), late, _SINK if is_late else f"={node.name}")
                 if not is_late and not self._is_cheap(node, again):
                     self._network.add_edge(_SOURCE, f"={node.name}")
+        for var in shown:
+            if str(var) in self._units and not self._inside.get(var.name):
+                # It is at hand, the program holds it: the cut must go through it, at no cost.
+                self._network.add_edge(self._at_hand(var), _SINK)
+                self._network.add_edge(_SOURCE, f"={var.name}")
+                self._network[f"<{var}"][f">{var}"]["capacity"] = _INPUT_COST
         self.cost, self.vars = self._solved()
 
     def _solved(self) -> tuple[float, list[Var]]:

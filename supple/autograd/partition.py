@@ -59,11 +59,18 @@ class Parts:
     backs: tuple[Back, ...]
 
 
-def partition(joint: Graph, flows: Gradients, lent: Collection[str] = (), budget: float = 1.0) -> Parts:
+def partition(
+    joint: Graph,
+    flows: Gradients,
+    lent: Collection[str] = (),
+    shown: Collection[Var] = (),
+    budget: float = 1.0,
+) -> Parts:
     """Return the parts of a decomposed joint graph.
 
     Args:
         lent: names of the inputs that the program may write to before backward.
+        shown: results that eager keeps for backward.
         budget: how much is kept, between all that is not cheap to compute again (1) and nothing (0).
 
     Raises:
@@ -72,7 +79,7 @@ def partition(joint: Graph, flows: Gradients, lent: Collection[str] = (), budget
     for node in joint.nodes:
         if node.op.name in _WITH_OWN_MEMORY:
             raise NeedsGrad(f"the result of {node.op.name.replace('_backward', '')}")
-    keep = kept(joint, flows, lent, budget)
+    keep = kept(joint, flows, lent, shown, budget)
     places = {item.name: place for place, item in enumerate(joint.inputs)}
     keep = sorted(keep, key=lambda var: var.name not in places)
     computed = [var for var in keep if var.name not in places]

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from supple.autograd.convention import Backward, Convention, Split
+from supple.autograd.convention import Backward, Convention, Result, Split
 from supple.autograd.decompose import decompose, separated
 from supple.autograd.errors import NotFunctional
 from supple.autograd.joint import Gradients, reached
 from supple.autograd.partition import partition
-from supple.autograd.trace import trace
+from supple.autograd.trace import Traced, trace
 from supple.base import events
 from supple.base.options import Options
 from supple.expr import const, less_equal
-from supple.ir.graph.nodes import Arg, Graph, uses_of, vars_of
+from supple.ir.graph.nodes import Arg, Graph, Var, uses_of, vars_of
 from supple.ir.graph.rewrite import without_dead
 from supple.ir.graph.text import text
 from supple.ir.meta import TensorMeta
@@ -49,10 +49,23 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
         for item in graph.inputs
         if item.is_inference or (item.name not in traced.read and not item.is_parameter)
     ]
-    parts = partition(joint, traced.gradients, free, budget=options.config.activation_memory_budget)
+    shown = _shown(traced, joint)
+    budget = options.config.activation_memory_budget
+    parts = partition(joint, traced.gradients, free, shown, budget=budget)
     _tell(joint, parts.forward, *(back.graph for back in parts.backs))
     backward = Backward(parts, traced.gradients, reach, _read_by_gradients(joint, traced.gradients))
     return Split(graph, parts.forward, backward, convention)
+
+
+def _shown(traced: Traced, joint: Graph) -> list[Var]:
+    """Return the results that the program gets as tensors of their own, and eager keeps for backward."""
+    calling = traced.convention
+    made = (*calling.outputs, *(view.base for view in calling.views))
+    places = dict.fromkeys(one.index for one in made if isinstance(one, Result))
+    pairs = [(traced.graph.outputs[place], joint.outputs[place]) for place in places]
+    return [
+        var for arg, var in pairs if isinstance(arg, Var) and isinstance(var, Var) and arg.name in traced.read
+    ]
 
 
 def _require_dense(graph: Graph) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import supple
 
-STEPS = 200_000
+STEPS = 60_000
 """Where capture gives up: of the tests that sort for millions of instructions, the rest runs eager."""
 TRACEBACK = "an exception that capture raised has no traceback before it leaves the graph"
 TRACE = "sys.settrace sees no line of captured code"

@@ -51,13 +51,13 @@ def check(source: str, backend: str, break_at: int, dynamic: bool | None) -> Non
     assert found is None, f"{backend}, break_at={break_at}, dynamic={dynamic}: {found}\n{source}"
 
 
-@settings(ONE_BY_ONE, max_examples=2 * settings().max_examples)
+@settings(ONE_BY_ONE)
 @given(programs(), st.sampled_from([None, True]))
 def test_programs_are_as_eager(source: str, dynamic: bool | None) -> None:
     check(source, "eager", 0, dynamic)
 
 
-@settings(ONE_BY_ONE, max_examples=settings().max_examples)
+@settings(ONE_BY_ONE)
 @given(programs(), st.integers(1, 200))
 def test_programs_with_a_forced_break_are_as_eager(source: str, break_at: int) -> None:
     check(source, "eager", break_at, None)
