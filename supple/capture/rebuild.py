@@ -51,6 +51,7 @@ class Builder:
         tensors: results that the graph must return, in order of first need.
         numbers: numbers known only when the graph runs, which it must return after them.
         generators: the frames of those that are made.
+        needed: what was collected, by id: an id is that of one value as long as this holds it.
     """
 
     def __init__(self, engine: "Engine", writer: Writer) -> None:
@@ -59,7 +60,7 @@ class Builder:
         self.tensors: dict[int, TensorValue] = {}
         self.numbers: dict[int, SymbolicValue] = {}
         self.generators: list[Suspended] = []
-        self.needed: set[int] = set()
+        self.needed: dict[int, Value] = {}
         self.results = ""
         self._prepared = writer.code
         self._made: dict[object, str] = {}
@@ -76,7 +77,7 @@ class Builder:
                 one = one.force(self.engine)
             if id(one) in self.needed:
                 continue
-            self.needed.add(id(one))
+            self.needed[id(one)] = one
             if isinstance(one, TensorValue):
                 if one.source is None:
                     self.tensors.setdefault(id(one.fake), one)
