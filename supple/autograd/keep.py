@@ -135,8 +135,8 @@ class _Cut:
                 if not is_late and not self._is_cheap(node, again):
                     self._network.add_edge(_SOURCE, f"={node.name}")
         for var in shown:
-            if str(var) in self._units and not self._inside.get(var.name):
-                # It is at hand, the program holds it: the cut must go through it, at no cost.
+            if str(var) in self._units and var.name not in self._inside:
+                # The program holds it: the cut must go through it, at no cost. Eager makes regions again.
                 self._network.add_edge(self._at_hand(var), _SINK)
                 self._network.add_edge(_SOURCE, f"={var.name}")
                 self._network[f"<{var}"][f">{var}"]["capacity"] = _INPUT_COST

@@ -56,20 +56,21 @@ def remainder(value: Value, stays: Container[int]) -> Value | None:
         stays: ids of the values that others hold too, so that they are made or loaded anyway.
     """
     if _is_missed(value, stays):
-        return PassedValue(value.source) if isinstance(value, LazyValue) else value
+        return _passed(value)
     found: list[Value] = []
     seen = {id(value)}
     waiting = [value]
     while waiting and len(seen) < LOOKED_AT:
         for part in _values_in(waiting.pop()):
-            if id(part) in seen:
-                continue
-            seen.add(id(part))
-            if _is_missed(part, stays):
-                found.append(PassedValue(part.source) if isinstance(part, LazyValue) else part)
-            else:
-                waiting.append(part)
-    return SequenceValue(tuple, found) if found else None
+            if id(part) not in seen:
+                seen.add(id(part))
+                (found if _is_missed(part, stays) else waiting).append(part)
+    return SequenceValue(tuple, [_passed(part) for part in found]) if found else None
+
+
+def _passed(value: Value) -> Value:
+    """Return what hands an object over without a look at it, where none was taken so far."""
+    return PassedValue(value.source) if isinstance(value, LazyValue) else value
 
 
 def _is_missed(value: Value, stays: Container[int]) -> bool:

@@ -324,6 +324,21 @@ def kinds_of_bound_methods(x):
     return of_objects, of_tensors, type("a".join), type("a".__eq__), type({}.__getitem__), type([].__len__)
 
 
+class WithSuper(Holder):
+    def classes(self):
+        own = super().__class__
+        return own, own is super, type(super()), isinstance(super(), Holder), issubclass(own, Holder)
+
+    @classmethod
+    def of_class(cls):
+        return super().__class__
+
+
+@case(X)
+def super_has_a_class_of_its_own(x):
+    return x, WithSuper(1).classes(), WithSuper.of_class()
+
+
 @case(X, breaks="B102", line="Frozen.mro()")
 def bases_are_asked_for(x):
     return x + len(Frozen.mro())

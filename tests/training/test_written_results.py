@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 import supple
 
@@ -19,6 +20,7 @@ MAKERS: dict[str, Callable[[Tensor], Tensor]] = {
     "square root": lambda t: (t * t + 1).sqrt(),
     "clone": torch.clone,
     "product": lambda t: t * 2,
+    "checkpointed": lambda t: checkpoint(torch.tanh, t, use_reentrant=False),
 }
 WRITES: dict[str, Callable[[Tensor], object]] = {
     "nothing": lambda t: None,
@@ -29,6 +31,9 @@ WRITES: dict[str, Callable[[Tensor], object]] = {
     "detached": lambda t: t.detach().add_(1),
 }
 
+
+REFUSED = [("checkpointed", "add nothing", "in_the_graph"), ("checkpointed", "fill", "in_the_graph")]
+"""Not yet: autograd, which traces the graph, keeps the result of a region, though the region is made again."""
 
 Write = Callable[[Tensor], object]
 Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -71,8 +76,15 @@ def trained(run: Step, write: Write) -> tuple[Tensor, ...] | str:
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("make", MAKERS)
 def test_writes_to_what_eager_keeps_are_seen(
-    make: str, write: str, program: Callable[[Callable[[Tensor], Tensor], Write], Step]
+    make: str,
+    write: str,
+    program: Callable[[Callable[[Tensor], Tensor], Write], Step],
+    request: pytest.FixtureRequest,
 ) -> None:
+    if (make, write, program.__name__) in REFUSED:
+        request.applymarker(
+            pytest.mark.xfail(strict=True, reason="regions are kept while the graph is traced")
+        )
     run = program(MAKERS[make], WRITES[write])
     wanted = trained(run, WRITES[write])
     compiled = supple.compile(run)

@@ -45,6 +45,8 @@ class SuperValue(Value):
         return super
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        if name == "__class__":  # alone of all names it is not looked up behind the class
+            return machine.wrap(super, None)
         note_bases(self.start)
         mro = self.start.__mro__
         for cls in mro[mro.index(self.after) + 1 :]:
