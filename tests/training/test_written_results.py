@@ -33,7 +33,7 @@ WRITES: dict[str, Callable[[Tensor], object]] = {
 
 
 REFUSED = [("checkpointed", "add nothing", "in_the_graph"), ("checkpointed", "fill", "in_the_graph")]
-"""Not yet: autograd, which traces the graph, keeps the result of a region, though the region is made again."""
+"""Not yet: autograd, by which the graph is traced, keeps the result of a region that is made again."""
 
 Write = Callable[[Tensor], object]
 Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -82,9 +82,7 @@ def test_writes_to_what_eager_keeps_are_seen(
     request: pytest.FixtureRequest,
 ) -> None:
     if (make, write, program.__name__) in REFUSED:
-        request.applymarker(
-            pytest.mark.xfail(strict=True, reason="regions are kept while the graph is traced")
-        )
+        request.applymarker(pytest.mark.xfail(strict=True, reason="the trace keeps what regions make"))
     run = program(MAKERS[make], WRITES[write])
     wanted = trained(run, WRITES[write])
     compiled = supple.compile(run)
