@@ -5,7 +5,7 @@ graphs share no such node may be differentiated one by one, and they need compil
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, cast
 
 import torch
 from torch.autograd.graph import Node
@@ -41,10 +41,10 @@ def nodes_of(*results: torch.Tensor) -> set[Node]:
 
 
 def _keeps(node: Node) -> bool:
-    """Tell whether a node keeps a tensor; functions that a program defines may."""
-    if isinstance(node, torch.autograd.function.BackwardCFunction):
-        return True
+    """Tell whether a node keeps a tensor that eager frees; what a function sets on its context it does not."""
     try:
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            return bool(cast("Any", node).saved_tensors)
         kept = [getattr(node, name) for name in dir(node) if name.startswith(_SAVED)]
     except RuntimeError:  # what is kept was written since
         return True

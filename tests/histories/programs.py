@@ -1,0 +1,51 @@
+"""The programs: two acts, one after the other, and what is asked after them."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final
+
+import torch
+
+from tests.histories.acts import ACTS, ASKS, PRELUDE
+from tests.histories.origins import Pair, Unfelt
+
+NAMES: Final = ("x", "y")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A function of `x`, `y` and `w`.
+
+    Attributes:
+        lines: its own lines; the results are in the list `made`, what was asked in `asked`.
+    """
+
+    lines: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The source of the function."""
+        own = "".join(f"    {line}\n" for line in self.lines)
+        return f"def f(x, y, w):\n    made, asked = [], []\n{own}    return made, asked\n"
+
+    def function(self) -> Callable[..., Any]:
+        """Return the function, with classes of its own."""
+        names: dict[str, Any] = {"torch": torch, "Unfelt": Unfelt, "Pair": Pair}
+        exec(compile(PRELUDE + self.text, "<program>", "exec"), names)  # noqa: S102  # the program is ours
+        return names["f"]
+
+
+def programs(seed: int) -> Iterator[Program]:
+    """Yield all programs, each pair of acts with some of the questions, in an order that the seed says."""
+    draw = random.Random(seed)
+    pairs = list(product(ACTS, ACTS, NAMES))
+    draw.shuffle(pairs)
+    for first, second, name in pairs:
+        asks = [
+            f"asked.append({draw.choice(ASKS).format(t=draw.choice(NAMES))})" if draw.random() < often else ""
+            for often in (0.3, 0.8)
+        ]
+        lines = (first.format(t="x"), asks[0], second.format(t=name), asks[1])
+        yield Program(tuple(line for line in lines if line))

@@ -1,0 +1,147 @@
+"""Runs a program for tensors of all origins, one compiled function for all of them, eager beside it."""
+
+import random
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+import supple
+from supple.base.config import config
+from tests.histories.origins import ORIGINS, leaf, plain
+from tests.histories.programs import Program
+from tests.mutation.description import Description, difference, told
+
+UNLIMITED: Final = 2**31
+FACTORS: Final[dict[str, Callable[[], Tensor]]] = {"a leaf": lambda: leaf(first=2), "a tensor": lambda: plain(first=2)}
+"""What `w` is."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """Where the arguments of a call come from."""
+
+    origin: str
+    factor: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}; w is {self.factor}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A call of a compiled program that differs from eager's.
+
+    Attributes:
+        calls: those of one compiled function, the last of which differs; as few as show it.
+    """
+
+    program: Program
+    calls: tuple[Call, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.program.text}calls: {', then '.join(map(str, self.calls))}\n{self.text}"
+
+
+def all_calls(draw: random.Random) -> list[Call]:
+    """Return one call for each origin, in some order."""
+    calls = [Call(one, draw.choice(list(FACTORS))) for one in ORIGINS]
+    draw.shuffle(calls)
+    return calls
+
+
+def findings(program: Program, calls: Sequence[Call], backend: str, counts: Counter[str]) -> Iterator[Finding]:
+    """Yield the calls of a program that differ from eager's, each with the earlier calls that it takes."""
+    function, run = compiled(program, backend)
+    for place, call in enumerate(calls):
+        counts["calls"] += 1
+        text = differs(function, run, call, backend)
+        if text is not None:
+            yield shortest(program, calls[: place + 1], backend, text)
+
+
+def shortest(program: Program, calls: Sequence[Call], backend: str, text: str) -> Finding:
+    """Return a finding without the earlier calls that it does not take."""
+    alone = differs_at_last(program, calls[-1:], backend)
+    if alone is not None:
+        return Finding(program, tuple(calls[-1:]), alone)
+    kept = list(calls)
+    for call in calls[:-1]:
+        fewer = [one for one in kept if one is not call]
+        found = differs_at_last(program, fewer, backend)
+        if found is not None:
+            kept, text = fewer, found
+    return Finding(program, tuple(kept), text)
+
+
+def differs_at_last(program: Program, calls: Sequence[Call], backend: str) -> str | None:
+    """Return where the last of some calls differs from eager's."""
+    function, run = compiled(program, backend)
+    return [differs(function, run, call, backend) for call in calls][-1]
+
+
+def compiled(program: Program, backend: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return a program as it is, and compiled anew."""
+    function = program.function()
+    return function, supple.compile(function, backend=backend, options={"recompile_limit": UNLIMITED})
+
+
+def differs(function: Callable[..., Any], run: Callable[..., Any], call: Call, backend: str) -> str | None:
+    """Return where a call of compiled code differs from eager's: by itself, or in what backward does after it."""
+    want, got = (described(one, call) for one in (function, run))
+    return difference(want, got, is_rounded=backend != "eager")
+
+
+def described(run: Callable[..., Any], call: Call) -> Description:
+    """Return what a call does, and what a backward through all that is left of it does."""
+    state, factor = ORIGINS[call.origin](), FACTORS[call.factor]()
+    seen = state.seen | {"w": factor}
+    made: list[Any] = []
+    found = Description()
+    limits = {"accumulated_recompile_limit": UNLIMITED, "recompile_limit": UNLIMITED}
+    with warnings.catch_warnings(), config.patch(suppress_errors=False, **limits):
+        warnings.simplefilter("ignore")
+        try:
+            made, asked = run(state.x, state.y, factor)
+            found.add(asked, "asked")
+        except Exception as error:  # what the program raises is compared
+            found.add(said(error), "error")
+        for name, one in seen.items():
+            look(found, one, name)
+        for place, one in enumerate(made):
+            look(found, one, f"made[{place}]")
+        backward(found, [*seen.values(), *made])
+    for name, one in seen.items():
+        look(found, one, f"{name} after backward")
+    return found
+
+
+def look(found: Description, tensor: Tensor, path: str) -> None:
+    """Describe a tensor, the count of its writes, and the gradient that it keeps."""
+    found.add(tensor, path)
+    try:
+        counts = None if tensor.is_inference() else tensor._version
+        keeps = tensor.retains_grad
+        found.add((counts, keeps, tensor.grad if keeps else None), f"{path}.counts")
+    except RuntimeError as error:  # a view that was made without gradients, whose base was written since
+        found.add(said(error), f"{path}.counts")
+
+
+def backward(found: Description, tensors: Sequence[Tensor]) -> None:
+    """Let gradients flow into all tensors that take any, from each of them by itself."""
+    for place, one in enumerate(tensors):
+        try:
+            if one.requires_grad and one.is_floating_point():
+                one.sum().backward(retain_graph=True)
+        except RuntimeError as error:
+            found.add(said(error), f"backward from {place}")
+
+
+def said(error: Exception) -> str:
+    """Return the class of an error and what it says, without where in torch it was raised."""
+    return f"{type(error).__name__}: {told(str(error))}"
