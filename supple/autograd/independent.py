@@ -41,7 +41,7 @@ def nodes_of(*results: torch.Tensor) -> set[Node]:
 
 
 def _keeps(node: Node) -> bool:
-    """Tell whether a node keeps a tensor that eager frees; what a function sets on its context it does not."""
+    """Tell whether a node keeps a tensor that eager frees, which attributes of a context are not."""
     try:
         if isinstance(node, torch.autograd.function.BackwardCFunction):
             return bool(cast("Any", node).saved_tensors)

@@ -10,6 +10,7 @@ from typing import Final, TypeVar, cast
 import torch
 
 from supple.autograd.builder import Builder, inverse, outermost_first
+from supple.autograd.copies import Copy
 from supple.autograd.errors import NotFunctional, Raises
 from supple.autograd.functionalize import read, write
 from supple.autograd.numbers import Numbers
@@ -32,21 +33,6 @@ from supple.torch_private import OpOverload
 
 T = TypeVar("T")
 CONJ: Final = "aten._conj.default"
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """A row-major copy of a tensor that is row-major itself where its dynamic sizes are 1.
-
-    Attributes:
-        version: of the source, when it was copied.
-        sizes: of the source.
-    """
-
-    source: Storage
-    version: int
-    made: Storage
-    sizes: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +204,16 @@ class Recorder(Faking):
                 self._record_statistics(args)
             if isinstance(result, torch.Tensor) and not any(isinstance(one, torch.Tensor) for one in args):
                 self._created = result
-        if op.name == "aten.clone.default" and kwargs.get("memory_format") is torch.contiguous_format:
-            self._note_copy(cast("torch.Tensor", args[0]), cast("torch.Tensor", result))
+        if op.name == "aten.clone.default" and kwargs.get("memory_format") in _LAYOUTS:
+            self._note_copy(cast("torch.Tensor", args[0]), cast("torch.Tensor", result), kwargs)
         elif op.name == "aten._unsafe_view.default":
             before = self.cell(cast("torch.Tensor", args[0])).storage
-            made = self.cell(cast("torch.Tensor", result)).storage
-            self.copies += [replace(copy, made=made) for copy in self.copies if copy.made is before]
+            shown = cast("torch.Tensor", result)
+            made, wanted = self.cell(shown).storage, meta_of(shown).sizes
+            self.copies = [
+                replace(copy, made=made, wanted=wanted) if copy.made is before else copy
+                for copy in self.copies
+            ]
         return result
 
     def _record_creation(self, made: torch.Tensor, result: torch.Tensor) -> None:
@@ -248,12 +238,13 @@ class Recorder(Faking):
                 write(self.builder, self.cell(one), Var(node.name, (place,)))
                 self.cell(one).storage.unseen += 1
 
-    def _note_copy(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
-        """Remember a copy that eager does not make where a size is 1 (`x.t().reshape(-1)`)."""
+    def _note_copy(self, tensor: torch.Tensor, result: torch.Tensor, options: Mapping[str, object]) -> None:
+        """Remember a copy that eager may not make for other sizes."""
         meta = meta_of(tensor)
         if not meta.is_static:
             source, made = self.cell(tensor).storage, self.cell(result).storage
-            self.copies.append(Copy(source, source.version, made, meta.sizes))
+            layout = cast("torch.memory_format", options["memory_format"])
+            self.copies.append(Copy(source, source.version, made, meta, layout))
 
     def _record_literal(self, tensor: torch.Tensor, result: torch.Tensor) -> None:
         """Record what `torch.tensor` makes: a fresh tensor on each call, with the numbers that it has now."""
@@ -432,6 +423,7 @@ def _require_own_storage(op: Op, cell: Cell) -> None:
         raise NotFunctional("as_strided of a view or of written memory")
 
 
+_LAYOUTS: Final = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)
 _OF_STORAGE: Final = frozenset(
     f"aten.{name}.default" for name in ("as_strided", "as_strided_copy", "as_strided_scatter")
 )

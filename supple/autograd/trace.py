@@ -13,6 +13,7 @@ import torch
 
 from supple.autograd import convention
 from supple.autograd.convention import Convention, Made, Mutation, Origin, Result, ViewCall
+from supple.autograd.copies import require_copies
 from supple.autograd.decompose import root_of
 from supple.autograd.dropped import read_by
 from supple.autograd.errors import NeedsGrad, NotFunctional
@@ -20,7 +21,7 @@ from supple.autograd.functionalize import read
 from supple.autograd.joint import Flow, Flowing, Gradients, gradients, sources_of
 from supple.autograd.recorder import CONJ, Recorder
 from supple.autograd.storage import Storage
-from supple.expr import Expr, not_equal
+from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
 from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, Var, uses_of, vars_of
@@ -29,7 +30,6 @@ from supple.ir.meta import DType, TensorMeta
 from supple.ir.ops import may_raise
 from supple.runtime.modes import kept
 from supple.runtime.state import mode_settings
-from supple.shapes.decide import ONE, decide
 from supple.shapes.fake import meta_of
 from supple.shapes.layout import generally_all_equal, is_dense
 
@@ -132,7 +132,8 @@ class _Ending:
         self.sizes: dict[Number, int] = {}
         self.views: list[ViewCall] = []
         tensors = {id(item): item for item in outputs if isinstance(item, torch.Tensor)}.values()
-        self._shown = Counter(id(recorder.cell(item).storage) for item in tensors)
+        self._outputs = [recorder.cell(item).storage for item in tensors]
+        self._shown = Counter(map(id, self._outputs))
         self._results: dict[int, int] = {}
         self._calls: dict[int, int] = {}
         self._inference: set[bool] = set()
@@ -151,7 +152,8 @@ class _Ending:
             else:
                 seen[id(item)] = place
                 kinds.append(self._output(item))
-        self._require_copies()
+        given = (self.recorder.cell(item.fake).storage for item in self.recorder.given.values())
+        require_copies(self.recorder.copies, (*given, *self._outputs))
         mutations = self._mutations()
         unread = self._keep_what_may_raise()
         calling = Convention(
@@ -282,19 +284,6 @@ class _Ending:
                 self._add(Var(node.name, path))
             live |= read_by(node, metas)
         return len(self.results) - read
-
-    def _require_copies(self) -> None:
-        """Guard that a copy is one in eager too, where a write afterwards would show the difference.
-
-        Raises:
-            NotFunctional: in this call it is none.
-        """
-        for copy in self.recorder.copies:
-            if copy.source.version == copy.version and not copy.made.version:
-                continue
-            for size in copy.sizes:
-                if not size.is_const and not decide(not_equal(size, ONE)):
-                    raise NotFunctional("a view for this size, and a copy for others, is written")
 
     def _mutations(self) -> tuple[Mutation, ...]:
         """Add the final value of each written input to the results.

@@ -327,6 +327,24 @@ def _equal_now(left: Expr, right: Expr) -> bool:
     )
 
 
+def view_strides_asked(sizes: Exprs, strides: Exprs, wanted: Exprs) -> Exprs | None:
+    """Return `view_strides` for a tensor with elements, as it is in this call; guarded.
+
+    Raises:
+        Undecided: that depends on an unbacked symbol.
+    """
+    return _view_strides(sizes, strides, wanted, is_same)
+
+
+def is_same(left: Expr, right: Expr) -> bool:
+    """Tell whether two numbers are the same, in general or as it is in this call; guarded.
+
+    Raises:
+        Undecided: that depends on an unbacked symbol.
+    """
+    return generally_equal(left, right) or decide(equal(left, right))
+
+
 def _view_strides(sizes: Exprs, strides: Exprs, wanted: Exprs, same: Same) -> Exprs | None:
     if ZERO in sizes:
         return strides if generally_all_equal(sizes, wanted) else contiguous_strides(wanted)

@@ -1,4 +1,4 @@
-"""`python -m tests.histories`: what eager and compiled code do to the history of tensors; differences are shown."""
+"""`python -m tests.histories`: programs that change the history of tensors, eager against compiled code."""
 
 import gc
 import random

@@ -81,7 +81,7 @@ ASKS: Final = (
 )
 """What a program asks after that."""
 
-PRELUDE: Final = '''
+PRELUDE: Final = """
 class Marked(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y):
@@ -107,5 +107,5 @@ class Passed(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad):
         return grad * 5
-'''
+"""
 """Functions of the programs' own."""

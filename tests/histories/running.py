@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import torch
 from torch import Tensor
 
 import supple
@@ -17,7 +16,10 @@ from tests.histories.programs import Program
 from tests.mutation.description import Description, difference, told
 
 UNLIMITED: Final = 2**31
-FACTORS: Final[dict[str, Callable[[], Tensor]]] = {"a leaf": lambda: leaf(first=2), "a tensor": lambda: plain(first=2)}
+FACTORS: Final[dict[str, Callable[[], Tensor]]] = {
+    "a leaf": lambda: leaf(first=2),
+    "a tensor": lambda: plain(first=2),
+}
 """What `w` is."""
 
 
@@ -55,7 +57,9 @@ def all_calls(draw: random.Random) -> list[Call]:
     return calls
 
 
-def findings(program: Program, calls: Sequence[Call], backend: str, counts: Counter[str]) -> Iterator[Finding]:
+def findings(
+    program: Program, calls: Sequence[Call], backend: str, counts: Counter[str]
+) -> Iterator[Finding]:
     """Yield the calls of a program that differ from eager's, each with the earlier calls that it takes."""
     function, run = compiled(program, backend)
     for place, call in enumerate(calls):
@@ -92,7 +96,7 @@ def compiled(program: Program, backend: str) -> tuple[Callable[..., Any], Callab
 
 
 def differs(function: Callable[..., Any], run: Callable[..., Any], call: Call, backend: str) -> str | None:
-    """Return where a call of compiled code differs from eager's: by itself, or in what backward does after it."""
+    """Return where a compiled call differs from eager's: by itself, or in what backward does after it."""
     want, got = (described(one, call) for one in (function, run))
     return difference(want, got, is_rounded=backend != "eager")
 

@@ -1,0 +1,89 @@
+"""Copies that eager makes for some sizes and strides only: else it gives a view, or the operand itself.
+
+`x.t().reshape(-1)` copies, but shows `x` itself where it has one row; `x[:, :n].contiguous()` is its operand
+where that has n columns. A trace records the copy, which is right wherever nobody can tell the two apart.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from supple.autograd.errors import NotFunctional
+from supple.autograd.storage import Storage
+from supple.expr import Expr, equal
+from supple.ir.meta import TensorMeta, contiguous_strides
+from supple.shapes.decide import ONE, ZERO, decide
+from supple.shapes.layout import channels_last_strides, is_same, numel, view_strides_asked
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy that is in the layout which was asked for.
+
+    Attributes:
+        version: of the source, when it was copied.
+        of: the sizes and strides of what was copied.
+        layout: what was asked for.
+        wanted: the sizes of the view that eager gives where it can; None where it gives the operand itself.
+    """
+
+    source: Storage
+    version: int
+    made: Storage
+    of: TensorMeta
+    layout: torch.memory_format
+    wanted: tuple[Expr, ...] | None = None
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the copy or what it was made of was written since."""
+        return self.source.version != self.version or bool(self.made.version)
+
+    def follows(self, other: "Copy") -> bool:
+        """Tell whether this is made of what another is made of, or of what it made."""
+        return self.source in (other.source, other.made)
+
+
+def require_copies(copies: Sequence[Copy], shown: Iterable[Storage]) -> None:
+    """Guard that copies are such in eager too, where a write or two results show the difference.
+
+    Args:
+        shown: what the program holds after the call.
+
+    Raises:
+        NotFunctional: in this call one is none.
+        Undecided: that depends on numbers which are known at run time only.
+    """
+    seen = {id(one) for one in shown}
+    for group in _related(copies):
+        storages = {id(one) for copy in group for one in (copy.source, copy.made)}
+        if len(storages & seen) > 1 or any(copy.is_written for copy in group):
+            for copy in group:
+                if _is_view(copy):
+                    raise NotFunctional("a view for these sizes, and a copy for others, is shown or written")
+
+
+def _related(copies: Sequence[Copy]) -> list[list[Copy]]:
+    """Return copies in groups, of one tensor and of copies of it."""
+    groups: list[list[Copy]] = []
+    for copy in copies:  # in the order in which they were made
+        own = next((group for group in groups if any(map(copy.follows, group))), None)
+        if own is None:
+            groups.append([copy])
+        else:
+            own.append(copy)
+    return groups
+
+
+def _is_view(copy: Copy) -> bool:
+    """Tell whether eager makes no copy; guarded. What has no elements may be either."""
+    sizes, strides = copy.of.sizes, copy.of.strides
+    if decide(equal(numel(sizes), ZERO)):
+        return False
+    if copy.wanted is not None:
+        return view_strides_asked(sizes, strides, copy.wanted) is not None
+    is_last = copy.layout in (torch.channels_last, torch.channels_last_3d)
+    asked = channels_last_strides(sizes) if is_last else contiguous_strides(sizes)
+    parts = zip(sizes, strides, asked, strict=True)
+    return all(is_same(step, wanted) or is_same(size, ONE) for size, step, wanted in parts)
