@@ -1,13 +1,14 @@
 """The stage's front door: kernels and a host program -> Artifact."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from supple.base import events
 from supple.base.memo import memo
 from supple.codegen.cpu import launcher
 from supple.codegen.cpu.emit import emit as emit_nest
 from supple.codegen.cpu.jit import Compiler
-from supple.codegen.cpu.target import Features, host_cpu
+from supple.codegen.cpu.target import Cpu, Features, host_cpu
 from supple.codegen.host_python import Fence, host_source
 from supple.ir.loops.nodes import Access, Nest
 from supple.ir.program import Scheduled, Target
@@ -41,6 +42,12 @@ def host_compiler() -> Compiler:
     return Compiler(host_cpu())
 
 
+@cache
+def launcher_object(cpu: Cpu) -> bytes:
+    """Return the machine code of the launcher, which belongs to no program: `supple.reset` leaves it."""
+    return Compiler(cpu).object_code(launcher.TEXT)
+
+
 def has_function(name: str) -> bool:
     """Tell whether a kernel may call the external function."""
     return external(name) is not None
@@ -62,5 +69,5 @@ def kernel_artifact(nests: Sequence[Nest], target: Target, host_source: str = ""
         kernels.append(Kernel(nest.name, made.symbol, number, parameters, emitted.units, emitted.chunk))
     if not kernels:
         return Artifact((), (), host_source)
-    blobs = (*(data for _, data in objects.values()), compiler(launcher.TEXT).object)
+    blobs = (*(data for _, data in objects.values()), launcher_object(compiler.cpu))
     return Artifact(tuple(kernels), blobs, host_source, launcher.SYMBOL, str(compiler.cpu))

@@ -14,6 +14,8 @@ import torch
 import supple
 from supple.testing import assert_compiles
 
+pytestmark = pytest.mark.sweep
+
 
 class Plain:
     def method(self) -> int:

@@ -13,6 +13,8 @@ import pytest
 
 import supple
 
+pytestmark = pytest.mark.sweep
+
 STEPS = 60_000
 """Where capture gives up: of the tests that sort for millions of instructions, the rest runs eager."""
 TRACEBACK = "an exception that capture raised has no traceback before it leaves the graph"

@@ -8,6 +8,8 @@ import torch
 
 import supple
 
+pytestmark = pytest.mark.sweep
+
 Write = Callable[[torch.Tensor], object]
 
 

@@ -15,6 +15,8 @@ from torch import Tensor
 
 import supple
 
+pytestmark = pytest.mark.sweep
+
 
 class Bare:
     pass

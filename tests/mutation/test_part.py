@@ -11,6 +11,8 @@ from tests.mutation.mutations import MUTATORS
 from tests.mutation.running import Finding, Session, findings, stop
 from tests.mutation.worlds import Program, programs
 
+pytestmark = pytest.mark.sweep
+
 EVERY = 47
 """Of the pairs of everyday programs, one in so many is run here."""
 PROGRAMS = list(programs(("everyday",)))

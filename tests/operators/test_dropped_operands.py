@@ -18,7 +18,7 @@ from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
 from supple.shapes.fake import meta_of
 from tests.operators.test_samples import OPERATORS, Checked, is_plain, samples, tensors
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.sweep]
 SQUARE = torch.ones(2, 2)
 WHOLE = torch.ones(2, 2, dtype=torch.int64)
 NUMBERS = (0, 1, 0.0, 0.5, -1)

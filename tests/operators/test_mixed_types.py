@@ -10,6 +10,8 @@ import torch.nn.functional as F
 import supple
 from supple.base.config import config
 
+pytestmark = pytest.mark.sweep
+
 Operator = Callable[..., Any]
 OPERATORS: dict[str, tuple[Operator, tuple[int, ...], tuple[int, ...]]] = {
     "layer_norm": (lambda x, w: F.layer_norm(x, (4,), w, w), (2, 4), (4,)),

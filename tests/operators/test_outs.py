@@ -8,7 +8,7 @@ import torch
 import supple
 from tests.operators.test_samples import OPERATORS, samples, tensors
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.sweep]
 
 NAMES: Final = [name for name, one in OPERATORS.items() if one.supports_out and "empty" not in name]
 

@@ -8,6 +8,8 @@ import torch.nn.functional as F
 
 import supple
 
+pytestmark = pytest.mark.sweep
+
 Operator = Callable[[torch.Tensor, torch.dtype], torch.Tensor]
 TYPES = (torch.bool, torch.uint8, torch.int64, torch.float16, torch.float32, torch.complex64)
 OPERATORS: dict[str, Operator] = {

@@ -15,7 +15,7 @@ from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoMeta, NoShapeRule
 from supple.shapes.fake import fake_like, faking, meta_of
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.sweep]
 
 
 def described_operators() -> list[Any]:

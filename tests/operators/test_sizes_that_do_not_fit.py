@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 import supple
 from tests.operators.test_samples import OPERATORS, samples, tensors
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.sweep]
 
 Outcome = tuple[object, ...]
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]

@@ -10,7 +10,7 @@ import supple
 from supple.base.config import config
 from tests.operators.test_samples import OPERATORS
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.sweep]
 TYPES = (torch.complex64, torch.float16)
 BACKWARD = {"torch.ops.aten._softmax_backward_data.default", "_softmax_backward_data"}
 """Operators that nobody but autograd calls: they are not asked, see `supple.shapes.refusal`."""

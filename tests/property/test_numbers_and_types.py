@@ -9,6 +9,8 @@ from torch.nn import functional
 
 import supple
 
+pytestmark = pytest.mark.sweep
+
 MASK, PLACES = torch.tensor([True, False, True]), torch.tensor([0, 2])
 OPERATIONS = """
 x + v | v + x | x - v | v - x | x * v | x / v | v / x | x // v | x % v | v % x | x**v | v**x
