@@ -214,9 +214,19 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
 def _differentiable_copy(tensor: torch.Tensor) -> torch.Tensor:
     """Return a copy through which gradients reach the tensor, whatever grad mode the call began in."""
     if not tensor.requires_grad or torch.is_grad_enabled():
-        return tensor.clone()
+        return _copy(tensor)
     with torch.enable_grad():
-        return tensor.clone()
+        return _copy(tensor)
+
+
+def _copy(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a copy in the same layout, gaps in memory included, which `clone` closes."""
+    made = tensor.clone()
+    if made.stride() == tensor.stride():
+        return made
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device).copy_(
+        tensor
+    )
 
 
 def _write(mutation: Mutation, target: torch.Tensor, new: torch.Tensor) -> None:
@@ -238,7 +248,7 @@ def rerun(convention: Convention, eager: Runner) -> Callable[[Sequence[object]],
     def again(inputs: Sequence[object]) -> list[torch.Tensor]:
         given = list(inputs[: convention.inputs])
         for mutation in convention.mutations:
-            given[mutation.input] = cast("torch.Tensor", given[mutation.input]).clone()
+            given[mutation.input] = _copy(cast("torch.Tensor", given[mutation.input]))
         outputs = eager(*given)
         found: list[torch.Tensor] = []
         for origin in convention.sources:

@@ -220,6 +220,12 @@ RELATED: Final = _reason(
     "Torch says of a view what it says of its base; the inputs of a graph are no views of each other.",
     "Hand one of them over and take the view inside, or a clone.",
 )
+UNSEEN: Final = _reason(
+    "B136",
+    "{name} writes, unseen by autograd, to what {view} shows, a view with gradients.",
+    "What torch says of the view afterwards, and whether it may be used at all, depends on how it was made.",
+    "Write to a clone, or take the view inside, after the write.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

@@ -324,7 +324,7 @@ def _refuse_lost_histories(engine: Engine, probe: Builder) -> None:
     Autograd's history of a view, or one that is longer than before, cannot be undone.
     """
     lifted = engine.recorder.lifted
-    has_new = any(item.has_gained for item in lifted)
+    has_new = any(item.has_changed for item in lifted)
     written = [item for item in lifted if version(item.fake)]
     if has_new:  # which its views have come to share
         recorded = written
@@ -501,7 +501,7 @@ def _unrelated(engine: Engine) -> Iterator[Guard]:
     lifted = engine.recorder.lifted
     for item in lifted:
         others = tuple(other.source for other in lifted if other is not item)
-        if item.has_gained and others:
+        if item.has_changed and others:
             yield Guard(item.source, Kind.DISTINCT, True, None, others)
 
 

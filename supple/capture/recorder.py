@@ -12,23 +12,39 @@ from supple.expr import const
 from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
-from supple.shapes.fake import fake_from, meta_of, non_leaf
+from supple.runtime.undo import version
+from supple.shapes.fake import FakeTensor, fake_from, meta_of, non_leaf
 from supple.shapes.infer import as_meta
 
 
 @dataclass(frozen=True, slots=True)
 class Lifted:
-    """A graph input: where residual code loads it, the real tensor of this call, and its fake."""
+    """A graph input: where residual code loads it, the real tensor of this call, and its fake.
+
+    Attributes:
+        version: of the fake, before the graph.
+    """
 
     source: Source
     name: str
     real: torch.Tensor
-    fake: torch.Tensor
+    fake: FakeTensor
+    version: int | None
 
     @property
-    def has_gained(self) -> bool:
-        """Whether it requires gradients only since the graph began."""
-        return self.fake.requires_grad and not self.real.requires_grad
+    def may_be_view(self) -> bool:
+        """Whether it may be a view with gradients: no parameter is."""
+        return self.real.requires_grad and type(self.real) is not torch.nn.Parameter
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the graph has written to its memory through it; writes by `.data` do not count."""
+        return version(self.fake) != self.version
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether it requires gradients, or none, only since the graph began."""
+        return self.fake.requires_grad is not self.real.requires_grad
 
 
 class Recorder:
@@ -53,7 +69,7 @@ class Recorder:
         self.inputs.append(
             Input(name, meta_of(fake), source.name, is_parameter, is_leaf, is_inference, is_guarded=True)
         )
-        self.lifted.append(Lifted(source, name, real, fake))
+        self.lifted.append(Lifted(source, name, real, fake, version(fake)))
         self._vars[id(fake)] = (Var(name), fake)
         return fake
 

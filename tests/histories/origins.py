@@ -210,6 +210,7 @@ def an_older_view_of_a_result() -> State:
     x, first = plain(), leaf(first=3)
     view = x[:]
     x.mul_(first)
+    assert not view.is_leaf  # who asks makes it so: eager lets nobody write to it before
     return State(view, x, (first,))
 
 

@@ -1,5 +1,6 @@
 """The programs: two acts, one after the other, and what is asked after them."""
 
+import contextlib
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from itertools import product
 from typing import Any, Final
 
 import torch
+from torch import Tensor
 
 from tests.histories.acts import ACTS, ASKS, PRELUDE
 from tests.histories.origins import Pair, Unfelt
@@ -30,11 +32,27 @@ class Program:
         own = "".join(f"    {line}\n" for line in self.lines)
         return f"def f(x, y, w):\n    made, asked = [], []\n{own}    return made, asked\n"
 
-    def function(self) -> Callable[..., Any]:
-        """Return the function, with classes of its own."""
-        names: dict[str, Any] = {"torch": torch, "Unfelt": Unfelt, "Pair": Pair}
-        exec(compile(PRELUDE + self.text, "<program>", "exec"), names)  # the program is ours
+    def function(self, *, looks: bool = False) -> Callable[..., Any]:
+        """Return the function, with classes of its own.
+
+        Args:
+            looks: after each line autograd is asked for the places of the arguments, by which it brings what
+                it knows of views up to date.
+        """
+        program = Program(tuple(one for line in self.lines for one in (line, LOOK))) if looks else self
+        names: dict[str, Any] = {"torch": torch, "Unfelt": Unfelt, "Pair": Pair, "look": look}
+        exec(compile(PRELUDE + program.text, "<program>", "exec"), names)
         return names["f"]
+
+
+LOOK: Final = "look(x, y, w)"
+
+
+def look(*tensors: Tensor) -> None:
+    """Ask for the places of tensors in autograd's graph."""
+    for one in tensors:
+        with contextlib.suppress(RuntimeError):
+            _ = one.is_leaf
 
 
 def programs(seed: int) -> Iterator[Program]:

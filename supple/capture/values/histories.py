@@ -1,6 +1,7 @@
 """Operators that change what autograd knows of an input, and what other tensors show of that."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import torch
 
@@ -14,7 +15,9 @@ from supple.capture.values.base import LazyValue
 from supple.ir.graph.nodes import Arg, leaves
 from supple.ir.ops import Op
 
-ASKED = "Tensor.requires_grad_"
+ASKED: Final = "Tensor.requires_grad_"
+FLAGS: Final = (ASKED, "Tensor.detach_")
+"""Operators that say of a tensor whether gradients flow into it, and write nothing."""
 
 
 def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
@@ -28,7 +31,7 @@ def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
     tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
     _refuse_views_of_leaves(machine, op, tensors[:1])
     may_record = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
-    if may_record or op.name == ASKED:
+    if may_record or op.name in FLAGS:
         _refuse_relatives(machine, op, tensors)
 
 
@@ -44,7 +47,7 @@ def _refuse_views_of_leaves(machine: Machine, op: Op, written: list[torch.Tensor
         if op.name == ASKED and item.real.is_leaf and _shows_leaf(machine, item):
             owner = f"{item.source.name}, a view of a leaf"
             machine.unsupported(breaks.ATTRIBUTE, name="requires_grad_()", owner=owner)
-        is_write = op.name != ASKED and torch.is_grad_enabled()
+        is_write = op.name not in FLAGS and torch.is_grad_enabled()
         if is_write and not item.real.is_leaf and _shows_leaf(machine, item):
             error = (
                 "RuntimeError: a view of a leaf Variable that requires grad is used in an in-place operation"
@@ -59,15 +62,50 @@ def _shows_leaf(machine: Machine, item: Lifted) -> bool:
     return found
 
 
+def heed_views_written(machine: Machine, op: Op, operands: Arg) -> None:
+    """Break where an operator wrote, unrecorded, to what an input shows that is a view with gradients.
+
+    Torch counts the write, and looks at the view again by that count. Of writes that are recorded eager runs
+    what follows.
+
+    Args:
+        operands: the fakes of its arguments, on which it ran, and its other arguments.
+    """
+    if op.is_pure or op.name in FLAGS:
+        return
+    written = next((one for one in leaves(operands) if isinstance(one, torch.Tensor)), None)
+    if torch.is_grad_enabled() and written is not None and written.requires_grad:
+        return
+    for item in machine.recorder.lifted:
+        if item.may_be_view and _is_written(machine, item):
+            machine.guard(of_view(item.source), Kind.EQUALS, is_view(item.real))
+            if is_view(item.real):
+                machine.unsupported(breaks.UNSEEN, name=op.name, view=item.source.name)
+
+
+def heed_memory_written(machine: Machine, item: Lifted) -> None:
+    """Break where an input is a view with gradients of memory that the graph has written."""
+    if item.may_be_view and is_view(item.real) and _is_written(machine, item):
+        machine.unsupported(breaks.UNSEEN, name="The graph", view=item.source.name)
+
+
+def _is_written(machine: Machine, item: Lifted) -> bool:
+    """Tell whether the graph has written to the memory of an input, through whichever input that has it."""
+    memory = item.fake.memory
+    related = (one for one in machine.recorder.lifted if memory and one.fake.memory == memory)
+    return item.is_written or any(one.is_written for one in related)
+
+
 def _refuse_relatives(machine: Machine, op: Op, tensors: list[torch.Tensor]) -> None:
-    """Break where an operator may give a history to an input of whose base another input is a view."""
-    bases = [one if one._base is None else one._base for one in tensors if not one.requires_grad]
+    """Break where an operator may give or end the history of an input of whose base another is a view."""
+    changed = tensors if op.name in FLAGS else [one for one in tensors if not one.requires_grad]
+    bases = [one if one._base is None else one._base for one in changed]
     roots = {id(one) for one in bases}
     for item in machine.recorder.lifted:
         if id(item.fake) not in roots:
             continue
         names = {"name": op.name, "target": item.source.name}
-        if op.name == ASKED:  # of a view it says nothing to what else shows its base
+        if op.name in FLAGS:  # of a view it says nothing to what else shows its base
             machine.guard(of_view(item.source), Kind.EQUALS, is_view(item.real))
             if is_view(item.real):
                 machine.unsupported(breaks.RELATED, other="its base", **names)

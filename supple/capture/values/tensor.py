@@ -8,12 +8,12 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute, storage_offset
+from supple.capture.source import Source, attribute, instance_attribute, is_view, storage_offset
 from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
-from supple.capture.values.histories import heed_histories
+from supple.capture.values.histories import heed_histories, heed_views_written
 from supple.capture.values.instance import InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue
@@ -134,6 +134,8 @@ class TensorValue(Value):
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         if name == "requires_grad":
             _refuse_made(machine, "requires_grad", self)
+            if not self.fake.is_leaf:  # unlike the method, which may say what holds
+                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=f"{self.describe()}, no leaf")
             machine.call_leaf(torch.Tensor.requires_grad_, [self, new], {})
             return
         found = lookup(self.python_type(), name)
@@ -157,8 +159,10 @@ class TensorValue(Value):
     def _place_in_autograd(self, machine: Machine, name: str) -> Value:
         """Return `x.is_leaf` (guarded), or `x.grad_fn` where that is None."""
         is_leaf = self.fake.is_leaf
-        if self.obj is not None and self.obj.requires_grad:
+        if self.obj is not None and self.obj.requires_grad and self.fake.requires_grad:
             is_leaf = self.obj.is_leaf
+            if is_leaf and is_view(self.obj):  # older than what its base is; a write makes it no leaf
+                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=f"{self.describe()}, a view of a leaf")
             machine.guard(attribute(self.source, "is_leaf") if self.source else None, Kind.EQUALS, is_leaf)
         if name == "is_leaf":
             return ConstantValue(is_leaf)
@@ -222,6 +226,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
             raise
         said = str(error).partition(_STACK)[0]
         machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
+    heed_views_written(machine, op, (fake_args, fake_kwargs))
     query = _name(op)
     if read and query not in ANSWERS and query != "item":
         graph_args, graph_kwargs = _with_numbers(machine, op, read, (graph_args, graph_kwargs))

@@ -22,6 +22,7 @@ from supple.capture.values.base import Value
 from supple.capture.values.callables import MemoizedValue
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import LeafValue, WeakReferenceValue
+from supple.capture.values.histories import heed_memory_written
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
@@ -68,9 +69,10 @@ def _(engine: "Engine", obj: torch.Tensor, source: Source | None) -> Value:
     meta, expected = engine.sizes.tensor(obj, source)
     engine.guard(source, Kind.TENSOR, expected)
     for known in engine.recorder.lifted:
-        if known.has_gained and are_related(known.real, obj):
+        if known.has_changed and are_related(known.real, obj):
             engine.unsupported(breaks.RELATED, name="The graph", target=known.source.name, other=source.name)
     fake = engine.recorder.lift(obj, source, meta)
+    heed_memory_written(engine, engine.recorder.lifted[-1])
     value = TensorValue(fake, source, obj)
     engine.tensors[id(fake)] = value
     return value
