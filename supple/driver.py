@@ -19,7 +19,7 @@ from supple.ir.graph.interp import compile_python
 from supple.ir.graph.nodes import Graph
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import is_random
-from supple.runtime.autograd_fn import Back, Pair, Run, alone
+from supple.runtime.autograd_fn import Back, Pair, Run, Twice, alone
 from supple.runtime.state import Ambient, ambient_now, pinned, without_autocast, without_grad
 from supple.runtime.undo import ATOMIC
 from supple.shapes.env import active, using
@@ -111,7 +111,7 @@ class Functional:
             twice=self._twice(split, place, ambient),
         )
 
-    def _twice(self, split: autograd.Split, place: int, ambient: Ambient) -> Callable[[], Compiled | None]:
+    def _twice(self, split: autograd.Split, place: int, ambient: Ambient) -> Twice:
         """Return what compiles gradients as a function of their own, when they are to have gradients.
 
         It returns None where they cannot be compiled, or only with guards: it is too late for those.
@@ -119,11 +119,11 @@ class Functional:
         env = active()
 
         @functools.cache
-        def compiled() -> Compiled | None:
+        def compiled(has_grad: tuple[bool, ...]) -> Compiled | None:
             symbols = using(env) if env else nullcontext()
             with symbols, ambient.entered(), torch.enable_grad():
                 try:
-                    return self(autograd.of_gradients(split, place), ())
+                    return self(autograd.of_gradients(split, place, has_grad), ())
                 except Exception as error:
                     if is_interrupt(error):
                         raise

@@ -13,11 +13,14 @@ from supple.ir.ops import Op, OpKind
 from supple.runtime.autograd_fn import differentiated
 
 
-def of_gradients(split: Split, place: int) -> Graph:
+def of_gradients(split: Split, place: int, has_grad: Sequence[bool]) -> Graph:
     """Return the graph (inputs of the captured graph, then tangents) -> gradients of the flow at `place`.
 
     It is one call, which runs the captured graph and autograd: tracing goes through both, and sees what the
     program detached and where it switched gradients off.
+
+    Args:
+        has_grad: for each tangent whether gradients flow into it: what it is multiplied with is kept then.
 
     Raises:
         NeedsGrad: the captured graph writes to its inputs.
@@ -26,7 +29,8 @@ def of_gradients(split: Split, place: int) -> Graph:
         raise NeedsGrad("a graph that writes")
     backward, flow = split.backward.parts.backs[place].graph, split.backward.flows.flows[place]
     items = {item.name: item for item in backward.inputs}
-    tangents = [_flowing(items[name]) for name in flow.tangents]
+    flowing = zip(flow.tangents, has_grad, strict=True)
+    tangents = [_differentiable(items[name]) if has else items[name] for name, has in flowing]
     inputs = (*split.source.inputs, *tangents)
     again = rerun(split.convention, compile_python(split.source))
 
@@ -42,6 +46,6 @@ def of_gradients(split: Split, place: int) -> Graph:
     return Graph(inputs, (node,), tuple(Var(node.name, (place,)) for place in range(len(found))))
 
 
-def _flowing(item: Input) -> Input:
+def _differentiable(item: Input) -> Input:
     assert isinstance(item.meta, TensorMeta), item.name
     return replace(item, meta=replace(item.meta, requires_grad=True), is_leaf=False)

@@ -60,7 +60,7 @@ class Recorder:
     def lift(self, real: torch.Tensor, source: Source, meta: TensorMeta) -> torch.Tensor:
         """Return the fake of a tensor that exists, made an input of the graph."""
         is_parameter = isinstance(real, torch.nn.Parameter)
-        is_leaf, is_inference = _is_leaf(real), real.is_inference()
+        is_leaf, is_inference = real.is_leaf, real.is_inference()
         with torch.inference_mode(is_inference):
             fake = fake_from(meta, is_parameter=is_parameter)
             fake = fake if is_leaf else non_leaf(fake)
@@ -120,14 +120,6 @@ def _memory(real: torch.Tensor) -> int:
     """Return the address of a tensor's storage, 0 where it has none."""
     has_storage = real.layout is torch.strided and type(real) in (torch.Tensor, torch.nn.Parameter)
     return real.untyped_storage().data_ptr() if has_storage and real.device.type == "cpu" else 0
-
-
-def _is_leaf(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor is a leaf; True where eager will refuse to use it at all."""
-    try:
-        return tensor.is_leaf
-    except RuntimeError:
-        return True
 
 
 def _meta(result: object) -> Meta:

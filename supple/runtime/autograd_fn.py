@@ -17,6 +17,8 @@ _log: Final = logging.getLogger("supple")
 
 Run = Callable[[Iterable[object]], Sequence[object]]
 Layout = tuple[torch.Size, tuple[int, ...], torch.dtype, torch.device]
+Twice = Callable[[tuple[bool, ...]], Callable[..., Sequence[object]] | None]
+#: (for each tangent whether it has gradients) -> a compiled (*inputs, *tangents) -> gradients, or None.
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Back:
         ended: places of the inputs that autograd goes on to, with no gradient.
         reached: for each gradient, which of the tangents flow into it.
         has_functions: a function of the program may be between, whose backward eager calls for nothing too.
-        twice: () -> a compiled (*inputs, *tangents) -> gradients that have gradients, or None.
+        twice: what compiles gradients that have gradients.
     """
 
     run: Run
@@ -47,7 +49,7 @@ class Back:
     ended: tuple[int, ...]
     reached: tuple[frozenset[int], ...]
     has_functions: bool
-    twice: Callable[[], Callable[..., Sequence[object]] | None]
+    twice: Twice
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +306,8 @@ def _twice(
     past.require_unwritten("A gradient of a gradient")
     if not any(tangent is not None for tangent in tangents):
         return _of_nothing(past, back, tangents)
-    twice = None if is_batch else back.twice()
+    has_grad = tuple(tangent is not None and tangent.requires_grad for tangent in tangents)
+    twice = None if is_batch else back.twice(has_grad)
     if twice is None:
         return past.differentiated(back, tangents)
     with past.as_then():

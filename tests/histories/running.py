@@ -1,7 +1,6 @@
 """Runs a program for tensors of all origins, one compiled function for all of them, eager beside it."""
 
 import random
-import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -156,7 +155,7 @@ def backward(found: Description, tensors: Sequence[Tensor]) -> None:
 
 
 def said(error: Exception) -> str:
-    """Return the class of an error and what it says, without what depends on how torch came there."""
-    text = re.sub(r", which is output \d+ of [\w:]+,", "", str(error))
-    text = re.sub(r"Output \d+ of", "An output of", text)
-    return f"{type(error).__name__}: {told(text)}"
+    """Return the class of an error and what it says, of writes that autograd refuses the class alone."""
+    text = str(error)
+    is_refused = "modified inplace" in text or "modified by an inplace" in text
+    return type(error).__name__ if is_refused else f"{type(error).__name__}: {told(text)}"

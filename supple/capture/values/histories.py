@@ -83,6 +83,15 @@ def heed_views_written(machine: Machine, op: Op, operands: Arg) -> None:
                 machine.unsupported(breaks.UNSEEN, name=op.name, view=item.source.name)
 
 
+def is_refused(tensor: torch.Tensor) -> bool:
+    """Tell whether eager refuses a tensor: a view of what was written since, which may not be."""
+    try:
+        _ = tensor.is_leaf
+    except RuntimeError:
+        return True
+    return False
+
+
 def heed_memory_written(machine: Machine, item: Lifted) -> None:
     """Break where an input is a view with gradients of memory that the graph has written."""
     if item.may_be_view and is_view(item.real) and _is_written(machine, item):

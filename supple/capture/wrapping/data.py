@@ -22,7 +22,7 @@ from supple.capture.values.base import Value
 from supple.capture.values.callables import MemoizedValue
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import LeafValue, WeakReferenceValue
-from supple.capture.values.histories import heed_memory_written
+from supple.capture.values.histories import heed_memory_written, is_refused
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
@@ -66,6 +66,8 @@ def _(engine: "Engine", obj: torch.Tensor, source: Source | None) -> Value:
             engine.guard(Called(f"{source.name}.{name}()", source, ask), Kind.EQUALS, ask(obj))
         detail = "only strided tensors of usual types without a conjugate or negative bit are"
         engine.unsupported(breaks.OBJECT, name=f"{obj.layout} tensor of {obj.dtype}", detail=detail)
+    if is_refused(obj):
+        engine.unsupported(breaks.OBJECT, name="view out of date", detail="eager refuses to use it")
     meta, expected = engine.sizes.tensor(obj, source)
     engine.guard(source, Kind.TENSOR, expected)
     for known in engine.recorder.lifted:
