@@ -12,6 +12,8 @@ from torch.autograd.graph import Node
 
 from supple.ir.arguments import leaves
 
+_WRITE_TO_A_VIEW: Final = "torch::autograd::CopySlices"
+"""The name of the node that stands for a write to a view; it keeps the node of what was written."""
 _SAVED: Final = "_saved_"
 """The names of the attributes in which a node of eager's graph shows what it keeps begin so."""
 
@@ -42,6 +44,8 @@ def nodes_of(*results: torch.Tensor) -> set[Node]:
 
 def _keeps(node: Node) -> bool:
     """Tell whether a node keeps a tensor that eager frees, which attributes of a context are not."""
+    if node.name() == _WRITE_TO_A_VIEW:
+        return True
     try:
         if isinstance(node, torch.autograd.function.BackwardCFunction):
             return bool(cast("Any", node).saved_tensors)

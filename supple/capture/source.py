@@ -171,6 +171,28 @@ def of_view(tensor: Source) -> Source:
     return Called(f"is_view({tensor.name})", tensor, is_view)
 
 
+def is_fragile(tensor: torch.Tensor) -> bool:
+    """Tell whether a tensor is a view with gradients of which torch says something else once it is written.
+
+    Such are views made without gradients, or before their base had any, and those of which an operator gives
+    several: these may not be used any more.
+    """
+    if tensor._base is None or not tensor.requires_grad:
+        return False
+    return tensor.grad_fn is None or tensor.grad_fn.name() in _SEVERAL_VIEWS
+
+
+_SEVERAL_VIEWS: Final = frozenset(
+    f"{name}Backward0"
+    for name in ("Split", "SplitWithSizes", "Unbind", "UnsafeSplit", "UnsafeSplitWithSizes")
+)
+
+
+def of_fragile(tensor: Source) -> Source:
+    """Return the source of whether writes change what torch says of a tensor."""
+    return Called(f"is_fragile({tensor.name})", tensor, is_fragile)
+
+
 def context_value(variable: Source) -> Source:
     """Return the source of a context variable's value."""
     return Called(f"{variable.name}.get()", variable, ContextVar[object].get)

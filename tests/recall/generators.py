@@ -57,6 +57,9 @@ GENERATORS: Final[dict[str, Generator]] = {
     for one in (
         Generator("fuzz", "tests/fuzz", _timed("tests.fuzz", "--seed", str(SEED), "--first")),
         Generator("mutation", "tests/mutation", _timed("tests.mutation"), "={80}"),
+        Generator(
+            "histories", "tests/histories", _timed("tests.histories", "--seed", str(SEED), "--first"), "={80}"
+        ),
         Generator("special", _SWEEP, _whole(*_PYTEST, _SWEEP)),
         Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
         Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),

@@ -10,7 +10,7 @@ from supple.capture.guards.kinds import Kind
 from supple.capture.guards.overlap import are_related
 from supple.capture.machine import Machine
 from supple.capture.recorder import Lifted
-from supple.capture.source import Source, is_view, of_leaf, of_view, shows_leaf
+from supple.capture.source import Source, is_fragile, is_view, of_fragile, of_leaf, of_view, shows_leaf
 from supple.capture.values.base import LazyValue
 from supple.ir.graph.nodes import Arg, leaves
 from supple.ir.ops import Op
@@ -78,8 +78,8 @@ def heed_views_written(machine: Machine, op: Op, operands: Arg) -> None:
         return
     for item in machine.recorder.lifted:
         if item.may_be_view and _is_written(machine, item):
-            machine.guard(of_view(item.source), Kind.EQUALS, is_view(item.real))
-            if is_view(item.real):
+            machine.guard(of_fragile(item.source), Kind.EQUALS, is_fragile(item.real))
+            if is_fragile(item.real):
                 machine.unsupported(breaks.UNSEEN, name=op.name, view=item.source.name)
 
 
@@ -94,7 +94,7 @@ def is_refused(tensor: torch.Tensor) -> bool:
 
 def heed_memory_written(machine: Machine, item: Lifted) -> None:
     """Break where an input is a view with gradients of memory that the graph has written."""
-    if item.may_be_view and is_view(item.real) and _is_written(machine, item):
+    if item.may_be_view and is_fragile(item.real) and _is_written(machine, item):
         machine.unsupported(breaks.UNSEEN, name="The graph", view=item.source.name)
 
 
