@@ -14,7 +14,7 @@ from supple.autograd.storage import Storage
 from supple.expr import Expr, equal
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ONE, ZERO, decide
-from supple.shapes.layout import channels_last_strides, is_same, numel, view_strides_asked
+from supple.shapes.layout import channels_last_strides, is_dense, is_same, numel, view_strides_asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,14 @@ class Copy:
         """Whether the copy or what it was made of was written since."""
         return self.source.version != self.version or bool(self.made.version)
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether what was copied has strides of its own, which may be those of any layout.
+
+        Others are products of its sizes, in another order: theirs are those asked for where a size is 1.
+        """
+        return ZERO not in self.of.strides and not is_dense(self.of.sizes, self.of.strides)
+
     def follows(self, other: "Copy") -> bool:
         """Tell whether this is made of what another is made of, or of what it made."""
         return self.source in (other.source, other.made)
@@ -58,10 +66,16 @@ def require_copies(copies: Sequence[Copy], shown: Iterable[Storage]) -> None:
     seen = {id(one) for one in shown}
     for group in _related(copies):
         storages = {id(one) for copy in group for one in (copy.source, copy.made)}
-        if len(storages & seen) > 1 or any(copy.is_written for copy in group):
-            for copy in group:
-                if _is_view(copy):
-                    raise NotFunctional("a view for these sizes, and a copy for others, is shown or written")
+        is_written = any(copy.is_written for copy in group)
+        for copy in group:
+            is_asked = copy.has_gaps and (is_written or len(storages & seen) > 1)
+            if (is_written and _has_size_1(copy)) or (is_asked and _is_view(copy)):
+                raise NotFunctional("a view for these sizes, and a copy for others, is shown or written")
+
+
+def _has_size_1(copy: Copy) -> bool:
+    """Tell whether a dynamic size is 1; guarded."""
+    return any(not size.is_const and decide(equal(size, ONE)) for size in copy.of.sizes)
 
 
 def _related(copies: Sequence[Copy]) -> list[list[Copy]]:

@@ -63,7 +63,8 @@ def seen(run: Callable[[Tensor], Tensor], x: Tensor) -> tuple[object, ...]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_view_where_eager_has_one(family: str, maker: str, is_written: bool) -> None:
     function = written(MAKERS[maker]) if is_written else MAKERS[maker]
-    layouts = FAMILIES[family]
+    # Of a size of 1 nobody asks for what is only returned: docs/dynamic_shapes.md.
+    layouts = [layout for layout in FAMILIES[family] if is_written or 1 not in layout[0]]
     for first in range(3):
         compiled = supple.compile(function, backend="native", dynamic=[None, True, None][first])
         for layout in (*layouts[first:], *layouts):
