@@ -11,6 +11,7 @@ from typing import Final, cast
 
 import torch
 
+from supple.capture.values.histories import FLAGS
 from supple.expr import Expr
 from supple.expr.width import may_be_wide
 from supple.ir.arguments import Arg, leaves
@@ -119,7 +120,7 @@ def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
         return True
     if node.op.name in _OF_ITEMS:
         return _has_list(node.args[1])
-    if node.op.name in _OF_LEAVES:
+    if node.op.name in FLAGS:
         return True
     return _LOOKED_AT.search(node.op.name) is not None
 
@@ -143,8 +144,6 @@ def _may_be_refused(node: Node, used: Sequence[Meta], *, may_share: bool) -> boo
     return not node.op.is_pure and any(may_share or meta.requires_grad for meta in tensors)
 
 
-_OF_LEAVES: Final = frozenset(("Tensor.detach_", "Tensor.requires_grad_"))
-"""Operators that refuse a tensor for how it was made, whatever it holds."""
 _OF_ITEMS: Final = frozenset(("Tensor.__getitem__", "Tensor.__setitem__"))
 
 

@@ -16,8 +16,8 @@ from supple.ir.graph.nodes import Arg, leaves
 from supple.ir.ops import Op
 
 ASKED: Final = "Tensor.requires_grad_"
-FLAGS: Final = (ASKED, "Tensor.detach_")
-"""Operators that say of a tensor whether gradients flow into it, and write nothing."""
+FLAGS: Final = frozenset((ASKED, "Tensor.detach_"))
+"""Operators that say whether gradients flow into a tensor; what they refuse depends on how it was made."""
 
 
 def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
