@@ -222,7 +222,7 @@ RELATED: Final = _reason(
 )
 UNSEEN: Final = _reason(
     "B136",
-    "{name} writes, unseen by autograd, to what {view} shows, a view made without gradients or one of several.",
+    "{name} writes, unseen by autograd, to what {view} shows: a view made without gradients, or of several.",
     "What torch says of the view afterwards, and whether it may be used at all, depends on how it was made.",
     "Write to a clone, or take the view inside, after the write.",
 )
