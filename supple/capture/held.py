@@ -11,7 +11,6 @@ from typing import Final, cast
 
 import torch
 
-from supple.capture.values.histories import FLAGS
 from supple.expr import Expr
 from supple.expr.width import may_be_wide
 from supple.ir.arguments import Arg, leaves
@@ -144,6 +143,8 @@ def _may_be_refused(node: Node, used: Sequence[Meta], *, may_share: bool) -> boo
     return not node.op.is_pure and any(may_share or meta.requires_grad for meta in tensors)
 
 
+FLAGS: Final = frozenset(("Tensor.detach_", "Tensor.requires_grad_"))
+"""Operators that say whether gradients flow into a tensor; what they refuse depends on how it was made."""
 _OF_ITEMS: Final = frozenset(("Tensor.__getitem__", "Tensor.__setitem__"))
 
 

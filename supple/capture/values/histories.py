@@ -8,6 +8,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.guards.overlap import are_related
+from supple.capture.held import FLAGS
 from supple.capture.machine import Machine
 from supple.capture.recorder import Lifted
 from supple.capture.source import Source, is_fragile, is_view, of_fragile, of_leaf, of_view, shows_leaf
@@ -16,8 +17,6 @@ from supple.ir.graph.nodes import Arg, leaves
 from supple.ir.ops import Op
 
 ASKED: Final = "Tensor.requires_grad_"
-FLAGS: Final = frozenset((ASKED, "Tensor.detach_"))
-"""Operators that say whether gradients flow into a tensor; what they refuse depends on how it was made."""
 
 
 def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
