@@ -64,20 +64,21 @@ class Functional:
             ambient = ambient_now()
             homes = {one.index: one.input for one in split.convention.mutations if split.backward is None}
             run = self._build(split.forward, self._options, homes)
-            run = self._as_traced(run, split, graph)
+            run, settle = self._as_traced(run, split, graph), None
             if split.backward is not None:
                 backs = [
                     self._back(split, split.backward, place, ambient)
                     for place in range(len(split.backward.parts.backs))
                 ]
                 run = differentiable(split, run, backs, ambient)
+                settle = run.settle if any(run.written) else None
         except autograd.Raises as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return _borne_out(compile_python(graph), str(refusal))
         except (autograd.Refused, DataDependent, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
-        bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph))
+        bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph), settle)
         vars(bound)[ATOMIC] = functools.partial(autograd.is_atomic, split.convention)
         return cast("Compiled", bound)
 
@@ -161,6 +162,11 @@ def _watched(split: autograd.Split, read: frozenset[int]) -> tuple[int, ...]:
     return tuple(place for place, is_tensor in enumerate(given) if is_tensor and place in read - unread)
 
 
+def _written(split: autograd.Split, back: Back) -> tuple[int, ...]:
+    """Return the places of the inputs that come to have what a backward keeps."""
+    return tuple(mutation.input for mutation in split.convention.mutations if mutation.index in back.kept)
+
+
 def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run:
     """Return a functional graph run by eager torch, operator by operator; no result is written in place."""
     run = compile_python(graph)
@@ -172,7 +178,7 @@ def interpreted(graph: Graph, options: Options, homes: Mapping[int, int]) -> Run
     return call
 
 
-def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], ambient: Ambient) -> Run:
+def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], ambient: Ambient) -> Pair:
     """Return the function of a forward graph and its backwards, as autograd runs them.
 
     Args:
@@ -187,6 +193,7 @@ def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], a
         is_random=any(is_random(node.op) for node in split.forward.nodes),
         constants=len(split.convention.constants),
         watched=_watched(split, split.backward.read),
+        written=tuple(_written(split, back) for back in backs),
         ambient=ambient,
     )
 

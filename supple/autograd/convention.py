@@ -172,12 +172,18 @@ Runner = Callable[..., Sequence[object]]
 Maker = Callable[[Sequence[object], Sequence[object], Sequence[object]], object]
 
 
-def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
+def bind(
+    convention: Convention,
+    run: Runner,
+    eager: Runner,
+    settle: Callable[[Sequence[object], Sequence[object]], None] | None = None,
+) -> Runner:
     """Return a function with the captured graph's inputs and outputs that calls `run`, the functional graph.
 
     Args:
         run: (*inputs, *constants) -> outputs of the functional graph.
         eager: the captured graph run by eager torch; used for a call whose written inputs share memory.
+        settle: (inputs and constants, results of `run`) is called when all inputs are written.
     """
     if convention.is_plain:
         return run
@@ -202,6 +208,8 @@ def bind(convention: Convention, run: Runner, eager: Runner) -> Runner:
             else:
                 _write(mutation, target, cast("torch.Tensor", new))
         increment_version(written)
+        if settle is not None:
+            settle(inputs, results)
         made: list[object] = []
         for has_grad, view in views:
             with nullcontext() if torch.is_grad_enabled() is has_grad else torch.set_grad_enabled(has_grad):

@@ -58,10 +58,11 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
 
 
 def _shown(traced: Traced, joint: Graph) -> list[Var]:
-    """Return the results that the program gets as tensors of their own, and eager keeps for backward."""
+    """Return the results that the program gets, in tensors of their own or in inputs, and eager keeps."""
     calling = traced.convention
     made = (*calling.outputs, *(view.base for view in calling.views))
-    places = dict.fromkeys(one.index for one in made if isinstance(one, Result))
+    places = [one.index for one in made if isinstance(one, Result)]
+    places = dict.fromkeys((*places, *(one.index for one in calling.mutations)))
     pairs = [(traced.graph.outputs[place], joint.outputs[place]) for place in places]
     return [
         var for arg, var in pairs if isinstance(arg, Var) and isinstance(var, Var) and arg.name in traced.read

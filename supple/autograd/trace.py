@@ -295,7 +295,7 @@ class _Ending:
         found: list[Mutation] = []
         for place, given in self.recorder.given.items():
             storage = self.recorder.cell(given.fake).storage
-            if storage.version or given.has_grown:
+            if storage.version or given.has_grown or given.writes(storage):
                 if self.recorder.is_hiding:
                     raise NotFunctional("in inference mode, a write through `.data` may be counted")
                 meta = meta_of(given.fake)

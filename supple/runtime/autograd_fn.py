@@ -16,6 +16,7 @@ from supple.torch_private import DisableAutocast, is_batch_of_gradients, outside
 _log: Final = logging.getLogger("supple")
 
 Run = Callable[[Iterable[object]], Sequence[object]]
+Version = tuple[torch.Tensor, int]
 Layout = tuple[torch.Size, tuple[int, ...], torch.dtype, torch.device]
 Twice = Callable[[tuple[bool, ...]], Callable[..., Sequence[object]] | None]
 #: (for each tangent whether it has gradients) -> a compiled (*inputs, *tangents) -> gradients, or None.
@@ -65,6 +66,7 @@ class Pair:
         constants: how many of the inputs, the last, the captured graph does not have.
         watched: places of the inputs that are tensors, but for those that are written after forward and do
             not matter to gradients.
+        written: for each backward, which of the inputs come to have what it keeps.
         ambient: the state in which the captured call begins: forward runs again under it.
     """
 
@@ -75,6 +77,7 @@ class Pair:
     is_random: bool
     constants: int
     watched: tuple[int, ...]
+    written: tuple[tuple[int, ...], ...]
     ambient: Ambient
 
     def __call__(self, inputs: Iterable[object]) -> list[object]:
@@ -105,6 +108,19 @@ class Pair:
             is_others = place < self.results and place not in back.differentiable
             kept.append(_as_it_is(outputs[place]) if is_others else outputs[place])
         return kept
+
+    def settle(self, inputs: Sequence[object], results: Sequence[object]) -> None:
+        """Remember how often inputs that have what backwards keep are written: later writes are errors.
+
+        Args:
+            inputs: those of the program, after all writes.
+            results: what the call gave for them.
+        """
+        for back, places in zip(self.backs, self.written, strict=True):
+            node: Any = cast("torch.Tensor", results[back.differentiable[0]]).grad_fn
+            targets = [cast("torch.Tensor", inputs[place]) for place in places]
+            if node is not None:
+                node.after = [(one.detach(), one._version) for one in targets if not one.is_inference()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +222,7 @@ class _Compiled(torch.autograd.Function):
         ctx.save_for_backward(*kept)
         ctx.set_materialize_grads(False)
         flows = tuple(cast("torch.Tensor", results[place]) for place in back.differentiable)
-        ctx.past, ctx.back = past, back
+        ctx.past, ctx.back, ctx.after = past, back, ()
         ctx.layouts = [(flow.shape, flow.stride(), flow.dtype, flow.device) for flow in flows]
         return flows
 
@@ -221,6 +237,8 @@ class _Compiled(torch.autograd.Function):
         missing = {place for place, grad in enumerate(flowing) if grad is None}
         is_nothing = len(missing) == len(flowing)
         is_batch = any(is_batch_of_gradients(grad) for grad in flowing if grad is not None)
+        if not is_nothing:
+            _require_unwritten(ctx.after)
         if is_batch or torch.is_grad_enabled():
             found = _twice(ctx, past, back, flowing, is_batch)
         else:
@@ -232,7 +250,7 @@ class _Compiled(torch.autograd.Function):
             # Backward alone holds what was kept from here on, unless the graph is retained.
             ctx.maybe_clear_saved_tensors()
             if (back.inputs or back.kept) and not retains_graph():
-                ctx.past = None
+                ctx.past, ctx.after = None, ()
             del tangents, zeros, saved
             try:
                 found = _of_nothing(past, back, flowing) if is_nothing else back.run(taken)
@@ -249,6 +267,22 @@ def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
 
 
 _with_history, _compiled, _nothing = _applied(_History), _applied(_Compiled), _applied(_Nothing)
+
+
+def _require_unwritten(after: Sequence[Version]) -> None:
+    """Check that inputs still have what the call wrote to them, and eager keeps for backward.
+
+    Raises:
+        RuntimeError: one was written since.
+    """
+    for tensor, version in after:
+        if tensor._version != version:
+            msg = (
+                "one of the variables needed for gradient computation has been modified by an inplace "
+                f"operation: {tensor.type()} {list(tensor.shape)}, which compiled code wrote, is at "
+                f"version {tensor._version}; expected version {version} instead. Do: write to a clone."
+            )
+            raise RuntimeError(msg)
 
 
 def _by_eager(

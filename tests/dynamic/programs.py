@@ -233,6 +233,18 @@ def unbound_columns(x: Tensor) -> Any:
 
 
 @program(rows)
+def last_of_a_column(x: Tensor) -> Any:
+    return x[x.shape[0] - 1, 2] * 2, x[..., x.shape[0] // 4, None]
+
+
+@program(lambda n: (floats(3, n),))
+def column_in_the_middle(x: Tensor) -> Any:
+    x = x * 2
+    x[1:, x.shape[1] // 2] = x[0, x.shape[1] - 1]
+    return x
+
+
+@program(rows)
 def every_second_row(x: Tensor) -> Any:
     return x[::2] * 2, x[1::2]
 

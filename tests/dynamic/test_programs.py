@@ -21,6 +21,7 @@ SPECIALISED = {
 #: The same, where gradients flow.
 SPECIALISED_WITH_GRADIENTS = {
     "write_to_a_slice": "a write to no rows shows nothing of the copy that autograd needs otherwise",
+    "column_in_the_middle": "a write to one column asks whether autograd needs a copy",
 }
 
 

@@ -75,7 +75,8 @@ def gradients(program: Program, args: tuple[Any, ...]) -> Any:
     inner = [one.double().pow(2).sum() for one in once if one is not None and one.requires_grad]
     if not inner:
         return made, once
-    return made, once, torch.autograd.grad(sum(inner[1:], inner[0]), leaves, allow_unused=True)
+    twice = torch.autograd.grad(sum(inner[1:], inner[0]), leaves, allow_unused=True)
+    return made, once, apart(twice)
 
 
 def separately(program: Program, args: tuple[Any, ...]) -> Any:

@@ -20,6 +20,14 @@ PROGRAMS = 4
 Steps = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 FOUND: dict[str, Steps] = {
+    "a mark without a write is counted": (
+        ("made.append(Marked.apply(x, w))",),
+        (("every second element", "a tensor"), ("tensors", "a tensor")),
+    ),
+    "a later write to an argument that has what eager keeps": (
+        ("made.append(x.relu_())", "asked.append(y.grad)", "with torch.no_grad(): x[1:3].mul_(w[1:3])"),
+        (("results", "a leaf"), ("results of one function", "a leaf")),
+    ),
     "a setter that eager refuses": (
         ("x.mul_(w)", "x.requires_grad = True"),
         (("tensors", "a leaf"),),

@@ -36,6 +36,8 @@ torch.from_numpy(a) | torch.from_numpy(a) + 1 | torch.from_numpy(a.T) | torch.as
 t.numpy() | t.numpy() + a | (t * 2).numpy().sum(0) | t.detach().cpu().numpy()
 torch.from_numpy(np.sin(t.numpy())) | np.sqrt(2.0) * t | t / np.sqrt(16) | np.log(10.0) | np.exp(0)
 np.floor(2.5) | np.log(0.0) | np.float64(2) + 1 | a + 300
+f'{a.sum():.2f}' | format(a.max(), '') | f'{a.sum()}' | f'{a}' | f'{a:d}'
+'%.1f' % a.sum() | '{:.3e}'.format(a.sum())
 """
 PROGRAM = """
 def program(a, b, t):
@@ -120,6 +122,67 @@ def test_writes_and_objects_are_as_eager(body: str, backend: str) -> None:
             a, t = np.arange(rows * 3.0).reshape(rows, 3), torch.arange(rows * 3.0).reshape(rows, 3)
             seen.append((run(a, t), a, t))
         assert same(*seen)
+
+
+PARTS = (
+    ": | 1:3 | ::-1 | ::2 | 0 | -1 | t | None | ... | I | L | [0, 2] | [t, 0] | I2 | I8 | z | s | True | B"
+    " | b0 | [] | [[0, 1], [1, 2]] | [True, False, True, False] | (0, 1) | 1.0 | I + 1 | places.numpy()"
+    " | mask.numpy() | small.numpy() | one.numpy()"
+).split(" | ")
+"""What an index of an array may have: NumPy has arrays of integers of any type, and integers beside them."""
+CONSTANTS = {
+    "np": np,
+    "I": np.array([1, 2]),
+    "L": [0, 2],
+    "I2": np.array([[0], [1]]),
+    "I8": np.array([1, 0], dtype=np.int8),
+    "z": np.array(1),
+    "s": np.int64(2),
+    "B": np.array([True, False, True, False]),
+    "b0": np.array(True),
+}
+INDEXED = """
+def program(x, t, places, mask, small, one):
+    a = x.numpy() * 2
+    {}
+"""
+USES = {
+    "read": "return a[{}] + 1",
+    "written": "a[{0}] = 7; a[{0}] += 1; return a",
+    "viewed": "b = a[{}]; b += 1; return a",
+}
+
+
+def indexed(key: str, use: str) -> Any:
+    names: dict[str, Any] = dict(CONSTANTS)
+    exec(INDEXED.format(USES[use].format(key)), names)
+    return names["program"]
+
+
+def told(run: Any, t: int) -> Any:
+    """Return what a program gives for the array and an integer, or the class of what it raises."""
+    x = torch.arange(4 * 5 * 6.0).reshape(4, 5, 6)
+    others = torch.tensor([1, 0]), torch.tensor([True, False, False, True])
+    try:
+        return run(x, t, *others, torch.tensor([1, 0], dtype=torch.uint8), torch.tensor(1)), x
+    except Exception as error:  # its class is eager's
+        return type(error)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("first", PARTS)
+def test_an_index_is_numpys(first: str, use: str) -> None:
+    keys = [first, f"{first},", *(f"{first}, {second}" for second in PARTS)]
+    keys += [
+        f"{first}, {second}, {third}" for second in (":", "...", "0") for third in ("I", "[]", "0", "None")
+    ]
+    for key in keys:
+        supple.reset()
+        program = indexed(key, use)
+        compiled = supple.compile(program, backend="eager")
+        for t in (2, 1, 3):
+            assert same(told(program, t), told(compiled, t)), (key, t)
 
 
 def test_arrays_of_any_size_are_one_graph() -> None:

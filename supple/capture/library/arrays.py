@@ -181,13 +181,38 @@ def _astype(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return machine.call_leaf(torch.Tensor.to, args[:1], named)
 
 
+def _are_keys_alike(key: Value) -> bool:
+    """Tell whether a key gives the same of an array and of a tensor.
+
+    An integer beside arrays is an array too for NumPy: where others lie between, what they choose comes
+    first. Nested lists are one array for it, and it takes one `...` only.
+    """
+    keys = key.items if isinstance(key, SequenceValue) and key.kind is tuple else [key]
+    lists = [one for one in keys if isinstance(one, SequenceValue)]
+    if sum(one.identity() is ... for one in keys) > 1:
+        return False
+    if any(isinstance(item, SequenceValue) for one in lists for item in one.items):
+        return False
+    arrays = [isinstance(one, ArrayValue | TensorValue | SequenceValue) for one in keys]
+    if not any(arrays):
+        return True
+    chosen = [
+        place
+        for place, (one, is_array) in enumerate(zip(keys, arrays, strict=True))
+        if is_array or issubclass(one.python_type(), int | np.generic)
+    ]
+    return all(arrays[place] for place in chosen) or chosen[-1] - chosen[0] == len(chosen) - 1
+
+
 @call.on(np.ndarray.__getitem__)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """a[key]; without dimensions a scalar, unless the key has an ellipsis."""
     array, key = args
     assert isinstance(array, ArrayValue), array.describe()
     keys = key.items if isinstance(key, SequenceValue) else [key]
-    found = machine.call_leaf(torch.Tensor.__getitem__, [array.tensor, _as_tensors(key)], {})
+    if not _are_keys_alike(key):
+        machine.unsupported(breaks.NUMPY, name="an index with arrays")
+    found = array.tensor.get_item(machine, _as_tensors(key))
     assert isinstance(found, TensorValue), found.describe()
     is_scalar = not found.fake.ndim and all(one.identity() is not ... for one in keys)
     found = machine.call_leaf(torch.clone, [found], {}) if is_scalar else found

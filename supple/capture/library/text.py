@@ -65,6 +65,8 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
     try:
         plain = value.as_python()
     except NotConstant:
+        if lookup(value.python_type(), "__format__") is not object.__format__:
+            machine.unsupported(breaks.OPERATOR, name="format()", kinds=value.describe())
         return _unformatted(machine, value, spec)
     if isinstance(value, SequenceValue) and not spec.as_python():
         return text_of(machine, "__str__", value)

@@ -16,7 +16,7 @@ from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.histories import heed_histories, heed_views_written
 from supple.capture.values.instance import InstanceValue, instance_dict
 from supple.capture.values.mapping import DictValue
-from supple.capture.values.sequence import SequenceValue, SliceValue
+from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
 from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.ir.graph.nodes import Arg, Var, map_arg, uses_of
 from supple.ir.graph.nodes import meta_of as meta_at
@@ -180,10 +180,14 @@ class TensorValue(Value):
         return machine.wrap(self.obj.grad, attribute(self.source, "grad"))
 
     def get_item(self, machine: Machine, key: Value) -> Value:
-        return machine.call_leaf(torch.Tensor.__getitem__, [self, key], {})
+        part, key = _selected(machine, self, key)
+        if part is not self and key.identity() is ...:
+            return part
+        return machine.call_leaf(torch.Tensor.__getitem__, [part, key], {})
 
     def set_item(self, machine: Machine, key: Value, new: Value) -> None:
-        machine.call_leaf(torch.Tensor.__setitem__, [self, key, new], {})
+        part, key = _selected(machine, self, key)
+        machine.call_leaf(torch.Tensor.__setitem__, [part, key, new], {})
 
     def contains(self, machine: Machine, item: Value) -> Value:
         machine.unsupported(breaks.BRANCH_ON_TENSOR, name=f"`in` of {self.describe()}")
@@ -195,6 +199,74 @@ class TensorValue(Value):
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         machine.throw(TypeError, "'Tensor' object is not callable")
+
+
+def _selected(machine: Machine, tensor: Value, key: Value) -> tuple[Value, Value]:
+    """Return a part of a tensor, and a key into it that is what `key` is into the tensor.
+
+    Torch makes plain integers of those in a tuple, so symbolic ones are selected before. A part that is
+    all that the key asks for has the key `...`.
+    """
+    assert isinstance(tensor, TensorValue), tensor.describe()
+    keys = key.all(machine) if isinstance(key, SequenceValue) and issubclass(key.kind, tuple) else []
+    dims = _dims_selected(keys, tensor.fake.ndim)
+    if not dims:
+        return tensor, key
+    part: Value = tensor
+    for place, dim in reversed(dims.items()):  # the last first: they stay where they are
+        part = machine.call_leaf(torch.Tensor.select, [part, ConstantValue(dim), keys[place]], {})
+    rest = [one for one in keys if not isinstance(one, SymbolicValue)]
+    if all(one.identity() is ... or _is_all(one) for one in rest):
+        return part, ConstantValue(...)
+    return part, new_tuple(rest)
+
+
+def _dims_selected(keys: Sequence[Value], rank: int) -> dict[int, int]:
+    """Return the dimensions that the symbolic integers in a tuple of keys are for, by their places in it.
+
+    Where eager counts dimensions in a way of its own there are none.
+    """
+    places = [place for place, one in enumerate(keys) if isinstance(one, SymbolicValue)]
+    fills = [place for place, one in enumerate(keys) if one.identity() is ...]
+    if not places or len(fills) > 1:
+        return {}
+    is_filled = any(place < places[-1] for place in fills)
+    counts = [_dims_taken(one) for one in (keys if is_filled else keys[: places[-1] + 1])]
+    if None in counts:
+        return {}
+    taken = cast("list[int]", counts)
+    left = rank - sum(taken)
+    if left < 0:
+        return {}
+    if is_filled:
+        taken[fills[0]] = left
+    return {place: sum(taken[:place]) for place in places}
+
+
+def _dims_taken(key: Value) -> int | None:
+    """Return how many dimensions a key of a tuple is for, 0 for `...`; None for masks and truth values."""
+    match key:
+        case SliceValue():
+            return 1
+        case TensorValue():
+            return None if key.fake.dtype in (torch.bool, torch.uint8) else 1
+        case SequenceValue():
+            return 1 if all(_is_integer(one) for one in key.items) else None
+        case ConstantValue() if key.value is None or key.value is ...:
+            return 0
+        case ConstantValue() if isinstance(key.value, slice):
+            return 1
+        case _:
+            return 1 if _is_integer(key) else None
+
+
+def _is_integer(value: Value) -> bool:
+    return isinstance(value, ConstantValue | SymbolicValue) and value.python_type() is int
+
+
+def _is_all(key: Value) -> bool:
+    """Tell whether a key is `:`, as such."""
+    return isinstance(key, ConstantValue) and key.value == slice(None)
 
 
 def _metadata(fake: torch.Tensor, name: str) -> object:
