@@ -70,13 +70,24 @@ def in_containers(x: Tensor, n: int) -> Any:
     return x * numbers["both"][1], numbers, (n,)
 
 
+def as_a_tensor(x: Tensor, n: int) -> Any:
+    made = torch.tensor(n), torch.as_tensor(n), torch.tensor(n, dtype=torch.float32), x.new_tensor(n)
+    return made, torch.tensor(data=n) + x, torch.tensor(n, dtype=torch.int64)
+
+
+def as_the_size_of_an_image(x: Tensor, n: int) -> Any:
+    image = x[:9].reshape(1, 1, 3, 3)
+    small = F.interpolate(image, size=n + 1), F.interpolate(image, (n + 1, 4), mode="bilinear")
+    return small, F.interpolate(image, size=[n + 1, 2], mode="nearest-exact")
+
+
 def minimum_and_maximum(x: Tensor, n: int) -> Any:
     return x[: min(n, 4)], max(n, 3), min(n, x.shape[0])
 
 
 INTEGER_FUNCTIONS = [
     arithmetic, true_division, as_a_size, as_a_bound, as_an_index, as_a_shift, as_a_fill_value,
-    as_an_exponent, in_a_text, in_containers, minimum_and_maximum,
+    as_an_exponent, in_a_text, in_containers, as_a_tensor, as_the_size_of_an_image, minimum_and_maximum,
 ]  # fmt: skip
 
 
@@ -156,7 +167,12 @@ def as_epsilon(x: Tensor, s: float) -> Any:
     return F.layer_norm(x.float(), (4,), eps=abs(s) + 1e-5), torch.where(x > 0, x, s)
 
 
-FLOAT_FUNCTIONS = [scaled, float_arithmetic, as_a_number_of_operators, as_epsilon]
+def as_a_tensor_of_floats(x: Tensor, s: float) -> Any:
+    made = torch.tensor(s), torch.as_tensor(s), torch.tensor(s, dtype=torch.float64), x.new_tensor(s)
+    return made, torch.tensor(s, dtype=torch.bfloat16), torch.maximum(x.float(), torch.tensor(s))
+
+
+FLOAT_FUNCTIONS = [scaled, float_arithmetic, as_a_number_of_operators, as_epsilon, as_a_tensor_of_floats]
 DTYPES = [torch.float32, torch.int64, torch.bfloat16, torch.float64, torch.int8]
 
 

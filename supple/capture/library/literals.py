@@ -26,7 +26,8 @@ def _made(function: object, machine: Machine, args: Args, kwargs: Kwargs) -> Val
     """torch.tensor(data), torch.as_tensor(data), x.new_tensor(data)."""
     is_method = function is torch.Tensor.new_tensor
     data = kwargs.get("data") or next(iter(args[is_method:]), None)
-    if isinstance(data, SequenceValue) and set(kwargs) <= {*_NAMES} and len(args) <= 1 + is_method:
+    is_usual = set(kwargs) <= {*_NAMES} and len(args) <= 1 + is_method
+    if is_usual and isinstance(data, SequenceValue | SymbolicValue):
         leaves: list[Value] = []
         shape = _shape(machine, data, leaves, 0)
         options = {name: kwargs[name].as_python() for name in _NAMES[1:] if name in kwargs}
@@ -42,11 +43,14 @@ def _made(function: object, machine: Machine, args: Args, kwargs: Kwargs) -> Val
     return emit(machine, op, args, kwargs)
 
 
-def _shape(machine: Machine, data: SequenceValue, leaves: list[Value], depth: int) -> list[int] | None:
+def _shape(machine: Machine, data: Value, leaves: list[Value], depth: int) -> list[int] | None:
     """Return the sizes of nested lists, of which the leaves are collected; None where a list is no such one.
 
-    One that holds neither tensors without dimensions nor symbolic numbers is none.
+    One that holds neither tensors without dimensions nor symbolic numbers is none. A number has no sizes.
     """
+    if not isinstance(data, SequenceValue):
+        leaves.append(data)
+        return []
     rows = data.all(machine) if depth < _DEEPEST else []
     nested = [one for one in rows if isinstance(one, SequenceValue)]
     if nested and len(nested) == len(rows):
@@ -90,6 +94,8 @@ def _stacked(
     machine: Machine, leaves: Sequence[Value], shape: Sequence[int], dtype: torch.dtype, device: object
 ) -> Value:
     parts = [_part(machine, leaf, dtype, device) for leaf in leaves]
+    if not shape:
+        return parts[0]
     flat = machine.call_leaf(torch.stack, [new_list(parts)], {})
     if len(shape) == 1:
         return flat

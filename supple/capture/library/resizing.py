@@ -135,11 +135,22 @@ def _for_plain_sizes(
     """A function that takes plain sizes; `general` takes others, and `most` arguments."""
     named = {name: given for name, given in kwargs.items() if name not in ("input", "self", "out")}
     given = [*args, *(kwargs[name] for name in ("input", "self") if name in kwargs)]
-    sizes = [size for one in given if isinstance(one, TensorValue) for size in one.fake.shape]
-    is_symbolic = any(isinstance(one, SymbolicValue | torch.SymInt) for one in (*given, *sizes))
-    if is_symbolic and _ONLY_PLAIN.isdisjoint(kwargs) and len(args) <= most:
+    if (
+        any(_is_symbolic(machine, one) for one in (*given, *named.values()))
+        and _ONLY_PLAIN.isdisjoint(kwargs)
+        and len(args) <= most
+    ):
         return machine.call(machine.wrap(general, None), given, named)
     return _by_eager(function, machine, args, kwargs)
+
+
+def _is_symbolic(machine: Machine, value: Value) -> bool:
+    """Tell whether an argument is a symbolic number, has one, or is a tensor with a symbolic size."""
+    if isinstance(value, SequenceValue):
+        return any(_is_symbolic(machine, one) for one in value.all(machine))
+    if isinstance(value, TensorValue):
+        return any(isinstance(size, torch.SymInt) for size in value.fake.shape)
+    return isinstance(value, SymbolicValue)
 
 
 def _by_eager(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
