@@ -107,6 +107,7 @@ class Functional:
             kept=part.kept,
             gradients=flow.inputs,
             ended=flow.ended,
+            keeps=flow.keeps,
             reached=backward.reached[place],
             has_functions=backward.flows.has_functions,
             twice=self._twice(split, place, ambient),

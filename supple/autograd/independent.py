@@ -18,8 +18,11 @@ _SAVED: Final = "_saved_"
 """The names of the attributes in which a node of eager's graph shows what it keeps begin so."""
 
 
-def independent(results: Sequence[torch.Tensor]) -> list[list[int]]:
-    """Return the places of the results in groups: two groups share no node that keeps tensors."""
+def independent(results: Sequence[torch.Tensor]) -> list[tuple[list[int], bool]]:
+    """Return the places of the results in groups: two groups share no node that keeps tensors.
+
+    Each comes with whether a node of it keeps any: backward goes through another one as often as one likes.
+    """
     groups: list[tuple[list[int], set[Node]]] = []
     for place, result in enumerate(results):
         nodes = set(filter(_keeps, nodes_of(result)))
@@ -27,7 +30,7 @@ def independent(results: Sequence[torch.Tensor]) -> list[list[int]]:
         joined = [one for group in shares for one in group[0]]
         groups = [group for group in groups if group not in shares]
         groups.append(([*joined, place], nodes.union(*(group[1] for group in shares))))
-    return sorted(sorted(places) for places, _ in groups)
+    return sorted((sorted(places), bool(nodes)) for places, nodes in groups)
 
 
 def nodes_of(*results: torch.Tensor) -> set[Node]:

@@ -26,6 +26,7 @@ class Flow:
         sources: which of all tensors through which gradients flow into the graph they are.
         inputs: places of the inputs that have a gradient, in the order of the gradients.
         ended: places of the inputs that autograd reaches, with nothing that flows: functions end it.
+        keeps: whether eager keeps tensors for it, which it frees: backward goes through once then.
     """
 
     differentiable: tuple[int, ...]
@@ -33,6 +34,7 @@ class Flow:
     sources: tuple[int, ...]
     inputs: tuple[int, ...]
     ended: tuple[int, ...]
+    keeps: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,13 @@ class Flowing:
         sources: which of the tensors through which gradients flow into the graph.
         tangents: names of the inputs that hold what flows into them.
         grads: the gradients of the inputs that autograd reaches, by place; None where nothing flows.
+        keeps: whether eager keeps tensors for it.
     """
 
     sources: tuple[int, ...]
     tangents: tuple[str, ...]
     grads: Mapping[int, torch.Tensor | None]
+    keeps: bool
 
 
 def sources_of(
@@ -127,7 +131,7 @@ def gradients(
         added.append(Input(name("tangent"), meta, f"gradient of result {place}"))
     tangents = [tangent(item) for item in added]
     made: list[Flowing] = []
-    for group in independent(sources):
+    for group, keeps in independent(sources):
         outputs, flowing = [sources[place] for place in group], [tangents[place] for place in group]
         # Backward runs as a user calls it: outside of blocks with autocast.
         with torch.autocast("cpu", enabled=False):
@@ -139,7 +143,7 @@ def gradients(
         ends = {id(getattr(node, "variable", None)) for node in nodes_of(*outputs)}
         met = zip(inputs.items(), found, strict=True)
         grads = {place: grad for (place, leaf), grad in met if id(leaf) in ends}
-        made.append(Flowing(tuple(group), names, grads))
+        made.append(Flowing(tuple(group), names, grads, keeps))
     return made
 
 

@@ -186,7 +186,8 @@ class _Ending:
                 raise NeedsGrad("a result whose gradients reach no input")
             differentiable = tuple(through[source] for source in one.sources)
             ended = tuple(place for place in one.grads if place not in defined)
-            flows.append(Flow(differentiable, one.tangents, one.sources, tuple(defined), ended))
+            places = tuple(defined)
+            flows.append(Flow(differentiable, one.tangents, one.sources, places, ended, one.keeps))
             for grad in defined.values():
                 self._add(read(self.recorder.builder, self.recorder.cell(grad)).var)
         return Gradients(results, tuple(flows), self.recorder.has_functions)

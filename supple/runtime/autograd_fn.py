@@ -35,6 +35,7 @@ class Back:
         kept: which outputs of forward are kept, after them.
         gradients: places of the inputs that the gradients belong to.
         ended: places of the inputs that autograd goes on to, with no gradient.
+        keeps: whether backward goes through once, unless it retains the graph: eager keeps tensors for it.
         reached: for each gradient, which of the tangents flow into it.
         has_functions: a function of the program may be between, whose backward eager calls for nothing too.
         twice: what compiles gradients that have gradients.
@@ -48,6 +49,7 @@ class Back:
     kept: tuple[int, ...]
     gradients: tuple[int, ...]
     ended: tuple[int, ...]
+    keeps: bool
     reached: tuple[frozenset[int], ...]
     has_functions: bool
     twice: Twice
@@ -244,7 +246,7 @@ class _Compiled(torch.autograd.Function):
         else:
             zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
-            saved = ctx.saved_tensors
+            saved = _saved(ctx)
             numbers = [past.held[place] for place in back.numbers]
             taken = iter((*numbers, *saved, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
@@ -267,6 +269,16 @@ def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
 
 
 _with_history, _compiled, _nothing = _applied(_History), _applied(_Compiled), _applied(_Nothing)
+
+
+def _saved(ctx: Any) -> Sequence[torch.Tensor]:
+    """Return what was kept; none where neither eager nor this backward keeps any.
+
+    Raises:
+        RuntimeError: backward has gone through before.
+    """
+    back: Back = ctx.back
+    return ctx.saved_tensors if back.keeps or back.inputs or back.kept else ()
 
 
 def _require_unwritten(after: Sequence[Version]) -> None:
@@ -336,7 +348,7 @@ def _twice(
     Raises:
         RuntimeError: an input was written since forward ran.
     """
-    _ = ctx.saved_tensors  # raises where backward has run before
+    _saved(ctx)
     past.require_unwritten("A gradient of a gradient")
     if not any(tangent is not None for tangent in tangents):
         return _of_nothing(past, back, tangents)

@@ -169,6 +169,7 @@ def told(run: Any, t: int) -> Any:
         return type(error)
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("first", PARTS)
