@@ -72,6 +72,8 @@ class Twins(Comparison):
             return self.difference_of_attributes(want, got, path)
         if isinstance(want, np.ndarray):
             return self.arrays(want, got, f"{path}.array")
+        if isinstance(want, array.array) and want.typecode in "fd":  # may hold sums, which are rounded
+            return self.arrays(np.array(want), np.array(got), f"{path}.array")
         if isinstance(want, weakref.ref):
             return self.difference(want(), got(), f"{path}.referent")
         if isinstance(want, weakref.WeakKeyDictionary | weakref.WeakValueDictionary):
