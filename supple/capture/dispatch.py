@@ -41,7 +41,7 @@ from supple.capture.compilation import (
 )
 from supple.capture.drive import Refused, generate
 from supple.capture.guards.emit import checker
-from supple.capture.guards.explain import arguments, failure
+from supple.capture.guards.explain import arguments, failures
 from supple.capture.guards.kinds import Guard, Identity, Kind, TensorExpectation
 from supple.capture.library import marks as marks_rules
 from supple.capture.notes import tell, tell_long, write_note
@@ -279,7 +279,7 @@ class Versions:
     def _compile(self, call: Call) -> Entry:
         """Return a new entry for this call; one that runs the function itself where it cannot be compiled."""
         compile_id = f"{self._number}/{self._compilations}"
-        failed = tuple(failure(_id(entry), guard, call.values) for entry, guard in self._failed(call))
+        failed = failures(((_id(entry), guard) for entry, guard in self._failed(call)), call.values)
         if failed and self._compiler.options.config.error_on_recompile:
             raise self._forbidden(call, "`config.error_on_recompile`")
         limit = self._limit()
@@ -339,7 +339,9 @@ class Versions:
         newest = max(self._failed(call), key=lambda pair: int(_id(pair[0]).rpartition("/")[2]), default=None)
         if self._is_widened or self._compiler.options.is_dynamic is False or newest is None:
             return False
-        if newest[1].kind is Kind.SHAPE or not failure("", newest[1], call.values).is_size:
+        guard = newest[1]
+        is_known = guard.kind is Kind.SHAPE or guard.is_specialised
+        if is_known or not failures([("", guard)], call.values)[0].is_size:
             return False
         self._is_widened = True
         seen_for(self.function.__code__).is_widened = True
@@ -358,7 +360,7 @@ class Versions:
         return Entry(_holds, call.function)
 
     def _forbidden(self, call: Call, by: str) -> RecompileError:
-        failed = [failure(_id(entry), guard, call.values) for entry, guard in self._failed(call)]
+        failed = failures(((_id(entry), guard) for entry, guard in self._failed(call)), call.values)
         facts = {
             "function": self.name,
             "by": by,
@@ -403,12 +405,13 @@ class Versions:
                 yield entry, _guards(entry)[index]
 
     def _all_failed(self, call: Call) -> tuple[events.FailedGuard, ...]:
-        return tuple(
-            failure(_id(entry), guard, call.values)
+        found = (
+            (_id(entry), guard)
             for entry in self.entries.all
             for guard in _guards(entry)
             if checker((guard,), self.function).check(*call.args, **call.kwargs) is not None
         )
+        return failures(found, call.values)
 
 
 def _guards(entry: Entry) -> tuple[Guard, ...]:

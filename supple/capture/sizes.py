@@ -1,7 +1,7 @@
 """What is symbolic in one capture: which sizes and numbers become symbols, and the guards on them."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -221,13 +221,14 @@ class Sizes:
             _shape_guard(
                 guard.condition,
                 {name: self.sources[name] for name in _names(guard.condition)},
-                guard.stack[-1] if guard.stack else None,
+                _last(guard.stack),
+                is_specialised=guard.is_value,
             )
             for guard in self.env.guards
         ]
         floats = [
-            Guard(self.sources[name], Kind.EQUALS, self.env.floats[name])
-            for name in sorted(self.env.specialized_floats)
+            Guard(self.sources[name], Kind.EQUALS, self.env.floats[name], _last(stack), is_specialised=True)
+            for name, stack in sorted(self.env.specialized_floats.items())
         ]
         return (*self._layouts, *asked, *floats)
 
@@ -288,7 +289,17 @@ def _names(condition: Expr | Comparison) -> frozenset[str]:
     return condition.names if isinstance(condition, Comparison) else names_of(condition)
 
 
-def _shape_guard(condition: Expr | Comparison, sources: dict[str, Source], where: Where | None) -> Guard:
+def _shape_guard(
+    condition: Expr | Comparison,
+    sources: dict[str, Source],
+    where: Where | None,
+    *,
+    is_specialised: bool = False,
+) -> Guard:
     names = tuple(sorted(sources))
     places = tuple(sources[name] for name in names)
-    return Guard(places[0], Kind.SHAPE, ShapeCondition(condition, names), where, places)
+    return Guard(places[0], Kind.SHAPE, ShapeCondition(condition, names), where, places, is_specialised)
+
+
+def _last(stack: Sequence[Where]) -> Where | None:
+    return stack[-1] if stack else None

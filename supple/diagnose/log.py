@@ -252,8 +252,11 @@ def _narrowed(event: events.ShapeGuarded) -> str:
 
 
 def shown(condition: str) -> str:
-    """Return a condition in the notation of symbolic algebra: `Eq(s0, 33)`, `s0 > 30`."""
-    return _shown(parse(condition))
+    """Return a condition in symbolic algebra: `Eq(s0, 33)`, `s0 > 30`; of floats as it is."""
+    try:
+        return _shown(parse(condition))
+    except ValueError:  # which has no floats
+        return condition
 
 
 def _shown(e: Expr) -> str:

@@ -83,12 +83,14 @@ class ShapeGuard:
         stack: the user's stack when it was asked, innermost last.
         ours: "file:line in function" of the code of the framework that asked.
         follows: what else is known since: "s0 = 33", "s0 in [3, oo]".
+        is_value: the user's line asked for the number itself, and not how it compares.
     """
 
     condition: Expr | Comparison
     stack: Stack
     ours: str
     follows: tuple[str, ...] = ()
+    is_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +132,7 @@ class ShapeEnv:
         symbols: by name.
         floats: values, in this call, of the float inputs.
         unbacked_floats: where the floats come from that tensors hold.
-        specialized_floats: the float inputs whose value is guarded.
+        specialized_floats: the float inputs whose value is guarded, with the user's stack that asked for it.
         guards: in the order in which they were asked; none follows from those before it.
         deferred: conditions for run time.
         is_installed: guards are in use; a new one comes too late.
@@ -148,7 +150,7 @@ class ShapeEnv:
     is_installed: bool = False
     version: int = 0
     answers: dict[object, object] = field(default_factory=dict[object, object])
-    specialized_floats: set[str] = field(default_factory=set[str])
+    specialized_floats: dict[str, Stack] = field(default_factory=dict[str, Stack])
     _hints: dict[str, int] = field(default_factory=dict[str, int])
 
     def create(
@@ -269,7 +271,7 @@ class ShapeEnv:
         if now.is_const:
             return now.value
         value = self.hint(e)
-        self._guard(expr.equal(now, value))
+        self._guard(expr.equal(now, value), is_value=True)
         return value
 
     def decide_real(self, op: str, left: object, right: object) -> bool:
@@ -333,11 +335,15 @@ class ShapeEnv:
         value = self.real_hint(real)
         for s in sorted(symbols_of(real), key=lambda found: found.name):
             self.specialize(s)
-        new = inputs_of(real) - self.specialized_floats
+        new = sorted(inputs_of(real) - self.specialized_floats.keys())
         if new:
             self._require_open(real)
-            self.specialized_floats |= new
+            stack = self.where()
+            self.specialized_floats |= dict.fromkeys(new, stack)
             self._learn()
+            for name in new:
+                shown = f"{name} == {self.floats[name]}"
+                events.emit(events.ShapeGuarded(shown, stack, framework_line(), (), ()))
         return value
 
     def expect(self, condition: Expr, message: str = "") -> None:
@@ -366,7 +372,7 @@ class ShapeEnv:
         self.version += 1
         self.answers.clear()
 
-    def _guard(self, condition: Expr) -> None:
+    def _guard(self, condition: Expr, *, is_value: bool = False) -> None:
         self._require_open(condition)
         before = {s: interval(self.current(s)) for s in free_symbols(condition)}
         self.assume(condition)
@@ -378,7 +384,7 @@ class ShapeEnv:
             elif (new := self.bounds(s)) != old:
                 ends = ("-oo" if new.lo is None else new.lo, "oo" if new.hi is None else new.hi)
                 follows.append(f"{s.name} in [{ends[0]}, {ends[1]}]")
-        guard = ShapeGuard(condition, self.where(), framework_line(), tuple(follows))
+        guard = ShapeGuard(condition, self.where(), framework_line(), tuple(follows), is_value)
         self.guards.append(guard)
         hints = tuple((s.name, self._hints.get(s.name)) for s in before)
         shown = text(condition, ranges=False)

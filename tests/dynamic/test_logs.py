@@ -157,6 +157,53 @@ def test_a_size_is_told_as_size_related(capsys: Text) -> None:  # REC02, REC03, 
     assert re.search(rf"\]  +{hint}, or SUPPLE_DYNAMIC_SOURCES=\"L\['x'\]\"\.", text)
 
 
+def dropped(x: torch.Tensor, p: float) -> torch.Tensor:
+    return torch.nn.functional.dropout(x, p) + 1
+
+
+def repeated(x: torch.Tensor, n: int) -> torch.Tensor:
+    for _ in range(n):
+        x = x + 1
+    return x
+
+
+def unrolled(x: torch.Tensor, rows: torch.Tensor) -> list[torch.Tensor]:
+    return [x * rows[place] for place in range(rows.shape[0])]
+
+
+@pytest.mark.parametrize(
+    ("function", "calls", "name", "line"),
+    [
+        (dropped, (0.1, 0.2, 0.3), "p", "return torch.nn.functional.dropout(x, p) + 1"),
+        (repeated, (2, 3, 4), "n", "for _ in range(n):"),
+        (
+            unrolled,
+            (torch.ones(2), torch.ones(3), torch.ones(4)),
+            "rows.size()[0]",
+            "return [x * rows[place]",
+        ),
+    ],
+)
+def test_a_number_that_may_vary_in_vain_is_told_with_the_line_that_needs_it(
+    capsys: Text, function: Callable[..., object], calls: tuple[object, ...], name: str, line: str
+) -> None:
+    supple.set_logs(recompiles=True, dynamic=True)
+    compiled = supple.compile(function, backend="eager")
+    for argument in calls[:2]:
+        compiled(torch.ones(2), argument)
+    text = capsys.readouterr().err
+    assert "To compile once" in text  # nobody knows yet
+    assert re.search(r"eval (f\d+ == 0\.2|Eq\(s\d+, 3\)) ", text)
+    compiled(torch.ones(2), calls[2])
+    text = capsys.readouterr().err
+    reasons = [one for one in text.splitlines() if re.search(r"    - \d+/\d+: ", one)]
+    assert len(reasons) == 2
+    assert all(f"# {line}" in one for one in reasons)
+    assert "To compile once" not in text
+    assert text.count("The line needs the number itself") == text.count(f"Keep {name} as it is") == 2
+    assert supple.stats()["breaks"] == 0
+
+
 def test_a_condition_is_told_with_the_line_that_asked(capsys: Text) -> None:  # REC02, GRD09
     supple.set_logs(recompiles=True)
     text = told(capsys, branches, 20, 40, dynamic=True)

@@ -4,7 +4,7 @@ import builtins
 import inspect
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from operator import attrgetter
@@ -18,7 +18,7 @@ from supple.capture.guards.emit import failing
 from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpectation
 from supple.capture.guards.overlap import are_related
 from supple.capture.guards.writer import FAILURES
-from supple.capture.source import Source, value_at
+from supple.capture.source import Source, size_at, value_at
 from supple.runtime.classes import ClassFacts, PassingClassFacts
 from supple.runtime.state import READERS, State
 from supple.torch_private import dispatch_keys
@@ -56,8 +56,17 @@ def _sentence(guard: Guard, values: Arguments) -> str:
     return sentence.about(values, guard) if sentence else explain_rules[guard.kind](values, guard)
 
 
-def failure(entry: str, guard: Guard, values: Mapping[str, object]) -> FailedGuard:
-    """Return why a guard of an entry fails for these argument values, and what to do about it."""
+def failures(failed: Iterable[tuple[str, Guard]], values: Mapping[str, object]) -> tuple[FailedGuard, ...]:
+    """Return why guards of entries fail for these argument values, and what to do about each.
+
+    That a number may vary is no advice where a later entry let it vary, and asks for its value all the same.
+    """
+    pairs = tuple(failed)
+    asked = {guard.source.name for _, guard in pairs if guard.is_specialised}
+    return tuple(_failure(entry, guard, values, asked) for entry, guard in pairs)
+
+
+def _failure(entry: str, guard: Guard, values: Mapping[str, object], asked: Collection[str]) -> FailedGuard:
     text = why(guard, values)
     key: Kind | str = guard.kind
     if guard.kind is Kind.TENSOR:
@@ -67,6 +76,9 @@ def failure(entry: str, guard: Guard, values: Mapping[str, object]) -> FailedGua
     elif type(guard.expected) is bool:
         key = Kind.EQUALS
     index = next(iter(re.findall(r"at index (\d+)", text)), "0")
+    place = size_at(guard.source, int(index)) if key == "size" else guard.source
+    if key in ("size", "number", Kind.SHAPE) and place.name in asked:
+        return FailedGuard(entry, text, True, HINTS["value"].format(name=named(place)))
     hint = HINTS.get(key, HINTS[Kind.LENGTH])
     return FailedGuard(
         entry, text, key in SIZES, hint.format(source=guard.source, name=named(guard.source), index=index)
@@ -85,6 +97,8 @@ HINTS: Final[Mapping[Kind | str, str]] = {
     'or SUPPLE_DYNAMIC_SOURCES="{source}".',
     "stride": 'Pass {name}.contiguous(), or to compile once: SUPPLE_DYNAMIC_SOURCES="{source}".',
     "number": 'To compile once for all values: SUPPLE_DYNAMIC_SOURCES="{source}".',
+    "value": "The line needs the number itself, as a loop, a text or an operator of plain numbers does: each "
+    "value is a graph. Keep {name} as it is, or compute with tensors there.",
     "rank": "Another number of dimensions is another program: reshape {name} before the call.",
     "requires_grad": "Call always with gradients, or never: pass {name}.detach().",
     Kind.SHAPE: "It is the program's own condition, a graph per outcome: remove it where all branches agree.",

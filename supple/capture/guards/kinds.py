@@ -96,6 +96,7 @@ class Guard:
         expected: depends on the kind, see `Kind`.
         where: the user's line that made capture look at the value.
         others: further sources, for SAME and DISTINCT.
+        is_specialised: of a number that varied, whose value the user's line asks for all the same.
     """
 
     source: Source
@@ -103,6 +104,7 @@ class Guard:
     expected: object = None
     where: Where | None = None
     others: tuple[Source, ...] = ()
+    is_specialised: bool = False
 
     @property
     def key(self) -> tuple[object, ...]:
