@@ -23,15 +23,19 @@ BACKENDS = ("native", "eager")
 @click.option("--part", default=0, help="which part of the programs, from 0 on")
 @click.option("--parts", default=1, help="how many parts there are")
 @click.option("--backend", default=None, type=click.Choice(BACKENDS), help="one; both by turns otherwise")
+@click.option("--with", "part_of", default="", help="only programs in which this text stands")
 @click.option("--first", is_flag=True, help="end at the first difference")
-def main(minutes: float, seed: int, part: int, parts: int, backend: str | None, first: bool) -> None:
+def main(
+    minutes: float, seed: int, part: int, parts: int, backend: str | None, part_of: str, first: bool
+) -> None:
     """Run programs that change the history of tensors of all origins, and say how many calls differed."""
     torch.set_num_threads(1)
     until = time.monotonic() + minutes * 60
     counts: Counter[str] = Counter()
     gc.collect()
     gc.freeze()
-    for number, program in enumerate(islice(programs(seed), part, None, parts)):
+    chosen = (program for program in programs(seed) if part_of in program.text)
+    for number, program in enumerate(islice(chosen, part, None, parts)):
         if time.monotonic() > until:
             break
         counts["programs"] += 1
