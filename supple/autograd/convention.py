@@ -118,6 +118,8 @@ class Convention:
         sources: what the tangents belong to, in their order.
         in_inference: whether results are tensors of inference mode; the graph does not enter it.
         unread: how many outputs of the functional graph, the last of forward, are only there to be computed.
+        asked: places of the inputs that only have to be asked where they are in autograd's graph. Eager asks
+            that of each operand, and refuses some views; a result that nobody reads is not computed here.
     """
 
     inputs: int
@@ -129,12 +131,14 @@ class Convention:
     sources: tuple[Origin, ...] = ()
     in_inference: bool = False
     unread: int = 0
+    asked: tuple[int, ...] = ()
 
     @property
     def is_plain(self) -> bool:
         """Whether the functional graph can be called as it is: its outputs are the captured graph's."""
         results = tuple(Result(index) for index in range(len(self.outputs)))
-        return not (self.constants or self.mutations or self.unread) and self.outputs == results
+        has_more = self.constants or self.mutations or self.unread or self.asked
+        return not has_more and self.outputs == results
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +199,8 @@ def bind(
     def call(*inputs: object) -> Sequence[object]:
         if convention.mutations and must_run_eagerly(convention, inputs):
             return eager(*inputs)
+        for place in convention.asked:
+            _ = cast("torch.Tensor", inputs[place]).grad_fn
         inputs = (*inputs, *convention.constants)
         taken = list(inputs)
         for place in cloned:

@@ -5,7 +5,7 @@ that is written is a result.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
@@ -24,7 +24,7 @@ from supple.autograd.storage import Storage
 from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
-from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, Var, uses_of, vars_of
+from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Number, Var, uses_of, vars_of
 from supple.ir.graph.nodes import meta_of as meta_at
 from supple.ir.meta import DType, TensorMeta
 from supple.ir.ops import may_raise
@@ -57,12 +57,15 @@ def trace(graph: Graph) -> Traced:
     """
     recorder = Recorder(graph)
     values = {item.name: recorder.input_value(place, item) for place, item in enumerate(graph.inputs)}
+    asked: set[str] = set()
     before = mode_settings()  # nodes of the graph set modes
     try:
         with recorder, kept():
             for node in graph.nodes:
                 recorder.builder.stack = node.where
                 values[node.name] = recorder.run(node, values)
+                if _is_recorded(values[node.name]):
+                    asked.update(var.name for var in uses_of(node))
     finally:
         for setter, args in before:
             setter(*args)
@@ -77,15 +80,15 @@ def trace(graph: Graph) -> Traced:
     sources = sources_of(recorder.cell, outputs, grown)
     if sources and any(map(_is_leaf, recorder.made())):
         raise NeedsGrad("a leaf that the graph makes")
-    ending = _Ending(recorder, len(graph.inputs), outputs, sources)
+    ending = _Ending(recorder, graph.inputs, outputs, sources, asked)
     if not sources:
         return ending.finish()
     # What gains a history in the graph requires gradients too, but none flow into what it was.
-    leaves = {place: given.leaf for place, given in recorder.given.items() if had_grad[place]}
+    own = {place: given.leaf for place, given in recorder.given.items() if had_grad[place]}
     start = len(recorder.builder.nodes)
     with recorder:
         fresh = recorder.builder.fresh_name
-        flowing = gradients(sources, leaves, recorder.tangent, fresh)
+        flowing = gradients(sources, own, recorder.tangent, fresh)
         read = _roots(recorder.builder.nodes, start)
         return replace(ending.finish(flowing), read=read)
 
@@ -113,20 +116,44 @@ _TAKEN: Final = frozenset((DType.BOOL, DType.I64, DType.F32, DType.F64))
 """Types that nearly all operators of models take, where they take them at all."""
 
 
+def _is_recorded(result: object) -> bool:
+    """Tell whether the operator that just gave a result has a place in autograd's graph."""
+    tensors = (one for one in leaves(result) if isinstance(one, torch.Tensor))
+    return torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
+
+
+def _may_be_view(item: Input) -> bool:
+    """Tell whether an input may be a view with gradients: no parameter is."""
+    return isinstance(item.meta, TensorMeta) and item.meta.requires_grad and not item.is_parameter
+
+
 def _is_leaf(tensor: torch.Tensor) -> bool:
     return tensor.requires_grad and not tensor._is_view() and tensor.is_leaf
 
 
 class _Ending:
-    """Turns the values returned at the end of a trace into graph outputs and a convention."""
+    """Turns the values returned at the end of a trace into graph outputs and a convention.
+
+    Args:
+        asked: names of the values of whose places in autograd's graph eager asks, since what it computes of
+            them is recorded there.
+    """
 
     def __init__(
-        self, recorder: Recorder, inputs: int, outputs: Sequence[object], sources: Sequence[torch.Tensor]
+        self,
+        recorder: Recorder,
+        inputs: Sequence[Input],
+        outputs: Sequence[object],
+        sources: Sequence[torch.Tensor],
+        asked: Collection[str],
     ) -> None:
         self.recorder = recorder
-        self.inputs = inputs
+        self.inputs = len(inputs)
         self.outputs = outputs
         self.sources = sources
+        self._asked = [
+            place for place, item in enumerate(inputs) if _may_be_view(item) and item.name in asked
+        ]
         self.recorded = len(recorder.builder.nodes)
         self.results: list[Arg] = []
         self.sizes: dict[Number, int] = {}
@@ -156,6 +183,7 @@ class _Ending:
         require_copies(self.recorder.copies, (*given, *self._outputs))
         mutations = self._mutations()
         unread = self._keep_what_may_raise()
+        reached = {place for one in flowing for place in one.grads}
         calling = Convention(
             self.inputs,
             tuple(self.recorder.constants),
@@ -166,6 +194,7 @@ class _Ending:
             tuple(map(self._origin, self.sources)),
             True in self._inference,
             unread,
+            tuple(place for place in self._asked if place not in reached),
         )
         if False in self._inference and torch.is_inference_mode_enabled():
             raise NotFunctional("results are made outside of inference mode, in a call within it")

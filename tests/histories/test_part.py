@@ -64,6 +64,42 @@ FOUND: dict[str, Steps] = {
         ("made.append(x.clone())", "(x * w).sum().backward()"),
         (("results of one function", "a leaf"),),
     ),
+    "a dead product of a view that eager refuses": (
+        ("with torch.no_grad(): x.copy_(w)", "asked.append((x * 2).requires_grad)"),
+        (
+            ("a view older than its leaf", "a tensor"),
+            ("a result and its data", "a tensor"),
+            ("views made without gradients", "a tensor"),
+        ),
+    ),
+    "a dead product of one of several views that were written": (
+        (
+            "with torch.no_grad(): x.add_(1)",
+            "asked.append((y * 2).requires_grad)",
+            "with torch.no_grad(): made.append(x[1:4])",
+        ),
+        (
+            ("an older view and its leaf", "a tensor"),
+            ("a view older than its leaf", "a leaf"),
+            ("pieces of a result", "a tensor"),
+        ),
+    ),
+    "a view made without gradients of a view that eager refuses": (
+        ("with torch.no_grad(): x.add_(1)", "with torch.no_grad(): made.append(x[1:4])"),
+        (("a view older than its leaf", "a leaf"), ("views made without gradients", "a leaf")),
+    ),
+    "is_leaf of a view where it was asked of a leaf": (
+        ("x.detach().mul_(2)", "y.grad = w.detach().clone()", "asked.append(y.is_leaf)"),
+        (("leaves", "a tensor"), ("a leaf and an older view", "a tensor")),
+    ),
+    "is_leaf of a view after a write without gradients": (
+        ("with torch.no_grad(): x.add_(1)", "asked.append(y.is_leaf)"),
+        (("leaves", "a tensor"), ("a leaf and an older view", "a tensor")),
+    ),
+    "grad_fn of a view where it was asked of a leaf": (
+        ("x.detach().mul_(2)", "asked.append(y.grad_fn is None)"),
+        (("leaves", "a leaf"), ("a leaf and an older view", "a leaf")),
+    ),
     "a gradient that has one, and a later write": (
         ("made.extend(torch.autograd.grad((x * x).sum(), x, create_graph=True))", "x.add_(1)"),
         (("results of one function", "a leaf"),),

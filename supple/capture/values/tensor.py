@@ -8,7 +8,7 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute, is_view, storage_offset
+from supple.capture.source import Source, attribute, instance_attribute, is_view, of_view, storage_offset
 from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
@@ -161,14 +161,22 @@ class TensorValue(Value):
         is_leaf = self.fake.is_leaf
         if self.obj is not None and self.obj.requires_grad and self.fake.requires_grad:
             is_leaf = self.obj.is_leaf
-            if is_leaf and is_view(self.obj):  # older than what its base is; a write makes it no leaf
-                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=f"{self.describe()}, a view of a leaf")
+            if is_leaf:
+                self._require_no_view(machine, self.obj, name)
             machine.guard(attribute(self.source, "is_leaf") if self.source else None, Kind.EQUALS, is_leaf)
         if name == "is_leaf":
             return ConstantValue(is_leaf)
         if not is_leaf:
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         return ConstantValue(None)
+
+    def _require_no_view(self, machine: Machine, leaf: torch.Tensor, name: str) -> None:
+        """Break where a leaf is a view, older than what its base is; guarded. A write makes such no leaf."""
+        if type(leaf) is torch.nn.Parameter:
+            return
+        machine.guard(of_view(self.source) if self.source else None, Kind.EQUALS, is_view(leaf))
+        if is_view(leaf):
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=f"{self.describe()}, a view of a leaf")
 
     def _gradient(self, machine: Machine) -> Value:
         """Return `x.grad` of an existing leaf (guarded)."""
