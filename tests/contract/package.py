@@ -1,6 +1,7 @@
 """The package's source files as syntax trees, and what their imports and globals say."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,10 +43,13 @@ class Source:
         return ".".join(["supple", *Path(self.name).with_suffix("").parts]).removesuffix(".__init__")
 
 
-def sources() -> Iterator[Source]:
-    """Yield every Python file of the package; the name is its path below the package."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        yield Source(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+@functools.cache
+def sources() -> tuple[Source, ...]:
+    """Return every Python file of the package; the name is its path below the package."""
+    return tuple(
+        Source(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8")))
+        for path in sorted(PACKAGE.rglob("*.py"))
+    )
 
 
 def dotted(node: ast.AST) -> str | None:

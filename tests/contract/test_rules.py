@@ -4,6 +4,7 @@ A new table that has to be complete gets a row in COVERAGE; a key without a rule
 """
 
 import ast
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Hashable, Iterable
@@ -111,15 +112,16 @@ def test_every_statement_step_and_operator_has_its_form() -> None:
     assert set(reductions()) == {*reduce.KINDS, "argmax", "argmin"}
 
 
-def constructed() -> set[str]:
+@functools.cache
+def constructed() -> frozenset[str]:
     """Return the names of all that the package calls, base.events itself left out."""
-    return {
+    return frozenset(
         node.func.id if isinstance(node.func, ast.Name) else node.func.attr
         for source in sources()
         if source.name != "base/events.py"
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute)
-    }
+    )
 
 
 @pytest.mark.parametrize("event", sorted({event.__name__ for event in leaves(Event)}))

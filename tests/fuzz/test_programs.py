@@ -51,12 +51,14 @@ def check(source: str, backend: str, break_at: int, dynamic: bool | None) -> Non
     assert found is None, f"{backend}, break_at={break_at}, dynamic={dynamic}: {found}\n{source}"
 
 
+@pytest.mark.sweep
 @settings(ONE_BY_ONE)
 @given(programs(), st.sampled_from([None, True]))
 def test_programs_are_as_eager(source: str, dynamic: bool | None) -> None:
     check(source, "eager", 0, dynamic)
 
 
+@pytest.mark.sweep
 @settings(ONE_BY_ONE)
 @given(programs(), st.integers(1, 200))
 def test_programs_with_a_forced_break_are_as_eager(source: str, break_at: int) -> None:
