@@ -1,5 +1,6 @@
 """Runs a program for tensors of all origins, one compiled function for all of them, eager beside it."""
 
+import contextlib
 import random
 import warnings
 from collections import Counter
@@ -129,6 +130,7 @@ def described(run: Callable[..., Any], call: Call) -> Description:
         backward(found, [*seen.values(), *made])
     for name, one in seen.items():
         look(found, one, f"{name} after backward")
+        gradient(found, one, f"{name} after backward")
     return found
 
 
@@ -142,6 +144,13 @@ def look(found: Description, tensor: Tensor, path: str) -> None:
         found.add((counts, keeps, tensor.grad if keeps else None), f"{path}.counts")
     except RuntimeError as error:  # a view that was made without gradients, whose base was written since
         found.add(said(error), f"{path}.counts")
+
+
+def gradient(found: Description, tensor: Tensor, path: str) -> None:
+    """Describe the numbers of a leaf's gradient: tensors met before are told by their names alone."""
+    with contextlib.suppress(RuntimeError):  # of a view that is refused `look` tells that
+        grad = tensor.grad if tensor.is_leaf else None
+        found.add(None if grad is None else grad.detach().clone(), f"{path}.grad")
 
 
 def backward(found: Description, tensors: Sequence[Tensor]) -> None:

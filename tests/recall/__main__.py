@@ -117,6 +117,8 @@ def main(
 ) -> None:
     """Say how many of the bugs that were fixed the generators would find."""
     chosen = [one for one in mutants() if not only or one.name in only or one.area in only][part::parts]
+    if not chosen:
+        raise click.UsageError("no mutant and no area has such a name; --list prints them")
     if modes["is_list"]:
         for mutant in chosen:
             click.echo(f"{mutant.area:10} {mutant.name:32} {mutant.restores:16} {mutant.says}")

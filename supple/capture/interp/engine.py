@@ -35,7 +35,7 @@ from supple.capture.points import can_continue, can_step
 from supple.capture.recorder import Recorder
 from supple.capture.sizes import Sizes
 from supple.capture.source import STATE, Source, context_value, global_variable, pinned
-from supple.capture.values.base import LazyValue, Raised, Value
+from supple.capture.values.base import LazyValue, Raised, Value, name_in_c
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import CellValue, FunctionValue
 from supple.capture.values.generator import GeneratorValue, is_generator
@@ -244,7 +244,7 @@ class Engine:
             self._made = None
             self._opaque += 1
         if result.python_type() is not types.NoneType:
-            kind = result.python_type().__name__
+            kind = name_in_c(self, result.python_type())
             self.throw(TypeError, f"__init__() should return None, not {kind!r}")
 
     def note_break(self, error: SuppleError) -> None:

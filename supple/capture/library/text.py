@@ -2,18 +2,22 @@
 
 import builtins
 import collections
+import contextlib
+import types
+from collections.abc import Iterable
 from typing import Final
 
 from supple.capture import breaks
 from supple.capture.library import polyfills
-from supple.capture.library.calls import folded
+from supple.capture.library.calls import folded, plain_value
 from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c
-from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.constant import ConstantValue, fold, guard_names
 from supple.capture.values.function import LeafValue
 from supple.capture.values.instance import InstanceValue, checked, container
+from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.tensor import TensorValue
@@ -62,6 +66,9 @@ def formatted(machine: Machine, value: Value, spec: Value) -> Value:
             return ConstantValue(format(value.payload.as_python(), str(spec.as_python())))
         except (TypeError, ValueError):  # which would name the class
             machine.unsupported(breaks.OPERATOR, name="format()", kinds=value.describe())
+    if isinstance(value, ClassValue):
+        own = special(machine, value, "__format__")
+        return _unformatted(machine, value, spec) if own is None else machine.call(own, [spec])
     try:
         plain = value.as_python()
     except NotConstant:
@@ -77,13 +84,10 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
     """Return str() or repr() of a value: constants fold, containers item by item, classes' methods inline."""
     if isinstance(value, TensorValue):
         machine.unsupported(breaks.PRINT_TENSOR, name="str() or repr()")
-    if isinstance(value, InstanceValue) and not isinstance(value.payload, ConstantValue):
-        found = machine.call(type_attr(machine, value, value.cls, method))
-        return checked(machine, str if method == "__str__" else repr, method, found)
+    own = _own_text(machine, method, value)
+    if own is not None:
+        return checked(machine, str if method == "__str__" else repr, method, own)
     if isinstance(value, InstanceValue):
-        own = special(machine, value, method)
-        if own is not None:
-            return checked(machine, str if method == "__str__" else repr, method, machine.call(own))
         if method == "__str__" and lookup(value.cls, method) is object.__str__:
             return text_of(machine, "__repr__", value)
         assert value.payload is not None, value.describe()
@@ -103,6 +107,18 @@ def text_of(machine: Machine, method: str, value: Value) -> Value:
     if callable(plain) and not isinstance(plain, type):
         machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
     return fold(machine, str if method == "__str__" else repr, plain)
+
+
+def _own_text(machine: Machine, method: str, value: Value) -> Value | None:
+    """Return what code of the program gives for str() or repr() of an object or a class; None without any."""
+    if isinstance(value, InstanceValue) and not isinstance(value.payload, ConstantValue):
+        return machine.call(type_attr(machine, value, value.cls, method))
+    if not isinstance(value, InstanceValue | ClassValue):
+        return None
+    own = special(machine, value, method)
+    if own is None and method == "__str__" and isinstance(value, ClassValue):  # `object.__str__` asks for it
+        own = special(machine, value, "__repr__")
+    return None if own is None else machine.call(own)
 
 
 def written(machine: Machine, value: Value, method: str = "__repr__") -> str:
@@ -137,16 +153,37 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 @call.on(str.format)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """str.format: of constants at once, else field by field."""
-    found = folded(machine, str.format, args, kwargs)
+    found = None if _have_texts((*args, *kwargs.values())) else folded(machine, str.format, args, kwargs)
     return found or machine.call(machine.wrap(polyfills.str_format, None), args, kwargs)
+
+
+def _have_texts(values: Iterable[Value]) -> bool:
+    """Tell whether code of the program may make the text of a value, or of what is in it: of a class does."""
+    try:
+        pending = [plain_value(value) for value in values]
+    except NotConstant:
+        return False
+    while pending:
+        one = pending.pop()
+        if isinstance(one, type) and any(
+            isinstance(lookup(type(one), name), types.FunctionType) for name in _TEXTS
+        ):
+            return True
+        if isinstance(one, dict):
+            pending += [*one, *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            pending += one
+    return False
+
+
+_TEXTS: Final = ("__str__", "__repr__", "__format__")
 
 
 def percent(machine: Machine, template: str, given: Value) -> Value:
     """Return `template % given`; `%s` and `%r` of values that are no constants go by their text."""
-    try:
-        return fold(machine, str.__mod__, template, given.as_python())
-    except NotConstant:
-        pass
+    with contextlib.suppress(NotConstant):
+        if not _have_texts([given]):
+            return fold(machine, str.__mod__, template, given.as_python())
     found = container(given)
     if isinstance(found, DictValue):
         pairs = zip(found.keys(machine), found.values(machine), strict=True)
@@ -165,9 +202,13 @@ def _formatted(machine: Machine, template: str, parts: object) -> Value:
 
 def _part(machine: Machine, value: Value) -> object:
     try:
-        return value.as_python()
+        found = value.as_python()
     except NotConstant:
         return _Text(machine, value)
+    if _have_texts([value]):
+        return _Text(machine, value)
+    guard_names(machine, found)
+    return found
 
 
 class _Text:

@@ -48,6 +48,13 @@ def qualified_name_of(machine: Machine, cls: type) -> str:
     return cls.__qualname__
 
 
+def module_of(machine: Machine, cls: type) -> str:
+    """Return the name of the module that a class says it is of, like `name_of`."""
+    if may_change(cls):
+        machine.guard(attribute(class_source(cls), "__module__"), Kind.EQUALS, cls.__module__)
+    return cls.__module__
+
+
 def name_in_c(machine: Machine, cls: type) -> str:
     """Return the name of a class as CPython's own errors say it, like `name_of`."""
     name_of(machine, cls)

@@ -13,7 +13,7 @@ from supple.base.errors import SuppleError
 from supple.base.interrupts import is_interrupt
 from supple.capture.machine import Machine
 from supple.capture.source import Source
-from supple.capture.values.base import Value, name_in_c, name_of
+from supple.capture.values.base import Value, module_of, name_in_c, name_of, qualified_name_of
 
 NUMPY_NUMBERS: Final[frozenset[type]] = frozenset(
     (np.bool_, np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16, np.float32, np.float64)
@@ -126,19 +126,34 @@ FINISHED: Final = 1 << 60
 def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object) -> object:
     """Return `function(*args, **kwargs)` on Python objects; its exception becomes one of the program."""
     assert callable(function)
-    for arg in args:
-        if isinstance(arg, enum.Enum):  # its text has the name of its class
-            name_of(machine, type(arg))
     try:
-        return function(*args, **kwargs)
+        found = function(*args, **kwargs)
     except (RecursionError, SuppleError):
         raise
     except Exception as error:  # whatever the constant operation raises, the program raises
         if is_interrupt(error):
             raise
-        for arg in (*args, *kwargs.values()):
-            name_of(machine, type(arg))  # which the text may have
+        guard_names(machine, args, kwargs)
         machine.throw(type(error), *error.args)
+    if isinstance(found, str):
+        guard_names(machine, args, kwargs)
+    return found
+
+
+def guard_names(machine: Machine, *objects: object) -> None:
+    """Guard the names of all classes that a text about some objects may have: theirs, and themselves."""
+    pending = list(objects)
+    while pending:
+        one = pending.pop()
+        name_of(machine, type(one))
+        if isinstance(one, type):
+            name_of(machine, one)
+            qualified_name_of(machine, one)
+            module_of(machine, one)
+        elif isinstance(one, dict):
+            pending += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple | set | frozenset):
+            pending += one
 
 
 def fold(machine: Machine, function: object, *args: object, **kwargs: object) -> Value:

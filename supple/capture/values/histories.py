@@ -1,7 +1,6 @@
 """Operators that change what autograd knows of an input, and what other tensors show of that."""
 
 from collections.abc import Iterator
-from typing import Final
 
 import torch
 
@@ -15,8 +14,6 @@ from supple.capture.source import Source, is_fragile, is_view, of_fragile, of_le
 from supple.capture.values.base import LazyValue
 from supple.ir.graph.nodes import Arg, leaves
 from supple.ir.ops import Op
-
-ASKED: Final = "Tensor.requires_grad_"
 
 
 def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
@@ -35,19 +32,12 @@ def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
 
 
 def _refuse_views_of_leaves(machine: Machine, op: Op, written: list[torch.Tensor]) -> None:
-    """Break where an operator writes to an input that is a view of a leaf with gradients: eager raises.
-
-    A view that is older than the requirement is a leaf too. torch says of it that it requires gradients; but
-    it gets some from `requires_grad_` of its own on only.
-    """
+    """Break where an operator writes to an input that is a view of a leaf with gradients: eager raises."""
+    if op.name in FLAGS or not torch.is_grad_enabled():
+        return
     for item in machine.recorder.lifted:
-        if not item.real.requires_grad or not any(item.fake is one for one in written):
-            continue
-        if op.name == ASKED and item.real.is_leaf and _shows_leaf(machine, item):
-            owner = f"{item.source.name}, a view of a leaf"
-            machine.unsupported(breaks.ATTRIBUTE, name="requires_grad_()", owner=owner)
-        is_write = op.name not in FLAGS and torch.is_grad_enabled()
-        if is_write and not item.real.is_leaf and _shows_leaf(machine, item):
+        is_written = item.real.requires_grad and any(item.fake is one for one in written)
+        if is_written and not item.real.is_leaf and _shows_leaf(machine, item):
             error = (
                 "RuntimeError: a view of a leaf Variable that requires grad is used in an in-place operation"
             )

@@ -252,7 +252,7 @@ class InstanceValue(Value):
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         if found is not MISSING and is_data_descriptor(found):
             if isinstance(found, SLOT_KINDS):
-                return self._slot(machine, name)
+                return self._slot(machine, name) or refuse_attribute(machine, self.cls, name)
             place = place_of_field(self.cls, name)
             if place is not None and isinstance(self.payload, SequenceValue):
                 return self.payload.at(machine, place)
@@ -270,7 +270,8 @@ class InstanceValue(Value):
             refuse_attribute(machine, self.cls, name)
         return bind(machine, self, self.cls, name, found)
 
-    def _slot(self, machine: Machine, name: str) -> Value:
+    def _slot(self, machine: Machine, name: str) -> Value | None:
+        """Return what a slot holds, None where it holds nothing."""
         in_class = lookup(self.cls, name)
         if issubclass(self.cls, BaseException):
             found = self._exception_field(machine, name)
@@ -287,9 +288,7 @@ class InstanceValue(Value):
             if not isinstance(self.payload, ConstantValue):
                 machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
             return self.payload.get_attr(machine, name)  # `real` of a new int
-        if value is None or value is DELETED:
-            machine.throw(AttributeError, name)
-        return value
+        return None if value is DELETED else value
 
     def _exception_field(self, machine: Machine, name: str) -> Value | None:
         if name == "args":
@@ -387,7 +386,8 @@ class InstanceValue(Value):
             return
         found = lookup(self.cls, name)
         if isinstance(found, SLOT_KINDS):
-            self._slot(machine, name)
+            if self._slot(machine, name) is None:
+                machine.throw(AttributeError, name)
         elif self.own(machine, name) is None:
             # The text depends on how CPython keeps the attributes of this object.
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())

@@ -178,6 +178,7 @@ class ClassValue(Unique):
         try:
             found = getattr(self.cls, name)
         except AttributeError as error:  # the name of a class in C has its module in such a text
+            name_of(machine, self.cls)
             guard_lookup(machine, self.cls, name, MISSING)
             machine.throw(AttributeError, str(error))
         source = attribute(class_source(self.cls), name) if may_change(self.cls) else None

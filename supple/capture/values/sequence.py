@@ -233,7 +233,7 @@ def index_of(machine: Machine, key: Value) -> object:
         return key.as_python()
     found = machine.call(method).as_python()
     if not isinstance(found, int):
-        machine.throw(TypeError, f"__index__ returned non-int (type {type(found).__name__})")
+        machine.throw(TypeError, f"__index__ returned non-int (type {name_in_c(machine, type(found))})")
     return found
 
 
