@@ -32,6 +32,14 @@ class Program:
         own = "".join(f"    {line}\n" for line in self.lines)
         return f"def f(x, y, w):\n    made, asked = [], []\n{own}    return made, asked\n"
 
+    @property
+    def swaps_memory(self) -> bool:
+        """Whether it gives an argument other memory after it may have computed with it.
+
+        Of some tensors eager's backward reads the new memory, compiled code's always the old one.
+        """
+        return any(".data = " in line for line in self.lines[1:])
+
     def function(self, *, looks: bool = False) -> Callable[..., Any]:
         """Return the function, with classes of its own.
 

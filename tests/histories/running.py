@@ -4,7 +4,7 @@ import contextlib
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -22,6 +22,11 @@ FACTORS: Final[dict[str, Callable[[], Tensor]]] = {
     "a tensor": lambda: plain(first=2),
 }
 """What `w` is."""
+AT_WILL: Final = frozenset(name for name in ORIGINS if "older" in name or "without gradients" in name)
+"""Origins with leaves that are views, made before their base required gradients or without any.
+
+Nothing flows into such a leaf, so that eager's backward goes through what is computed of it at will.
+"""
 
 
 @dataclass(frozen=True)
@@ -101,15 +106,15 @@ def differs(program: Program, run: Callable[..., Any], call: Call, backend: str)
     What eager does with a view of which autograd does not know yet that its base was written depends on
     whether somebody asks before. Compiled code may do either.
     """
-    got = described(run, call)
-    text = difference(described(program.function(), call), got, is_rounded=backend != "eager")
+    got = described(program, run, call)
+    text = difference(described(program, program.function(), call), got, is_rounded=backend != "eager")
     if text is None:
         return None
-    looking = described(program.function(looks=True), call)
+    looking = described(program, program.function(looks=True), call)
     return None if difference(looking, got, is_rounded=backend != "eager") is None else text
 
 
-def described(run: Callable[..., Any], call: Call) -> Description:
+def described(program: Program, run: Callable[..., Any], call: Call) -> Description:
     """Return what a call does, and what a backward through all that is left of it does."""
     state, factor = ORIGINS[call.origin](), FACTORS[call.factor]()
     seen = state.seen | {"w": factor}
@@ -127,10 +132,11 @@ def described(run: Callable[..., Any], call: Call) -> Description:
             look(found, one, name)
         for place, one in enumerate(made):
             look(found, one, f"made[{place}]")
-        backward(found, [*seen.values(), *made])
+        backward(found, [*made, *seen.values()], {} if program.swaps_memory else seen)
+        if call.origin not in AT_WILL:
+            again(found, made)
     for name, one in seen.items():
         look(found, one, f"{name} after backward")
-        gradient(found, one, f"{name} after backward")
     return found
 
 
@@ -146,6 +152,19 @@ def look(found: Description, tensor: Tensor, path: str) -> None:
         found.add(said(error), f"{path}.counts")
 
 
+def backward(found: Description, tensors: Sequence[Tensor], seen: Mapping[str, Tensor]) -> None:
+    """Let gradients flow into all tensors that take any, from each of them; say what some have then."""
+    for place, one in enumerate(tensors):
+        try:
+            if one.requires_grad and one.is_floating_point():
+                one.sum().backward(retain_graph=True)
+        except RuntimeError as error:
+            found.add(said(error), f"backward from {place}")
+            return  # eager may have come to some leaves before
+        for name, other in seen.items():
+            gradient(found, other, f"{name} after {place}")
+
+
 def gradient(found: Description, tensor: Tensor, path: str) -> None:
     """Describe the numbers of a leaf's gradient: tensors met before are told by their names alone."""
     with contextlib.suppress(RuntimeError):  # of a view that is refused `look` tells that
@@ -153,14 +172,15 @@ def gradient(found: Description, tensor: Tensor, path: str) -> None:
         found.add(None if grad is None else grad.detach().clone(), f"{path}.grad")
 
 
-def backward(found: Description, tensors: Sequence[Tensor]) -> None:
-    """Let gradients flow into all tensors that take any, from each of them by itself."""
-    for place, one in enumerate(tensors):
+def again(found: Description, made: Sequence[Tensor]) -> None:
+    """Say which results let backward go through them once only, as those do for which tensors are kept."""
+    for place, one in enumerate(made):
         try:
             if one.requires_grad and one.is_floating_point():
-                one.sum().backward(retain_graph=True)
+                one.sum().backward()
+                one.sum().backward()
         except RuntimeError as error:
-            found.add(said(error), f"backward from {place}")
+            found.add(said(error), f"backward again from {place}")
 
 
 def said(error: Exception) -> str:

@@ -88,6 +88,10 @@ FOUND: dict[str, Steps] = {
         ("with torch.no_grad(): x.add_(1)", "with torch.no_grad(): made.append(x[1:4])"),
         (("a view older than its leaf", "a leaf"), ("views made without gradients", "a leaf")),
     ),
+    "a view by as_strided beyond what its operand shows": (
+        ("made.append(torch.as_strided(x, (2, 2), (2, 1), 1))", "with torch.no_grad(): x.copy_(w)"),
+        (("every second element of a leaf", "a leaf"),),
+    ),
     "is_leaf of a view where it was asked of a leaf": (
         ("x.detach().mul_(2)", "y.grad = w.detach().clone()", "asked.append(y.is_leaf)"),
         (("leaves", "a tensor"), ("a leaf and an older view", "a tensor")),
