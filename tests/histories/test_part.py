@@ -92,6 +92,22 @@ FOUND: dict[str, Steps] = {
         ("made.append(torch.as_strided(x, (2, 2), (2, 1), 1))", "with torch.no_grad(): x.copy_(w)"),
         (("every second element of a leaf", "a leaf"),),
     ),
+    "the place of a view after a write that autograd does not see": (
+        ("x.detach().mul_(2)", "made.extend(torch.autograd.grad((x * w).sum(), x))"),
+        (("every second element of a leaf", "a tensor"),),
+    ),
+    "the place of a view where the graph was made for none": (
+        ("x.detach().mul_(2)", "made.extend(torch.autograd.grad((x * w).sum(), x))"),
+        (("results", "a tensor"), ("views of a result", "a tensor")),
+    ),
+    "an inference tensor is detached in place": (
+        ("x.detach_()", "asked.append(x.is_inference())"),
+        (("inference tensors", "a tensor"),),
+    ),
+    "nothing flows into what is kept": (
+        ("x[:2] *= w[:2]", "made.append(Pair.apply(x)[1])"),
+        (("tensors", "a leaf"), ("results of one function", "a tensor")),
+    ),
     "is_leaf of a view where it was asked of a leaf": (
         ("x.detach().mul_(2)", "y.grad = w.detach().clone()", "asked.append(y.is_leaf)"),
         (("leaves", "a tensor"), ("a leaf and an older view", "a tensor")),

@@ -25,6 +25,8 @@ def heed_histories(machine: Machine, op: Op, operands: Arg) -> None:
     if op.is_pure:
         return
     tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
+    if op.name in FLAGS and tensors[0].is_inference():  # a fake forgets what it was made in
+        machine.unsupported(breaks.ATTRIBUTE, name=op.name, owner="a tensor of inference mode")
     _refuse_views_of_leaves(machine, op, tensors[:1])
     may_record = torch.is_grad_enabled() and any(one.requires_grad for one in tensors)
     if may_record or op.name in FLAGS:
