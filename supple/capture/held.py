@@ -15,9 +15,8 @@ from supple.expr import Expr
 from supple.expr.width import may_be_wide
 from supple.ir.arguments import Arg, leaves
 from supple.ir.graph.nodes import Graph, Meta, Node, meta_of, uses_of, vars_of
-from supple.ir.meta import TensorMeta
+from supple.ir.meta import DType, TensorMeta
 from supple.runtime.undo import version
-from supple.shapes.promote import category
 from supple.shapes.rules_index import MASKS
 
 _BEYOND: Final = re.compile(r"\w+\.as_strided_?")
@@ -103,7 +102,7 @@ def held_inputs(graph: Graph, fakes: Mapping[str, torch.Tensor], *, is_counted: 
 
 _LOOKED_AT: Final = re.compile(
     "as_strided|linalg|cholesky|inverse|solve|svd|eig|lstsq|multinomial|bernoulli|normal|poisson|binomial|hist|"
-    "quantile|assert"
+    "quantile|assert|binary_cross_entropy(?!_with)|bincount"
 )
 """Operators that look at what tensors of floats hold, or at their memory, and may not like it."""
 
@@ -111,17 +110,21 @@ _LOOKED_AT: Final = re.compile(
 def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
     """Tell whether an operator may raise for what tensors hold, or for a number of more than 64 bits.
 
-    Integers in tensors may be no places.
+    Integers in tensors may be no places, and kernels may know no complex or half numbers.
     """
     if any(map(_is_wide, leaves((node.args, node.kwargs)))):
         return True
-    if any(isinstance(meta, TensorMeta) and category(meta.dtype) < 2 for meta in used):
+    if any(isinstance(meta, TensorMeta) and meta.dtype not in _TAKEN for meta in used):
         return True
     if node.op.name in _OF_ITEMS:
         return _has_list(node.args[1])
     if node.op.name in FLAGS:
         return True
     return _LOOKED_AT.search(node.op.name) is not None
+
+
+_TAKEN: Final = (DType.F64, DType.F32, DType.BF16)
+"""Types that kernels take, whatever a tensor of them holds."""
 
 
 def _is_wide(number: object) -> bool:
