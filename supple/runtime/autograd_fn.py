@@ -232,22 +232,17 @@ class _Compiled(torch.autograd.Function):
     def backward(ctx: Any, *flowing: torch.Tensor | None) -> tuple[object, ...]:
         """Run backward on what was kept; for gradients that have gradients, on the inputs of forward.
 
-        Where nothing flows into any result that flows on, nothing is read of what was kept, unless functions
-        of the program see to that.
+        Where nothing flows into any result, nothing flows on, unless functions of the program see to that.
         """
         past: Past = ctx.past
         back: Back = ctx.back
         missing = {place for place, grad in enumerate(flowing) if grad is None}
         is_nothing = len(missing) == len(flowing)
-        ends_here = all(reached <= missing for reached in back.reached)
         is_batch = any(is_batch_of_gradients(grad) for grad in flowing if grad is not None)
-        if not ends_here:
+        if not is_nothing:
             _require_unwritten(ctx.after)
         if is_batch or torch.is_grad_enabled():
             found = _twice(ctx, past, back, flowing, is_batch)
-        elif ends_here and not (is_nothing and back.has_functions):
-            found = [None] * len(back.gradients)
-            _release(ctx)
         else:
             zeros: dict[Layout, torch.Tensor] = {}
             tangents = [_laid_out(*both, zeros) for both in zip(flowing, ctx.layouts, strict=True)]
@@ -255,7 +250,9 @@ class _Compiled(torch.autograd.Function):
             numbers = [past.held[place] for place in back.numbers]
             taken = iter((*numbers, *saved, *tangents))
             # Backward alone holds what was kept from here on, unless the graph is retained.
-            _release(ctx)
+            ctx.maybe_clear_saved_tensors()
+            if (back.inputs or back.kept) and not retains_graph():
+                ctx.past, ctx.after = None, ()
             del tangents, zeros, saved
             try:
                 found = _of_nothing(past, back, flowing) if is_nothing else back.run(taken)
@@ -272,13 +269,6 @@ def _applied(function: type[torch.autograd.Function]) -> Callable[..., Any]:
 
 
 _with_history, _compiled, _nothing = _applied(_History), _applied(_Compiled), _applied(_Nothing)
-
-
-def _release(ctx: Any) -> None:
-    """Let go of what was kept, unless the graph is retained."""
-    ctx.maybe_clear_saved_tensors()
-    if (ctx.back.inputs or ctx.back.kept) and not retains_graph():
-        ctx.past, ctx.after = None, ()
 
 
 def _saved(ctx: Any) -> Sequence[torch.Tensor]:

@@ -40,6 +40,14 @@ class Program:
         """
         return any(".data = " in line for line in self.lines[1:])
 
+    @property
+    def ends_gradients(self) -> bool:
+        """Whether nothing may flow through a Function of it to what was computed before.
+
+        Eager's backward passes by a write to a part then, whatever is left of what was kept for that.
+        """
+        return any("Pair.apply" in line for line in self.lines)
+
     def function(self, *, looks: bool = False) -> Callable[..., Any]:
         """Return the function, with classes of its own.
 

@@ -133,7 +133,7 @@ def described(program: Program, run: Callable[..., Any], call: Call) -> Descript
         for place, one in enumerate(made):
             look(found, one, f"made[{place}]")
         backward(found, [*made, *seen.values()], {} if program.swaps_memory else seen)
-        if call.origin not in AT_WILL:
+        if not program.ends_gradients and call.origin not in AT_WILL:
             again(found, made)
     for name, one in seen.items():
         look(found, one, f"{name} after backward")

@@ -104,9 +104,9 @@ FOUND: dict[str, Steps] = {
         ("x.detach_()", "asked.append(x.is_inference())"),
         (("inference tensors", "a tensor"),),
     ),
-    "nothing flows into what is kept": (
-        ("x[:2] *= w[:2]", "made.append(Pair.apply(x)[1])"),
-        (("tensors", "a leaf"), ("results of one function", "a tensor")),
+    "nothing flows into what was kept, which was written": (
+        ("made.append(Unfelt.apply(w, x * y))", "y.detach().mul_(2)"),
+        (("a leaf and a tensor", "a leaf"), ("results of one function", "a tensor")),
     ),
     "is_leaf of a view where it was asked of a leaf": (
         ("x.detach().mul_(2)", "y.grad = w.detach().clone()", "asked.append(y.is_leaf)"),
