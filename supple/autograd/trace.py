@@ -179,7 +179,6 @@ class _Ending:
             else:
                 seen[id(item)] = place
                 kinds.append(self._output(item))
-        self._require_views_within()
         given = (self.recorder.cell(item.fake).storage for item in self.recorder.given.values())
         require_copies(self.recorder.copies, (*given, *self._outputs))
         mutations = self._mutations()
@@ -315,22 +314,6 @@ class _Ending:
                 self._add(Var(node.name, path))
             live |= read_by(node, metas)
         return len(self.results) - read
-
-    def _require_views_within(self) -> None:
-        """Check that no view by `as_strided` shows an input into which gradients flow, and which is written.
-
-        Once its base is written, eager takes such a view for one of the base: gradients reach all that it
-        shows, though the input may show less of the base.
-
-        Raises:
-            NotFunctional: one does.
-        """
-        for cell in map(self.recorder.cell, self.recorder.made()):
-            storage = cell.storage
-            is_input = storage.input is not None and storage.input < self.inputs
-            if is_input and storage.version and storage.base.requires_grad:
-                if any(step.op.name == "aten.as_strided.default" for step in cell.chain):
-                    raise NotFunctional("a view by as_strided shows what is written")
 
     def _mutations(self) -> tuple[Mutation, ...]:
         """Add the final value of each written input to the results.
