@@ -3,7 +3,7 @@
 import contextlib
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 
@@ -22,15 +22,18 @@ class Program:
 
     Attributes:
         lines: its own lines; the results are in the list `made`, what was asked in `asked`.
+        later: the argument that is written after the call, before backward; empty for none.
     """
 
     lines: tuple[str, ...]
+    later: str = ""
 
     @property
     def text(self) -> str:
         """The source of the function."""
         own = "".join(f"    {line}\n" for line in self.lines)
-        return f"def f(x, y, w):\n    made, asked = [], []\n{own}    return made, asked\n"
+        later = f"# later: {self.later}.add_(1) in no_grad\n" if self.later else ""
+        return f"{later}def f(x, y, w):\n    made, asked = [], []\n{own}    return made, asked\n"
 
     @property
     def swaps_memory(self) -> bool:
@@ -55,7 +58,8 @@ class Program:
             looks: after each line autograd is asked for the places of the arguments, by which it brings what
                 it knows of views up to date.
         """
-        program = Program(tuple(one for line in self.lines for one in (line, LOOK))) if looks else self
+        lines = tuple(one for line in self.lines for one in (line, LOOK))
+        program = replace(self, lines=lines) if looks else self
         names: dict[str, Any] = {"torch": torch, "Unfelt": Unfelt, "Pair": Pair, "look": look}
         exec(compile(PRELUDE + program.text, "<program>", "exec"), names)
         return names["f"]
@@ -82,4 +86,7 @@ def programs(seed: int) -> Iterator[Program]:
             for often in (0.3, 0.8)
         ]
         lines = (first.format(t="x"), asks[0], second.format(t=name), asks[1])
-        yield Program(tuple(line for line in lines if line))
+        # A Function may keep what no gradient reads: compiled code does not tell that that was written.
+        may_be_written = draw.random() < 0.4 and not any(".apply(" in line for line in lines)
+        later = draw.choice((*NAMES, "w")) if may_be_written else ""
+        yield Program(tuple(line for line in lines if line), later)

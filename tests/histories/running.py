@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import torch
 from torch import Tensor
 
 import supple
@@ -132,6 +133,8 @@ def described(program: Program, run: Callable[..., Any], call: Call) -> Descript
             look(found, one, name)
         for place, one in enumerate(made):
             look(found, one, f"made[{place}]")
+        if program.later and call.origin not in AT_WILL:
+            write(found, seen[program.later])
         backward(found, [*made, *seen.values()], {} if program.swaps_memory else seen)
         if not program.ends_gradients and call.origin not in AT_WILL:
             again(found, made)
@@ -150,6 +153,15 @@ def look(found: Description, tensor: Tensor, path: str) -> None:
         found.add((counts, keeps, tensor.grad if keeps else None), f"{path}.counts")
     except RuntimeError as error:  # a view that was made without gradients, whose base was written since
         found.add(said(error), f"{path}.counts")
+
+
+def write(found: Description, tensor: Tensor) -> None:
+    """Write to an argument, as the program may between forward and backward."""
+    try:
+        with torch.no_grad():
+            tensor.add_(1)
+    except RuntimeError as error:
+        found.add(said(error), "later")
 
 
 def backward(found: Description, tensors: Sequence[Tensor], seen: Mapping[str, Tensor]) -> None:

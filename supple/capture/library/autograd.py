@@ -28,34 +28,51 @@ from supple.torch_private import autograd_function_apply
 
 
 class Context:
-    """What `forward` and `backward` get as `ctx` during capture. Runs on symbolic values only."""
+    """What `forward` and `backward` get as `ctx` during capture. Runs on symbolic values only.
+
+    Attributes:
+        is_misused: whether it was told what torch refuses.
+    """
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
         self.saved_tensors: tuple[torch.Tensor, ...] = ()
+        self.dirty: tuple[object, ...] = ()
         self.fills_undefined = True
+        self.is_misused = False
 
     def save_for_backward(self, *tensors: torch.Tensor) -> None:
         """Keep tensors."""
         self.saved_tensors = tensors
 
-    def mark_dirty(self, *tensors: torch.Tensor) -> None:
+    def mark_dirty(self, *tensors: object) -> None:
         """What is written is captured anyway."""
+        self.dirty = tensors
 
-    def mark_non_differentiable(self, *tensors: torch.Tensor) -> None:
+    def mark_non_differentiable(self, *tensors: object) -> None:
         """Gradients do not flow on trial."""
+        self.is_misused |= any(not isinstance(one, torch.Tensor) for one in tensors)
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros for results without a gradient, in place of None."""
         self.fills_undefined = value
+        self.is_misused |= type(value) is not bool
+
+    def require_returned(self, found: object) -> None:
+        """Take it for misused where `forward` does not return what it marked as written."""
+        results = cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
+        for one in self.dirty:
+            self.is_misused |= all(one is not result for result in results)
 
 
 def _forward(function: Any, context: Context, args: Sequence[object], has_setup: bool) -> object:
     with torch.no_grad():
-        if not has_setup:
-            return function.forward(context, *args)
-        found = function.forward(*args)
-        function.setup_context(context, args, found)
+        if has_setup:
+            found = function.forward(*args)
+            function.setup_context(context, args, found)
+        else:
+            found = function.forward(context, *args)
+        context.require_returned(found)
         return found
 
 
@@ -89,10 +106,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     mark, count = machine.heap.mark(), len(machine.recorder.nodes)
     found = machine.call_python(_forward, *state, new_tuple(given), ConstantValue(has_setup))
     results = found.items if isinstance(found, SequenceValue) else [found]
-    if len(results) > 1 and not state[1].get_attr(machine, "fills_undefined").truth(machine):
-        # A compiled backward has a gradient for each result that leaves the graph.
-        what = "apply, whose backward asks which gradients are undefined"
-        machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.{what}")
+    _refuse_told(machine, name_of(kind), state[1], results)
     is_input = any(result is value for result in results for value in given)
     has_grad, tensors = torch.is_grad_enabled(), [one for one in results if isinstance(one, TensorValue)]
     # Torch tells writes to a view that a Function returns from those to others, without gradients too.
@@ -112,6 +126,16 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if op.call != function.apply:
         machine.unsupported(breaks.CALL, name=f"{name_of(kind)}.apply, a class made again")
     return emit(machine, op, given, {})
+
+
+def _refuse_told(machine: Machine, name: str, context: Value, results: Sequence[Value]) -> None:
+    """Break where `forward` told its context what torch refuses, or what no compiled backward can heed."""
+    if context.get_attr(machine, "is_misused").truth(machine):
+        machine.unsupported(breaks.CALL, name=f"{name}.apply, which tells its context what torch refuses")
+    if len(results) > 1 and not context.get_attr(machine, "fills_undefined").truth(machine):
+        # A compiled backward has a gradient for each result that leaves the graph.
+        what = "apply, whose backward asks which gradients are undefined"
+        machine.unsupported(breaks.CALL, name=f"{name}.{what}")
 
 
 def _side_effects(machine: Machine) -> tuple[object, ...]:
