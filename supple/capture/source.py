@@ -175,9 +175,11 @@ def is_fragile(tensor: torch.Tensor) -> bool:
     """Tell whether a tensor is a view with gradients, of which torch says something else once it is written.
 
     A write that autograd does not see gives it another node of autograd's graph; one of several views that an
-    operator gives, or a view made without gradients, may not be used any more.
+    operator gives, or a view made without gradients, may not be used any more. A view of another type, as
+    complex numbers of their parts, torch cannot look at again: who asks after a write changes it.
     """
-    return tensor._base is not None and tensor.requires_grad
+    base = tensor._base
+    return base is not None and tensor.requires_grad and tensor.dtype is base.dtype
 
 
 def of_fragile(tensor: Source) -> Source:
