@@ -222,8 +222,8 @@ RELATED: Final = _reason(
 )
 UNSEEN: Final = _reason(
     "B136",
-    "{name} writes, unseen by autograd, to what {view} shows, a view with gradients.",
-    "Torch then gives the view another place in autograd's graph, or refuses it, as it was made.",
+    "{name} writes, unseen by autograd, to what {view} shows: a view made without gradients, or of several.",
+    "What torch says of the view afterwards, and whether it may be used at all, depends on how it was made.",
     "Write to a clone, or take the view inside, after the write.",
 )
 FORCED: Final = _reason(

@@ -172,14 +172,20 @@ def of_view(tensor: Source) -> Source:
 
 
 def is_fragile(tensor: torch.Tensor) -> bool:
-    """Tell whether a tensor is a view with gradients, of which torch says something else once it is written.
+    """Tell whether a tensor is a view with gradients of which torch says something else once it is written.
 
-    A write that autograd does not see gives it another node of autograd's graph; one of several views that an
-    operator gives, or a view made without gradients, may not be used any more. A view of another type, as
-    complex numbers of their parts, torch cannot look at again: who asks after a write changes it.
+    Such are views made without gradients, or before their base had any, and those of which an operator gives
+    several: these may not be used any more.
     """
-    base = tensor._base
-    return base is not None and tensor.requires_grad and tensor.dtype is base.dtype
+    if tensor._base is None or not tensor.requires_grad:
+        return False
+    return tensor.grad_fn is None or tensor.grad_fn.name() in _SEVERAL_VIEWS
+
+
+_SEVERAL_VIEWS: Final = frozenset(
+    f"{name}Backward0"
+    for name in ("Split", "SplitWithSizes", "Unbind", "UnsafeSplit", "UnsafeSplitWithSizes")
+)
 
 
 def of_fragile(tensor: Source) -> Source:

@@ -88,18 +88,6 @@ FOUND: dict[str, Steps] = {
         ("with torch.no_grad(): x.add_(1)", "with torch.no_grad(): made.append(x[1:4])"),
         (("a view older than its leaf", "a leaf"), ("views made without gradients", "a leaf")),
     ),
-    "a view by as_strided beyond what its operand shows": (
-        ("made.append(torch.as_strided(x, (2, 2), (2, 1), 1))", "with torch.no_grad(): x.copy_(w)"),
-        (("every second element of a leaf", "a leaf"),),
-    ),
-    "the place of a view after a write that autograd does not see": (
-        ("x.detach().mul_(2)", "made.extend(torch.autograd.grad((x * w).sum(), x))"),
-        (("every second element of a leaf", "a tensor"),),
-    ),
-    "the place of a view where the graph was made for none": (
-        ("x.detach().mul_(2)", "made.extend(torch.autograd.grad((x * w).sum(), x))"),
-        (("results", "a tensor"), ("views of a result", "a tensor")),
-    ),
     "an inference tensor is detached in place": (
         ("x.detach_()", "asked.append(x.is_inference())"),
         (("inference tensors", "a tensor"),),
