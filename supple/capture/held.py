@@ -114,7 +114,7 @@ def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
     """
     if any(map(_is_wide, leaves((node.args, node.kwargs)))):
         return True
-    if any(isinstance(meta, TensorMeta) and meta.dtype not in _TAKEN for meta in used):
+    if any(isinstance(meta, TensorMeta) and meta.dtype not in _TAKEN_BY_ALL for meta in used):
         return True
     if node.op.name in _OF_ITEMS:
         return _has_list(node.args[1])
@@ -123,7 +123,7 @@ def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
     return _LOOKED_AT.search(node.op.name) is not None
 
 
-_TAKEN: Final = (DType.F64, DType.F32, DType.BF16)
+_TAKEN_BY_ALL: Final = (DType.F64, DType.F32, DType.BF16)
 """Types that kernels take, whatever a tensor of them holds."""
 
 

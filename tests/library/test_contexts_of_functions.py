@@ -22,6 +22,42 @@ METHODS = (
 )  # fmt: skip
 
 
+class Named(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        there = [name for name in ("dirty", "is_misused", "fills_undefined", "told") if hasattr(ctx, name)]
+        ctx.dirty = ctx.is_misused = ctx.fills_undefined = ctx.told = 3
+        return x * (len(there) + ctx.dirty + ctx.told)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return grads[0] * 3
+
+
+class Assigned(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.saved_tensors = (x,)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *grads: torch.Tensor) -> Any:
+        return grads[0] * 2
+
+
+@pytest.mark.parametrize("function", [Named, Assigned])
+def test_attributes_of_a_context_are_the_programs_own(function: type[torch.autograd.Function]) -> None:
+    def program(x: torch.Tensor) -> object:
+        try:
+            return function.apply(x).tolist()
+        except AttributeError as error:
+            return str(error)
+
+    compiled = supple.compile(program)
+    assert compiled(torch.ones(2)) == program(torch.ones(2))
+    assert supple.stats()["breaks"] <= 1  # of tolist()
+
+
 @pytest.mark.parametrize("has_grad", [False, True])
 @pytest.mark.parametrize("is_caught", [False, True])
 @pytest.mark.parametrize("given", GIVEN)

@@ -27,59 +27,79 @@ from supple.runtime.undo import version
 from supple.torch_private import autograd_function_apply
 
 
-class Context:
-    """What `forward` and `backward` get as `ctx` during capture. Runs on symbolic values only.
+class Told:
+    """What `forward` told its context.
 
     Attributes:
-        is_misused: whether it was told what torch refuses.
+        saved: the tensors for backward.
+        dirty: what it marked as written.
+        fills_undefined: whether backward gets zeros for results without a gradient, in place of None.
+        is_misused: whether torch refuses some of it.
     """
 
-    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
-        self.needs_input_grad = needs_input_grad
-        self.saved_tensors: tuple[torch.Tensor, ...] = ()
+    def __init__(self) -> None:
+        self.saved: tuple[torch.Tensor, ...] = ()
         self.dirty: tuple[object, ...] = ()
         self.fills_undefined = True
         self.is_misused = False
 
+
+class Context:
+    """What `forward` and `backward` get as `ctx` during capture. Runs on symbolic values only.
+
+    All other attributes are the program's own: it may call them as it likes.
+    """
+
+    def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
+        self.needs_input_grad = needs_input_grad
+        self.supple_told = Told()
+
+    @property
+    def saved_tensors(self) -> tuple[torch.Tensor, ...]:
+        """What `save_for_backward` got last."""
+        return self.supple_told.saved
+
+    @saved_tensors.setter
+    def saved_tensors(self, value: object) -> None:
+        raise AttributeError("attribute 'saved_tensors' of 'torch._C._FunctionBase' objects is not writable")
+
     def save_for_backward(self, *tensors: torch.Tensor) -> None:
         """Keep tensors."""
-        self.saved_tensors = tensors
+        self.supple_told.saved = tensors
 
     def mark_dirty(self, *tensors: object) -> None:
         """What is written is captured anyway."""
-        self.dirty = tensors
+        self.supple_told.dirty = tensors
 
     def mark_non_differentiable(self, *tensors: object) -> None:
         """Gradients do not flow on trial."""
-        self.is_misused |= any(not isinstance(one, torch.Tensor) for one in tensors)
+        self.supple_told.is_misused |= any(not isinstance(one, torch.Tensor) for one in tensors)
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros for results without a gradient, in place of None."""
-        self.fills_undefined = value
-        self.is_misused |= type(value) is not bool
-
-    def require_returned(self, found: object) -> None:
-        """Take it for misused where `forward` does not return what it marked as written."""
-        results = cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
-        for one in self.dirty:
-            self.is_misused |= all(one is not result for result in results)
+        """Say whether backward gets zeros for results without a gradient."""
+        self.supple_told.fills_undefined = value
+        self.supple_told.is_misused |= type(value) is not bool
 
 
 def _forward(function: Any, context: Context, args: Sequence[object], has_setup: bool) -> object:
     with torch.no_grad():
+        found = function.forward(*(args if has_setup else (context, *args)))
         if has_setup:
-            found = function.forward(*args)
             function.setup_context(context, args, found)
-        else:
-            found = function.forward(context, *args)
-        context.require_returned(found)
-        return found
+    told = context.supple_told
+    for one in told.dirty:
+        told.is_misused |= all(one is not result for result in _results(found))
+    return found
+
+
+def _results(found: object) -> tuple[object, ...]:
+    """Return what `forward` gives as a tuple."""
+    return cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
 
 
 def _backward(function: Any, context: Context, found: object) -> None:
-    results = cast("tuple[object, ...]", found if isinstance(found, tuple) else (found,))
     with torch.no_grad():
-        grads = [torch.empty_like(one) if isinstance(one, torch.Tensor) else None for one in results]
+        grads = [torch.empty_like(one) if isinstance(one, torch.Tensor) else None for one in _results(found)]
         function.backward(context, *grads)
 
 
@@ -130,9 +150,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 def _refuse_told(machine: Machine, name: str, context: Value, results: Sequence[Value]) -> None:
     """Break where `forward` told its context what torch refuses, or what no compiled backward can heed."""
-    if context.get_attr(machine, "is_misused").truth(machine):
+    told = context.get_attr(machine, "supple_told")
+    if told.get_attr(machine, "is_misused").truth(machine):
         machine.unsupported(breaks.CALL, name=f"{name}.apply, which tells its context what torch refuses")
-    if len(results) > 1 and not context.get_attr(machine, "fills_undefined").truth(machine):
+    if len(results) > 1 and not told.get_attr(machine, "fills_undefined").truth(machine):
         # A compiled backward has a gradient for each result that leaves the graph.
         what = "apply, whose backward asks which gradients are undefined"
         machine.unsupported(breaks.CALL, name=f"{name}.{what}")

@@ -14,7 +14,7 @@ from supple.capture.library.table import NONE, Args, Kwargs, call, make
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c
-from supple.capture.values.constant import ConstantValue, fold, guard_names
+from supple.capture.values.constant import ConstantValue, fold, guard_names, with_parts
 from supple.capture.values.function import LeafValue
 from supple.capture.values.instance import InstanceValue, checked, container
 from supple.capture.values.klass import ClassValue
@@ -160,20 +160,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 def _have_texts(values: Iterable[Value]) -> bool:
     """Tell whether code of the program may make the text of a value, or of what is in it: of a class does."""
     try:
-        pending = [plain_value(value) for value in values]
+        parts = with_parts(*[plain_value(value) for value in values])
     except NotConstant:
         return False
-    while pending:
-        one = pending.pop()
-        if isinstance(one, type) and any(
-            isinstance(lookup(type(one), name), types.FunctionType) for name in _TEXTS
-        ):
-            return True
-        if isinstance(one, dict):
-            pending += [*one, *one.values()]
-        elif isinstance(one, list | tuple | set | frozenset):
-            pending += one
-    return False
+    kinds = [type(one) for one in parts if isinstance(one, type)]
+    return any(isinstance(lookup(kind, name), types.FunctionType) for kind in kinds for name in _TEXTS)
 
 
 _TEXTS: Final = ("__str__", "__repr__", "__format__")

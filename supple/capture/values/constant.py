@@ -2,7 +2,7 @@
 
 import enum
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import contains, getitem
 from typing import Final, cast
 
@@ -142,15 +142,21 @@ def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object
 
 def guard_names(machine: Machine, *objects: object) -> None:
     """Guard the names of all classes that a text about some objects may have: theirs, and themselves."""
-    pending = list(objects)
-    while pending:
-        one = pending.pop()
+    for one in with_parts(*objects):
         name_of(machine, type(one))
         if isinstance(one, type):
             name_of(machine, one)
             qualified_name_of(machine, one)
             module_of(machine, one)
-        elif isinstance(one, dict):
+
+
+def with_parts(*objects: object) -> Iterator[object]:
+    """Yield some objects, and what is in them where they are containers, as their texts have it."""
+    pending = list(objects)
+    while pending:
+        one = pending.pop()
+        yield one
+        if isinstance(one, dict):
             pending += [*one.keys(), *one.values()]
         elif isinstance(one, list | tuple | set | frozenset):
             pending += one
