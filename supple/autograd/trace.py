@@ -5,7 +5,7 @@ that is written is a result.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
@@ -102,17 +102,25 @@ def _roots(nodes: Sequence[Node], start: int) -> frozenset[str]:
 def _may_refuse_types(node: Node, metas: Mapping[str, Meta]) -> bool:
     """Tell whether eager may have no such operator for some types, which capture does not ask.
 
-    Capture asks of pointwise operators, and of some others.
+    Capture asks of pointwise operators, and of some others. Nearly all take the floats of models, with places
+    and masks next to them, if they take them at all; of integers alone, linear algebra takes none.
     """
     is_number = not isinstance(node.meta, TensorMeta | tuple)
     if is_number or torch.Tag.pointwise in getattr(node.op.call, "tags", ()) or node.op.is_view:
         return False
-    seen = [node.meta, *(meta_at(var, metas) for var in uses_of(node))]
-    flat = [part for meta in seen for part in (meta if isinstance(meta, tuple) else (meta,))]
-    return any(isinstance(meta, TensorMeta) and meta.dtype not in _TAKEN for meta in flat)
+    read = _dtypes(meta_at(var, metas) for var in uses_of(node))
+    is_usual = read | _dtypes((node.meta,)) <= _TAKEN
+    return not is_usual or (bool(read) and not read & _FLOATS)
 
 
-_TAKEN: Final = frozenset((DType.BOOL, DType.I64, DType.F32, DType.F64))
+def _dtypes(metas: Iterable[Meta]) -> set[DType]:
+    """Return the types of tensors, of those in tuples too."""
+    flat = (part for meta in metas for part in (meta if isinstance(meta, tuple) else (meta,)))
+    return {meta.dtype for meta in flat if isinstance(meta, TensorMeta)}
+
+
+_FLOATS: Final = frozenset((DType.F32, DType.F64))
+_TAKEN: Final = _FLOATS | {DType.BOOL, DType.I64}
 """Types that nearly all operators of models take, where they take them at all."""
 
 

@@ -154,7 +154,7 @@ def _are_usual(func: OpOverload, types: Sequence[torch.dtype]) -> bool:
 
 
 _OF_TYPES: Final = re.compile(
-    "implemented for|expects|[dD]type|[tT]ype|complex|Subtraction|Expected both inputs"
+    "implemented for|expects|[dD]type|[tT]ype|complex|boolean|Subtraction|Expected both inputs"
 )
 """What errors say that tell of the types of tensors."""
 

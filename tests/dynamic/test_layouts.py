@@ -207,3 +207,18 @@ def test_a_view_of_a_copy_begins_where_what_was_copied_does(viewed: str, read: s
         return READ[read](VIEWED[viewed](x))
 
     assert_equal_wherever_memory_begins(program, dynamic)
+
+
+@pytest.mark.parametrize("name", ["clone", "double", "neg"])
+def test_a_copy_of_at_most_one_row_of_rows_that_are_one(name: str) -> None:
+    # SYM15
+    def program(x: torch.Tensor) -> torch.Tensor:
+        copied: torch.Tensor = getattr(x[:1], name)()
+        return copied
+
+    compiled = supple.compile(program, dynamic=True, options={"check": 2})
+    for rows in (3, 2, 1, 0):
+        x = torch.arange(9.0).as_strided((rows, 3), (0, 1))
+        assert compiled(x).stride() == program(x).stride()
+        assert torch.equal(compiled(x), program(x))
+    assert not supple.stats()["fallback_reasons"]

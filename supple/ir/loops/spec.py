@@ -140,6 +140,12 @@ def _is_exact(index: Expr, axes: Sequence[Symbol]) -> bool:
     return is_apart and all(isinstance(mono, Symbol) or found <= {*axes} for mono, found in terms)
 
 
+def _is_at_most_one(extent: Expr) -> bool:
+    """Tell whether an axis has no second point for any sizes, as that of `x[:1]` has none."""
+    highest = interval(extent).hi
+    return highest is not None and highest <= 1
+
+
 #: Kind of statement -> (checker, statement) -> None.
 checks: Final[Rules[Callable[..., None]]] = Rules("loops spec")
 
@@ -164,8 +170,7 @@ def _(checker: Checker, statement: nodes.Store) -> None:
     if buffer.access is nodes.Access.SCRATCH or any(checker.names[name] is not None for name in used):
         return
     for axis in checker.nest.axes:
-        is_one = axis.role is nodes.Role.SERIAL or (axis.extent.is_const and axis.extent.value <= 1)
-        is_told = is_one or axis.symbol.name in used
+        is_told = axis.role is nodes.Role.SERIAL or axis.symbol.name in used or _is_at_most_one(axis.extent)
         checker.require(is_told, f"all points of {axis.symbol.name} write one location")
 
 

@@ -92,3 +92,17 @@ def test_there_is_no_arithmetic_in_low_precision() -> None:
     check(parse(LOW))
     with pytest.raises(SpecError, match="arithmetic"):
         check(parse(LOW.replace("v: bf16 = cast(u)", "v: bf16 = neg(t)")))
+
+
+ONE = """
+nest one(x: f32 in [n], out: f32 out [n]; n[0:]):
+  over r[0:] < min(n, 1) parallel, k[0:] < n parallel:
+    t: f32 = load x[k]
+    store out[k] = t
+"""
+
+
+def test_an_axis_of_at_most_one_point_tells_nothing_apart() -> None:
+    check(parse(ONE))
+    with pytest.raises(SpecError, match="write one location"):
+        check(parse(ONE.replace("min(n, 1)", "min(n, 2)")))
