@@ -8,7 +8,6 @@ from typing import Final
 import torch
 
 from supple.base.memo import of_object
-from supple.expr import Expr, free_symbols, interval, substitute, symbol
 from supple.expr.real import inputs_of
 from supple.ir.arguments import map_leaves
 from supple.shapes.decide import hint
@@ -187,9 +186,6 @@ def _scalars(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, obje
 def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> bool:
     """Specialise a number outside of a type's range, or a float beside integers; tell whether it is one."""
     is_float = isinstance(number, torch.SymFloat)
-    if not is_float and not _always_fits(number) and (number > _LONG.max or number < _LONG.min):
-        _ = int(number)
-        return True
     if dtype is torch.float64 or dtype.is_complex or (not is_float and dtype in _OF_ALL_INTEGERS):
         return False
     if is_float and not dtype.is_floating_point:
@@ -202,23 +198,6 @@ def _is_specialised(func: OpOverload, number: Symbol, dtype: torch.dtype) -> boo
     return bool(is_outside)
 
 
-def _always_fits(number: torch.SymInt) -> bool:
-    """Tell whether a number goes into 64 bits for all sizes of tensors that have memory of their own."""
-    node = node_of(number)
-    if not isinstance(node.expr, Expr):
-        return False
-    symbols = free_symbols(node.expr)
-    if any(node.env.symbols[one.name].is_number for one in symbols):
-        return False
-    held = {one: symbol(f"{one.name}_held", minimum=0, maximum=_MEMORY) for one in symbols}
-    found = interval(substitute(node.expr, held))
-    return found.lo is not None and found.hi is not None and _LONG.min <= found.lo and found.hi <= _LONG.max
-
-
-_LONG: Final = torch.iinfo(torch.int64)
-"""The range of the integers that torch takes as numbers."""
-_MEMORY: Final = 2**48
-"""Elements that an address space can hold."""
 _PROMOTING: Final = frozenset("eq ne lt le gt ge pow rsub".split())
 """Operators that compute with a float beside integers as with a tensor of floats."""
 _OF_ALL_INTEGERS: Final = (torch.bool, torch.int64, torch.float32, torch.bfloat16)

@@ -222,3 +222,28 @@ def test_a_copy_of_at_most_one_row_of_rows_that_are_one(name: str) -> None:
         assert compiled(x).stride() == program(x).stride()
         assert torch.equal(compiled(x), program(x))
     assert not supple.stats()["fallback_reasons"]
+
+
+FILLED: dict[str, Callable[[torch.Tensor], object]] = {
+    "fill_": lambda y: y.fill_(2),
+    "a size": lambda y: y.fill_(y.shape[0]),
+    "zero_": lambda y: y.zero_() + 1,
+    "a row": lambda y: y.fill_(3)[0].mul_(2),
+    "a row in its place": lambda y: y.fill_(3)[0].copy_(torch.arange(3.0)),
+}
+
+
+@pytest.mark.parametrize("name", FILLED)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_fresh_memory_whose_rows_are_one_is_filled(name: str, dynamic: bool) -> None:
+    # SYM15
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, object]:
+        made = torch.empty_strided((x.shape[0], 3), (0, 1))
+        return made, FILLED[name](made)
+
+    compiled = supple.compile(program, dynamic=dynamic, options={"check": 2})
+    for rows in (2, 3, 1):
+        want, got = program(torch.ones(rows)), compiled(torch.ones(rows))
+        assert got[0].stride() == want[0].stride()
+        torch.testing.assert_close(got, want, rtol=0, atol=0)
+    assert not supple.stats()["fallback_reasons"]

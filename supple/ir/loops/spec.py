@@ -162,12 +162,17 @@ def _(checker: Checker, statement: nodes.Load) -> None:
 
 @checks.on(nodes.Store)
 def _(checker: Checker, statement: nodes.Store) -> None:
-    """A store's value has the buffer's dtype, and its index tells apart the points of the parallel axes."""
+    """A store's value has the buffer's dtype, and its index tells apart the points of the parallel axes.
+
+    All points may write a number to one location, as into memory whose elements overlap.
+    """
     buffer = checker.access(statement)
     checker.require(buffer.access is not nodes.Access.READ, "the buffer is read only")
     checker.scalar(statement.value, buffer.dtype)
     used = {symbol.name for symbol in free_symbols(statement.index[0])}
-    if buffer.access is nodes.Access.SCRATCH or any(checker.names[name] is not None for name in used):
+    is_number = not isinstance(statement.value, str)
+    is_computed = any(checker.names[name] is not None for name in used)
+    if buffer.access is nodes.Access.SCRATCH or is_number or is_computed:
         return
     for axis in checker.nest.axes:
         is_told = axis.role is nodes.Role.SERIAL or axis.symbol.name in used or _is_at_most_one(axis.extent)

@@ -15,6 +15,7 @@ LAYOUT: Final = Grammar(
             "$T.as_strided((2,), (1,))",
             "$T.as_strided((2, 2), (1, 1), 1)",
             "$T.as_strided((3,), (0,))",
+            "torch.empty_strided(($T.shape[0], 3), (0, 1)).fill_($I)",
             "($T.as_strided(($T.shape[0], $T.shape[-1]), (1, 1)) * 2)",
             "(base.as_strided(($T.shape[-1], $T.shape[0]), (1, 1)) * 2)",
             "moved_to($T)",

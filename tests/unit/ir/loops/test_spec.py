@@ -51,6 +51,7 @@ BROKEN = [
     ("sum(t)", "sum(k)", "scalar"),
     ("c: b1 = gt", "c: f32 = gt", "comparison"),
     ("store out[8*r + k] = v", "store out[k] = v", "write one location"),
+    ("store out[8*r + k] = v", "store out[k] = 2.0", None),
     ("store out[8*r + k] = v", "store x[8*r + k] = v", "read only"),
     ("store out[8*r + k] = v", "store out[8*r + k] = c", "not a f32"),
     ("store out[8*r + k] = v", "store out[8*r + k] = True", None),
