@@ -381,11 +381,11 @@ class Recorder(Faking):
 
     def _record_write(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         found = write_of(func)
-        if found is not None and torch.Tag.inplace_view in func.tags:
+        if found is None or func.overloadpacket is torch.ops.aten.set_:
+            raise NotFunctional(f"{func} has no pure form")
+        if torch.Tag.inplace_view in func.tags:
             self._record_reshape(aten_op(found.pure), args, kwargs)
             return
-        if found is None:
-            raise NotFunctional(f"{func} has no pure form")
         named = dict(kwargs)
         written = found.written
         target = cast("torch.Tensor", args[written] if isinstance(written, int) else named.pop(written))

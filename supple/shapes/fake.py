@@ -375,8 +375,11 @@ def _written(
 
 
 def _reshaped(target: torch.Tensor, meta: TensorMeta) -> torch.Tensor:
-    """Return a fake after an operator that changes its own sizes and strides (`squeeze_`)."""
-    with torch_private.no_torch_dispatch():
+    """Return a fake after an operator that changes its own sizes and strides (`squeeze_`).
+
+    Whether it is a tensor of inference mode stays as it was, whichever mode it is in by now.
+    """
+    with torch_private.no_torch_dispatch(), torch.inference_mode(target.is_inference()):
         target.data = _wrapped(meta)
     if isinstance(target, FakeTensor):
         target.known_meta = None

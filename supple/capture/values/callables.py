@@ -2,10 +2,15 @@
 
 import functools
 import operator
+import random
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
+import torch
+
+from supple.base.interrupts import is_interrupt
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
@@ -125,7 +130,7 @@ class MemoizedValue(LeafValue):
 
     On constants and objects it is called, as the program would: the cache may answer. On other arguments the
     function itself is inlined. One that may write what capture has read, or read what it has written, is
-    called by Python.
+    called by Python, and so is one that raises.
     """
 
     __slots__ = ()
@@ -142,9 +147,28 @@ class MemoizedValue(LeafValue):
         except NotConstant:
             source = attribute(self.source, "__wrapped__") if self.source else None
             return machine.call(machine.wrap(inner, source), args, kwargs)
-        with no_torch_dispatch():  # what a cache keeps is no fake
-            found = fold_raw(machine, self.obj, *plain, **named)
+        assert callable(self.obj)
+        found = _answer(machine, self.obj, *plain, **named)
         return machine.wrap(found, None if type(found) in LITERALS else pinned(f"lru[{id(found):x}]", found))
+
+
+def _answer(machine: Machine, function: Callable[..., object], *args: object, **kwargs: object) -> object:
+    """Return what a function behind a cache gives; one that raises runs again, as no cache keeps errors.
+
+    Then the generators of the process have their states back.
+    """
+    of_torch, of_python, of_numpy = torch.get_rng_state(), random.getstate(), np.random.get_state()
+    try:
+        with no_torch_dispatch():  # what a cache keeps is no fake
+            return function(*args, **kwargs)
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        torch.set_rng_state(of_torch)
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)
+        name = getattr(function, "__qualname__", "a function")
+        machine.unsupported(breaks.CALL, name=f"the cache of {name}, which raises {type(error).__name__}")
 
 
 def _shares(machine: Machine, function: types.FunctionType) -> bool:

@@ -93,7 +93,7 @@ INTEGERS: Final = Grammar(
             "torch.tensor($I)",
             "torch.tensor([$I, $I, 1])",
             "torch.arange($I % 5)",
-            "torch.arange($I, $I + 3)",
+            "torch.arange($I % 7, $I % 5 + 3)",
             "torch.zeros($I % 4, 3)",
             "$T[: $I % 3]",
             "$T[$I % 2]",
