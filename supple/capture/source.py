@@ -198,6 +198,20 @@ def context_value(variable: Source) -> Source:
     return Called(f"{variable.name}.get()", variable, ContextVar[object].get)
 
 
+def answer(function: Source, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Source:
+    """Return the source of what a function behind a cache gives for some objects: the program's own call."""
+    given = [*map(_label, args), *(f"{name}={_label(one)}" for name, one in kwargs.items())]
+    return Called(f"{function.name}({', '.join(given)})", function, _ask, (args, dict(kwargs)))
+
+
+def _label(given: object) -> str:
+    return repr(given) if type(given) in (int, str, bool) else f"{type(given).__name__}@{id(given):x}"
+
+
+def _ask(function: Function, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
+    return function(*args, **kwargs)
+
+
 _REFER: Final[Function] = weakref.ReferenceType[object].__call__
 
 

@@ -67,3 +67,27 @@ def test_an_offset_that_nobody_asks_for_is_not_guarded() -> None:
     for start in range(4):
         compiled(memory[start : start + 4])
     assert supple.stats()["recompiles"] == 0
+
+
+SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "as it is": lambda x: set_to(x * 2, x),
+    "written before": lambda x: set_to(x * 2, x.add_(1)),
+    "written before, a part": lambda x: set_to(x * 2, x.add_(1))[:2],
+    "written before, of a part": lambda x: set_to(x * 2, x.add_(1)[1:]),
+    "an element written before": lambda x: (x[0].fill_(5), set_to(x * 2, x))[1],
+    "written after": lambda x: (made := set_to(x * 2, x), x.add_(1))[0] * 1 + made * 0,
+    "written through": lambda x: set_to(x * 2, x).mul_(3),
+    "of another of the graph": lambda x: set_to(x * 2, x.clone().add_(1)),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", SHARED)
+def test_what_set_gives_is_the_memory_of_its_source(name: str, backend: str) -> None:
+    # X-SND01
+    program, mine, theirs = SHARED[name], torch.arange(3.0), torch.arange(3.0)
+    want, got = program(theirs), supple.compile(program, backend=backend)(mine)
+    assert torch.equal(want, got)
+    for one in (want, got):
+        one.add_(7)
+    assert torch.equal(mine, theirs)

@@ -111,3 +111,34 @@ def test_writes_through_data_are_counted_as_in_eager(program, backend, context):
         return p._version, p.tolist()
 
     assert counted(supple.compile(program, backend=backend)) == counted(program)
+
+
+RESHAPED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "squeeze_": lambda y: y.squeeze_(),
+    "unsqueeze_": lambda y: y.unsqueeze_(0),
+    "t_": lambda y: y.t_(),
+    "transpose_": lambda y: y.transpose_(0, 1),
+    "as_strided_": lambda y: y.as_strided_((2,), (1,)),
+    "detach_": lambda y: y.detach_(),
+    "relu_": lambda y: y.relu_(),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize(("made", "inner"), [(False, True), (True, False)])
+@pytest.mark.parametrize("name", RESHAPED)
+def test_what_is_reshaped_in_place_is_of_the_mode_it_was_made_in(
+    name: str, made: bool, inner: bool, backend: str
+) -> None:
+    def program(x: torch.Tensor) -> object:
+        with torch.inference_mode(made):
+            y = x * 2
+        try:
+            with torch.inference_mode(inner):
+                RESHAPED[name](y)
+        except RuntimeError as error:
+            return str(error)
+        return y.is_inference(), y.shape, y.tolist()
+
+    x = torch.ones(2, 2)
+    assert supple.compile(program, backend=backend)(x) == program(x)

@@ -14,7 +14,7 @@ from supple.base.interrupts import is_interrupt
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, pinned
+from supple.capture.source import Source, answer, attribute, pinned
 from supple.capture.values.attributes import lookup, type_attr
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import LITERALS, ConstantValue, fold_raw
@@ -128,9 +128,10 @@ class GetterValue(Value):
 class MemoizedValue(LeafValue):
     """A function behind `functools.lru_cache`, whose results are the same objects each time.
 
-    On constants and objects it is called, as the program would: the cache may answer. On other arguments the
-    function itself is inlined. One that may write what capture has read, or read what it has written, is
-    called by Python, and so is one that raises.
+    On constants and objects it is called, as the program would: the cache may answer. Guards call it again,
+    since another answer may come once the cache was cleared. On other arguments the function itself is
+    inlined. One that may write what capture has read, or read what it has written, is called by Python, and
+    so is one that raises.
     """
 
     __slots__ = ()
@@ -149,6 +150,8 @@ class MemoizedValue(LeafValue):
             return machine.call(machine.wrap(inner, source), args, kwargs)
         assert callable(self.obj)
         found = _answer(machine, self.obj, *plain, **named)
+        if self.source is not None:
+            return machine.wrap(found, answer(self.source, tuple(plain), named))
         return machine.wrap(found, None if type(found) in LITERALS else pinned(f"lru[{id(found):x}]", found))
 
 

@@ -96,6 +96,10 @@ NUMBERS: Final = Grammar(
     preamble="""
 knob = Knob(0.5)
 scaled = scaled_by(1.5)
+
+@functools.lru_cache
+def remembered(name):
+    return getattr(knob, name)
 """,
     globals={"Knob": "knob", "Scaled": "scaled"},
     leaves={"Knob": ("Knob(0.25)",), "Scaled": ("scaled_by(2.0)",)},
@@ -109,6 +113,8 @@ scaled = scaled_by(1.5)
             "$Knob.table['p']",
             "$Knob.table.get($Knob.name, $F)",
             "knob.eps",
+            "remembered('eps')",
+            "remembered('alpha')",
             "math.pow(abs($F), $I)",
             "abs($F)",
             "min($F, $F)",
@@ -169,6 +175,8 @@ scaled = scaled_by(1.5)
         "knob.on = $B",
         "knob.count += 1",
         "scaled.__closure__[0].cell_contents = $F",
+        "remembered.cache_clear()",
+        "knob.eps = $F; remembered.cache_clear()",
     ),
     most_calls=5,
 )  # fmt: skip

@@ -1,0 +1,130 @@
+"""Functions behind `functools.lru_cache`: what a cache gives is guarded, as it may be cleared."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import supple
+from supple.testing import assert_compiles
+from tests.semantics.harness import Comparison
+
+SETTINGS: dict[str, Any] = {}
+
+
+@functools.lru_cache
+def setting(name: str) -> Any:
+    return SETTINGS[name]
+
+
+@functools.lru_cache
+def checked(name: str) -> int:
+    if SETTINGS[name] < 0:
+        raise ValueError(name)
+    return 1
+
+
+@functools.lru_cache
+def drawn(_number: int) -> torch.Tensor:
+    raise ValueError(torch.rand(3))
+
+
+class Model:
+    scale = 2.0
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019  # the test ends with it
+    def scaled(self, power: int = 1) -> float:
+        return self.scale**power
+
+
+VALUES: dict[str, tuple[Any, ...]] = {
+    "numbers": (2, 3, 2.5),
+    "texts": ("a", "b"),
+    "truths": (True, False),
+    "tensors": (torch.ones(2), torch.zeros(2), torch.ones(3)),
+    "lists": ([1, 2], [3]),
+    "functions": (torch.sin, torch.cos),
+    "lambdas": (lambda x: x + 1, lambda x: x * 2),
+    "classes": (int, float),
+}
+PROGRAMS: dict[str, Callable[[torch.Tensor], object]] = {
+    "numbers": lambda x: x * setting("value"),
+    "texts": lambda x: (x + 1, setting("value") + "!"),
+    "truths": lambda x: x + 1 if setting("value") else x - 1,
+    "tensors": lambda x: x.sum() + setting("value"),
+    "lists": lambda x: x * len(setting("value")) + setting("value")[0],
+    "functions": lambda x: setting("value")(x),
+    "lambdas": lambda x: setting("value")(x),
+    "classes": lambda x: (x + 1, setting("value") is int, setting(name="value")),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", VALUES)
+def test_a_cache_that_is_cleared_gives_what_it_gives_then(name: str, backend: str) -> None:
+    # GRD01
+    program = PROGRAMS[name]
+    setting.cache_clear()
+    compiled = supple.compile(program, backend=backend)
+    x = torch.arange(2.0)
+    for value in (*VALUES[name], *VALUES[name]):
+        SETTINGS["value"] = value
+        compiled(x)  # the cache answers
+        setting.cache_clear()
+        assert Comparison(is_rounded=True).difference(program(x), compiled(x), "result") is None
+
+
+def test_what_a_cache_keeps_is_compiled_once() -> None:
+    SETTINGS["value"] = 3
+    setting.cache_clear()
+    compiled = supple.compile(PROGRAMS["numbers"], fullgraph=True)
+    with assert_compiles(1):
+        for _ in range(3):
+            compiled(torch.ones(2))
+    assert setting.cache_info().misses == 1
+
+
+def test_a_method_behind_a_cache_is_asked_of_its_object() -> None:
+    model, other = Model(), Model()
+    other.scale = 3.0
+    compiled = supple.compile(lambda model, x: x * model.scaled(power=2), fullgraph=True)
+    for one in (model, other, model):
+        torch.testing.assert_close(compiled(one, torch.ones(2)), torch.ones(2) * one.scale**2)
+    model.scale = 5.0
+    assert compiled(model, torch.ones(1)).item() == 4.0
+    Model.scaled.cache_clear()
+    assert compiled(model, torch.ones(1)).item() == 25.0
+
+
+def test_a_cache_keeps_no_errors() -> None:
+    # RAI
+    def program(x: torch.Tensor) -> object:
+        try:
+            return x * checked("sign")
+        except ValueError as error:
+            return str(error)
+
+    compiled = supple.compile(program)
+    for sign in (-1, 1, -1):
+        SETTINGS["sign"] = sign
+        checked.cache_clear()
+        want = program(torch.ones(2))
+        checked.cache_clear()
+        assert Comparison(is_rounded=True).difference(want, compiled(torch.ones(2)), "result") is None
+
+
+def test_what_an_error_of_a_cached_function_drew_is_drawn_once() -> None:
+    def program(x: torch.Tensor) -> object:
+        try:
+            return x * drawn(1)
+        except ValueError as error:
+            return error.args[0]
+
+    compiled = supple.compile(program)
+    for _ in range(3):
+        torch.manual_seed(0)
+        want = program(torch.ones(2)), torch.rand(2)
+        torch.manual_seed(0)
+        torch.testing.assert_close((compiled(torch.ones(2)), torch.rand(2)), want)
