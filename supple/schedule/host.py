@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from keyword import iskeyword
 from typing import Final
 
 from supple.expr import Expr
@@ -146,7 +147,7 @@ def identifiers(names: Sequence[str], numbers: Collection[str]) -> dict[str, str
     for name in dict.fromkeys(names):
         word = re.sub(r"\W+", "_", name).strip("_") or "v"
         word = word if word[0].isalpha() or word[0] == "_" else f"v{word}"
-        while word in taken:
+        while word in taken or iskeyword(word):
             word += "_"
         taken.add(word)
         result[name] = word
