@@ -381,7 +381,7 @@ class Recorder(Faking):
 
     def _record_write(self, func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
         found = write_of(func)
-        if found is None or func.overloadpacket is torch.ops.aten.set_:
+        if found is None:
             raise NotFunctional(f"{func} has no pure form")
         if torch.Tag.inplace_view in func.tags:
             self._record_reshape(aten_op(found.pure), args, kwargs)

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from inspect import getattr_static
 from operator import getitem
 from typing import Final, cast
 
@@ -199,17 +200,48 @@ def context_value(variable: Source) -> Source:
 
 
 def answer(function: Source, args: tuple[object, ...], kwargs: Mapping[str, object]) -> Source:
-    """Return the source of what a function behind a cache gives for some objects: the program's own call."""
+    """Return the source of what a function behind a cache gives for some objects: the program's own call.
+
+    Objects that a cache tells apart by what they are live no longer for it.
+    """
     given = [*map(_label, args), *(f"{name}={_label(one)}" for name, one in kwargs.items())]
-    return Called(f"{function.name}({', '.join(given)})", function, _ask, (args, dict(kwargs)))
+    held = tuple(map(_held, args)), {name: _held(one) for name, one in kwargs.items()}
+    return Called(f"{function.name}({', '.join(given)})", function, _ask, held)
 
 
 def _label(given: object) -> str:
     return repr(given) if type(given) in (int, str, bool) else f"{type(given).__name__}@{id(given):x}"
 
 
+class _Weakly(weakref.ReferenceType[object]):
+    """An object of the program among the arguments of a call."""
+
+
+def _held(given: object) -> object:
+    if getattr_static(type(given), "__hash__") is not object.__hash__:
+        return given
+    try:
+        return _Weakly(given)
+    except TypeError:  # objects of builtin classes, and those with slots
+        return given
+
+
 def _ask(function: Function, args: tuple[object, ...], kwargs: Mapping[str, object]) -> object:
-    return function(*args, **kwargs)
+    """Call a function behind a cache.
+
+    Raises:
+        ReferenceError: an object that it was called with is no more.
+    """
+    return function(*map(_given, args), **{name: _given(one) for name, one in kwargs.items()})
+
+
+def _given(held: object) -> object:
+    if not isinstance(held, _Weakly):
+        return held
+    found = held()
+    if found is None:
+        raise ReferenceError("an argument of a function behind a cache")
+    return found
 
 
 _REFER: Final[Function] = weakref.ReferenceType[object].__call__

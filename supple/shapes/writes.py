@@ -10,6 +10,8 @@ from supple.torch_private import OpOverload, schema_of
 
 #: Packets whose pure form has a name of its own.
 _PURE_PACKETS: Final = {"normal_": "normal_functional"}
+_JOINING: Final = frozenset(("set_",))
+"""Packets that give a tensor the memory of another: no value of a graph is that memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ def write_of(overload: OpOverload) -> Write | None:
     place, target = written[0]
     is_out = bool(target.is_out)
     packet = schema.name.split("::")[1]
+    if packet in _JOINING:
+        return None
     wanted = _signature(overload, written=place if is_out else None)
     pure = _find(_PURE_PACKETS.get(packet, packet if is_out else packet.rstrip("_")), wanted)
     if pure is None:

@@ -1,6 +1,8 @@
 """Functions behind `functools.lru_cache`: what a cache gives is guarded, as it may be cleared."""
 
 import functools
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +98,32 @@ def test_a_method_behind_a_cache_is_asked_of_its_object() -> None:
     assert compiled(model, torch.ones(1)).item() == 4.0
     Model.scaled.cache_clear()
     assert compiled(model, torch.ones(1)).item() == 25.0
+
+
+def test_what_was_asked_for_ends_with_the_cache() -> None:
+    # A17
+    compiled = supple.compile(lambda model, x: x * model.scaled(3), fullgraph=True)
+    model = Model()
+    compiled(model, torch.ones(2))
+    ended = weakref.ref(model)
+    Model.scaled.cache_clear()
+    del model
+    gc.collect()
+    assert ended() is None
+    other = Model()
+    other.scale = 3.0
+    assert compiled(other, torch.ones(1)).item() == 27.0
+
+
+def test_answers_for_several_objects_in_one_call() -> None:
+    def program(x: torch.Tensor, one: Model, other: Model) -> torch.Tensor:
+        return x * one.scaled() + other.scaled(2) * one.scaled(power=3) - other.scaled(power=1)
+
+    one, other = Model(), Model()
+    other.scale = 3.0
+    compiled = supple.compile(program, fullgraph=True)
+    for objects in ((one, other), (other, one), (one, one)):
+        assert torch.equal(compiled(torch.ones(2), *objects), program(torch.ones(2), *objects))
 
 
 def test_a_cache_keeps_no_errors() -> None:
