@@ -12,9 +12,9 @@ from typing import Final, cast
 import torch
 
 from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Local
-from supple.capture.values.attributes import MISSING, lookup
+from supple.capture.source import Called, Local, Source
 from supple.capture.values.base import LazyValue, PassedValue, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, FunctionValue, WeakReferenceValue
@@ -25,7 +25,8 @@ from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
-from supple.runtime.classes import is_passing
+from supple.runtime import classes
+from supple.runtime.classes import MISSING, is_passing
 from supple.runtime.entries import Watch
 
 LOOKED_AT: Final = 64
@@ -35,9 +36,13 @@ _SHARED: Final = (type, types.ModuleType, types.FunctionType, types.BuiltinFunct
 
 
 def let_go(machine: Machine, value: Value | None) -> None:
-    """Break where an object or a name loses a value whose end the program would see."""
-    for obj in _existing(value):
-        _let_go_of_object(machine, obj)
+    """Break where an object or a name loses a value whose end the program would see, and guard where not."""
+    for obj, source in _existing(value):
+        seen = end_seen(obj)
+        if seen is not None:
+            machine.unsupported(breaks.OBJECT, name=seen[0], detail=seen[1])
+        if source is not None:
+            machine.guard(Called(f"end_seen({source.name})", source, end_seen), Kind.EQUALS, None)
 
 
 def let_go_of_name(machine: Machine, value: Value | None) -> None:
@@ -104,28 +109,27 @@ def _values_in(value: Value) -> Iterable[Value]:
             return ()
 
 
-def _let_go_of_object(machine: Machine, obj: object) -> None:
-    """Break where an existing object may die, and the program would see it."""
+def end_seen(obj: object) -> tuple[str, str] | None:
+    """Return what would end with an object, by its class, and how the program would see that; None if not."""
     for one in _held(obj):
-        if lookup(type(one), "__del__") is not MISSING:
-            detail = "its class has a finalizer, which runs when the last reference goes"
-            machine.unsupported(breaks.OBJECT, name=type(one).__name__, detail=detail)
+        if classes.lookup(type(one), "__del__") is not MISSING:
+            return type(one).__name__, "its class has a finalizer, which runs when the last reference goes"
         if isinstance(one, torch.nn.Module | torch.nn.Parameter):
             continue  # torch itself refers weakly to them: its compiler to every module
         if type(one).__weakrefoffset__ and not all(isinstance(r, Watch) for r in weakref.getweakrefs(one)):
-            detail = "a weak reference to it tells when the last other reference goes"
-            machine.unsupported(breaks.OBJECT, name=type(one).__name__, detail=detail)
+            return type(one).__name__, "a weak reference to it tells when the last other reference goes"
+    return None
 
 
-def _existing(value: Value | None) -> Iterator[object]:
-    """Yield the existing objects that a value stands for: itself, or what a new container holds."""
+def _existing(value: Value | None) -> Iterator[tuple[object, Source | None]]:
+    """Yield the existing objects that a value stands for, itself or what a new container holds, and where."""
     match value:
-        case LazyValue() | InstanceValue() | TensorValue() if value.obj is not None:
-            yield value.obj
-        case DictValue() if value.obj is not None:
-            yield value.obj
+        case LazyValue():
+            yield value.obj, value.source
+        case InstanceValue() | TensorValue() | DictValue() | SetValue() if value.obj is not None:
+            yield value.obj, value.source
         case FunctionValue() if value.fn is not None:
-            yield value.fn
+            yield value.fn, value.source
         case SequenceValue():
             for item in value.items[:LOOKED_AT]:
                 yield from _existing(item)

@@ -9,6 +9,7 @@ that composes them, so that a new one is one function.
 
 import builtins
 import collections
+import types
 import weakref
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -18,6 +19,8 @@ from operator import getitem
 from typing import Final, cast
 
 import torch
+
+from supple.runtime import classes
 
 Function = Callable[..., object]
 
@@ -114,6 +117,30 @@ def instance_attribute(base: Source, name: str) -> Source:
 _PRINTED: Final = frozenset((str, int, bool, float, bytes, tuple, type(None)))
 
 
+def own_value(obj: object, name: str) -> object:
+    """Return what an object holds under a name, in its dict or in a slot; None where there is nothing."""
+    names: object = getattr(obj, "__dict__", None)
+    if isinstance(names, dict) and name in names:
+        return cast("dict[str, object]", names)[name]
+    slot = classes.lookup(type(obj), name)
+    try:
+        return slot.__get__(obj) if isinstance(slot, types.MemberDescriptorType) else None
+    except AttributeError:
+        return None
+
+
+def own_or_none(base: Source, name: str) -> Source:
+    """Return the source of what an object holds under a name, if it holds anything."""
+    return Called(f"own_value({base.name}, {name!r})", base, own_value, (name,))
+
+
+def variable_or_none(globals_source: Source, variable: str) -> Source:
+    """Return the source of a global variable that the module may not have."""
+    return Called(
+        f"{globals_source.name}.get({variable!r})", globals_source, dict[str, object].get, (variable,)
+    )
+
+
 def item(base: Source, key: object, of: type) -> Source:
     """Return the source of `base[key]`; `of` is the builtin type (list, tuple, dict, deque) that reads it."""
     # Objects may print alike.
@@ -129,6 +156,22 @@ def key_at(base: Source, position: int) -> Source:
 def cell(function: Source, index: int) -> Source:
     """Return the source of a function's closure cell contents; its base is the cell."""
     return attribute(item(attribute(function, "__closure__"), index, tuple), "cell_contents")
+
+
+def is_empty(cell: types.CellType) -> bool:
+    """Tell whether a closure cell has no contents."""
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def of_empty(contents: Source) -> Source:
+    """Return the source of whether the cell that has these contents is empty."""
+    owner = contents.base
+    assert owner is not None, "contents are an attribute of the cell"
+    return Called(f"is_empty({owner.name})", owner, is_empty)
 
 
 def type_of(base: Source) -> Source:

@@ -4,7 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from supple.capture.guards.kinds import Kind
-from supple.capture.source import Source, global_variable, pinned
+from supple.capture.source import Source, global_variable, pinned, variable_or_none
 from supple.capture.values.base import LazyValue, Value
 
 if TYPE_CHECKING:
@@ -48,5 +48,6 @@ class GlobalsValue:
 
     def put(self, engine: "Engine", name: str, new: Value) -> None:
         """Write a variable; replayed after the graph."""
-        engine.let_go(self.written.get(name) or LazyValue(self.names.get(name), None))
+        place = variable_or_none(self.source, name) if self.source else None
+        engine.let_go(self.written.get(name) or LazyValue(self.names.get(name), place))
         engine.heap.put(self.written, name, new)

@@ -7,7 +7,17 @@ from typing import cast
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Pinned, Source, attribute, cell, instance_attribute, item, referent, root_of
+from supple.capture.source import (
+    Pinned,
+    Source,
+    attribute,
+    cell,
+    instance_attribute,
+    item,
+    of_empty,
+    referent,
+    root_of,
+)
 from supple.capture.values.base import LazyValue, NotConstant, Unique, Value, refuse_attribute
 from supple.capture.values.constant import LITERALS, ConstantValue
 
@@ -19,9 +29,10 @@ class CellValue(Value):
 
     Attributes:
         obj: the existing cell, None when capture made it.
+        is_as_found: capture has not written it.
     """
 
-    __slots__ = ("contents", "obj")
+    __slots__ = ("contents", "is_as_found", "obj")
 
     def __init__(
         self, contents: Value | None, source: Source | None = None, obj: types.CellType | None = None
@@ -29,6 +40,7 @@ class CellValue(Value):
         super().__init__(source)
         self.contents = contents
         self.obj = obj
+        self.is_as_found = obj is not None
 
     def python_type(self) -> type:
         return types.CellType
@@ -39,14 +51,23 @@ class CellValue(Value):
         if isinstance(found, LazyValue):
             found = found.force(machine)
             self.contents = found
+        if found is None:
+            self._guard_empty(machine)
         return found
 
     def put(self, machine: Machine, new: Value | None) -> None:
         """Write the cell."""
         if self.obj is not None:
+            self._guard_empty(machine)
             machine.let_go(self.contents)
             machine.heap.touch(self)
+            machine.heap.set_field(self, "is_as_found", False)
         machine.heap.set_field(self, "contents", new)
+
+    def _guard_empty(self, machine: Machine) -> None:
+        """Guard that an existing cell is empty, where it is and nothing has been written."""
+        if self.contents is None and self.is_as_found and self.source is not None:
+            machine.guard(of_empty(self.source), Kind.EQUALS, True)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         found = self.get(machine) if name == "cell_contents" else None

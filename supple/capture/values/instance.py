@@ -15,7 +15,7 @@ from typing import Final, cast
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute, pinned
+from supple.capture.source import Source, attribute, instance_attribute, own_or_none, own_value, pinned
 from supple.capture.values.attributes import (
     IN_C,
     MISSING,
@@ -403,7 +403,8 @@ class InstanceValue(Value):
             if self.obj is None:
                 return
         if self.obj is not None:
-            machine.let_go(self.attrs.get(name, LazyValue(instance_dict(self.obj).get(name), None)))
+            place = own_or_none(self.source, name) if self.source else None
+            machine.let_go(self.attrs.get(name) or LazyValue(own_value(self.obj, name), place))
             machine.heap.touch(self)
         was_deleted = new is DELETED or self.written.get(name, False)
         if new is not DELETED and self.attrs.get(name) is DELETED:  # it is the last one from now on
