@@ -105,8 +105,7 @@ def _may_refuse_types(node: Node, metas: Mapping[str, Meta]) -> bool:
     Capture asks of pointwise operators, and of some others. Nearly all take the floats of models, with places
     and masks next to them, if they take them at all; of integers alone, linear algebra takes none.
     """
-    is_number = not isinstance(node.meta, TensorMeta | tuple)
-    if is_number or torch.Tag.pointwise in getattr(node.op.call, "tags", ()) or node.op.is_view:
+    if torch.Tag.pointwise in getattr(node.op.call, "tags", ()) or node.op.is_view:
         return False
     read = _dtypes(meta_at(var, metas) for var in uses_of(node))
     is_usual = read | _dtypes((node.meta,)) <= _TAKEN
@@ -315,8 +314,9 @@ class _Ending:
         live = {var.name for var in vars_of(self.results)}
         for node in reversed(self.recorder.builder.nodes[: self.recorded]):
             if node.name not in live and node.op.is_pure:
+                is_number = not isinstance(node.meta, TensorMeta | tuple)
                 is_refused = self.recorder.numbers.may_overflow(node) or _may_refuse_types(node, metas)
-                if not (may_raise(node.op) or is_refused):
+                if is_number or not (may_raise(node.op) or is_refused):
                     continue
                 path = () if isinstance(node.meta, TensorMeta) else (0,)
                 self._add(Var(node.name, path))

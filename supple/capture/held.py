@@ -110,8 +110,11 @@ _LOOKED_AT: Final = re.compile(
 def _may_raise(node: Node, used: Sequence[Meta]) -> bool:
     """Tell whether an operator may raise for what tensors hold, or for a number of more than 64 bits.
 
-    Integers in tensors may be no places, and kernels may know no complex or half numbers.
+    Integers in tensors may be no places, and kernels may know no complex or half numbers, or may not like the
+    tensor that they are to write.
     """
+    if "out" in node.kwargs:
+        return True
     if any(map(_is_wide, leaves((node.args, node.kwargs)))):
         return True
     if any(isinstance(meta, TensorMeta) and meta.dtype not in _TAKEN_BY_ALL for meta in used):

@@ -98,7 +98,7 @@ def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:
     if not pace:
         return ONE, ZERO
     count = (last - first) / pace
-    require(math.isfinite(count))
+    require(math.isfinite(count) and math.isfinite(pace))
     return as_expr(math.ceil(count) if count >= 0 else -1), ONE
 
 

@@ -23,7 +23,7 @@ from supple.shapes.promote import Operand, promoted
 from supple.shapes.rules import Size, aten, copied, fresh, replaced, require, shape_rules, wrapped_dim
 from supple.shapes.rules_data import unbacked
 from supple.shapes.rules_pointwise import expanded
-from supple.shapes.rules_view import exchanged, selected, sliced
+from supple.shapes.rules_view import diagonal_of, exchanged, selected, sliced
 
 MASKS = (DType.BOOL, DType.U8)
 _INDICES = (DType.I64, DType.I32, *MASKS)
@@ -257,6 +257,7 @@ def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
 @shape_rules.on(*aten("roll"))
 def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> TensorMeta:
     """Channels-last stays, any other layout becomes row-major."""
+    require(len(shifts) > 0)
     for dim in dims:
         require(self.rank)
         wrapped_dim(dim, self.rank)
@@ -298,6 +299,13 @@ def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
     """A copy with a row replaced."""
     _, _, kept = selected(self, dim, index)
     require(all_must_equal([self.sizes[d] for d in kept], src.sizes))
+    return copied(self)
+
+
+@shape_rules.on(*aten("diagonal_scatter"))
+def _(self: TensorMeta, src: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
+    """A copy with a diagonal replaced."""
+    require(all_must_equal(diagonal_of(self, offset, dim1, dim2).sizes, src.sizes))
     return copied(self)
 
 
@@ -381,6 +389,7 @@ def _(
     self: TensorMeta, boundaries: TensorMeta, *, out_int32: bool = False, right: bool = False
 ) -> TensorMeta:
     """A position per element."""
+    require(boundaries.rank == 1)
     return fresh(self.sizes, DType.I32 if out_int32 else DType.I64, self)
 
 

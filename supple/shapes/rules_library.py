@@ -139,6 +139,8 @@ def _places(
     """Return the numbers of places of a window in the last two dimensions; it moves by itself unless told."""
     parts = [_pair(numbers) for numbers in (kernel, stride or kernel, padding, dilation)]
     require(*(number > 0 for part in (*parts[:2], parts[3]) for number in part))
+    window, _, pad, spread = parts
+    require(*(0 <= p <= (s * (w - 1) + 1) // 2 for w, p, s in zip(window, pad, spread, strict=True)))
     along = zip(image.sizes[-2:], *parts, strict=True)
     return [pooled(size, *numbers, ceil_mode=ceil_mode) for size, *numbers in along]
 
@@ -166,10 +168,11 @@ def _(
     stride: Numbers = (),
     padding: Numbers = (0,),
     ceil_mode: bool = False,
-    *_options: object,
+    *options: object,
 ) -> TensorMeta:
-    """Means of windows."""
+    """Means of windows; the last option is what sums are divided by."""
     _require_image(self)
+    require(options[1:] != (0,))
     if self.dtype is not DType.I64:
         rules.require_float(self.dtype)
     return windows(self, *_places(self, kernel_size, stride, padding, (1,), ceil_mode))

@@ -1,6 +1,7 @@
 """Shape rules of reductions, scans, softmax and normalisations: their results are row-major unless said."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 
@@ -13,6 +14,8 @@ from supple.shapes.promote import category, float_dtype, promoted, real_dtype
 from supple.shapes.rules import Size, as_dtype, aten, fresh, require, require_float, shape_rules, wrapped_dim
 
 Dims = Sequence[int] | int | None
+MOST_DIMS: Final = 64
+"""How many dimensions a tensor may have that eager reduces."""
 
 
 def reduced_dims(dims: Dims, rank: int) -> tuple[int, ...]:
@@ -66,6 +69,7 @@ def _(
 @shape_rules.on(*aten("amax", "amin", "max", "min"))
 def _(self: TensorMeta, dim: Dims = (), keepdim: bool = False) -> TensorMeta:
     """The operand's type; an empty dimension has no largest element."""
+    require(self.rank <= MOST_DIMS)
     _require_elements(self, dim)
     return reduced(self, dim, self.dtype, keepdim=keepdim)
 
@@ -107,12 +111,21 @@ def _(self: TensorMeta, bins: Size = 100, *_ends: object, **_named: object) -> T
 @shape_rules.on(*aten("aminmax"))
 def _(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
     """The least and the greatest."""
+    require(self.rank <= MOST_DIMS)
     _require_elements(self, dim)
     result = reduced(self, dim, self.dtype, keepdim=keepdim)
     return result, result
 
 
-@shape_rules.on(*aten("median", "nanmedian", "trace"))
+@shape_rules.on(*aten("trace"))
+def _(self: TensorMeta) -> TensorMeta:
+    """The sum of a diagonal; integers add up in i64."""
+    require(self.rank == 2)
+    rules.require_number(self.dtype)
+    return fresh((), _sum_dtype(self, None), self)
+
+
+@shape_rules.on(*aten("median", "nanmedian"))
 def _(self: TensorMeta, *_rest: object) -> TensorMeta:
     """One element."""
     rules.require_number(self.dtype)

@@ -85,6 +85,7 @@ def _(self: TensorMeta, output_size: Sequence[Size]) -> tuple[TensorMeta, Tensor
     """Largest elements of as many windows as asked for, and where they were."""
     require_float(self.dtype)
     _image_sizes(self, 4)
+    require(len(output_size) == 2)
     values = windows(self, *exprs(output_size), first=1)
     return values, replace(values, dtype=DType.I64)
 

@@ -295,7 +295,7 @@ def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
 
 
 @shape_rules.on(*aten("diagonal"))
-def _(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
+def diagonal_of(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
     """The diagonal of two dimensions; it becomes the last dimension."""
     first, second = wrapped_dim(dim1, self.rank), wrapped_dim(dim2, self.rank)
     require(first != second)
