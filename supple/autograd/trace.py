@@ -112,6 +112,13 @@ def _may_refuse_types(node: Node, metas: Mapping[str, Meta]) -> bool:
     return not is_usual or (bool(read) and not read & _FLOATS)
 
 
+def _path_to_tensor(meta: Meta) -> tuple[int, ...] | None:
+    """Return where in a result the first tensor is, None where it holds numbers alone."""
+    if isinstance(meta, tuple):
+        return next(((place,) for place, part in enumerate(meta) if isinstance(part, TensorMeta)), None)
+    return () if isinstance(meta, TensorMeta) else None
+
+
 def _dtypes(metas: Iterable[Meta]) -> set[DType]:
     """Return the types of tensors, of those in tuples too."""
     flat = (part for meta in metas for part in (meta if isinstance(meta, tuple) else (meta,)))
@@ -314,11 +321,10 @@ class _Ending:
         live = {var.name for var in vars_of(self.results)}
         for node in reversed(self.recorder.builder.nodes[: self.recorded]):
             if node.name not in live and node.op.is_pure:
-                is_number = not isinstance(node.meta, TensorMeta | tuple)
+                path = _path_to_tensor(node.meta)
                 is_refused = self.recorder.numbers.may_overflow(node) or _may_refuse_types(node, metas)
-                if is_number or not (may_raise(node.op) or is_refused):
+                if path is None or not (may_raise(node.op) or is_refused):
                     continue
-                path = () if isinstance(node.meta, TensorMeta) else (0,)
                 self._add(Var(node.name, path))
             live |= read_by(node, metas)
         return len(self.results) - read

@@ -119,7 +119,7 @@ def is_random(op: Op) -> bool:
 
 _PARTIAL: Final = frozenset(
     f"aten.{name}"
-    for name in "floor_divide remainder fmod celu softshrink huber_loss binary_cross_entropy "
+    for name in "floor_divide remainder fmod celu softshrink huber_loss binary_cross_entropy mvlgamma "
     "as_strided".split()
 )
 """Pointwise operators and views that raise for zeros among integers, or for numbers out of their range."""
@@ -129,7 +129,7 @@ _TOTAL: Final = frozenset(
     for name in "clone _to_copy copy fill zero cat stack constant_pad_nd flip repeat roll tril triu "
     "slice_scatter select_scatter diagonal_scatter arange zeros ones full empty eye scalar_tensor zeros_like "
     "ones_like full_like empty_like new_zeros new_ones new_full new_empty sum mean prod any all amax amin "
-    "max min argmax argmin cumsum sort topk var std var_mean mm bmm addmm baddbmm mv dot convolution "
+    "max min argmax argmin cumsum sort topk var std var_mean mm bmm addmm baddbmm mv dot "
     "_softmax _log_softmax native_layer_norm "
     "_scaled_dot_product_flash_attention_for_cpu".split()
 )

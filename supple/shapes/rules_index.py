@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import compress
 
-from supple.expr import Expr, as_expr, less_equal
+from supple.expr import Expr, as_expr, less_equal, minimum
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
@@ -239,7 +239,9 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
     sizes = list(self.sizes)
     for place in range(len(pad) // 2):
         dim = self.rank - 1 - place
-        sizes[dim] = sizes[dim] + as_expr(pad[2 * place]) + as_expr(pad[2 * place + 1])
+        before, after = as_expr(pad[2 * place]), as_expr(pad[2 * place + 1])
+        require(less_equal(ZERO, sizes[dim] + minimum(before, ZERO) + minimum(after, ZERO)))
+        sizes[dim] = sizes[dim] + before + after
         require(less_equal(ZERO, sizes[dim]))
     if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
         cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)

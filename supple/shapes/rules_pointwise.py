@@ -13,7 +13,16 @@ from supple.shapes import rules
 from supple.shapes.decide import ONE, ZERO, must_equal
 from supple.shapes.layout import format_strides, pointwise_strides, preserved_strides
 from supple.shapes.promote import Operand, category, float_dtype, number_dtype, real_dtype, result_dtype
-from supple.shapes.rules import aten, broadcast, fresh, require, require_float, require_number, shape_rules
+from supple.shapes.rules import (
+    aten,
+    broadcast,
+    fresh,
+    require,
+    require_float,
+    require_number,
+    shape_rules,
+    wrapped_dim,
+)
 
 
 def pointwise(operands: Sequence[Operand], dtype: DType, common: DType | None = None) -> TensorMeta:
@@ -286,7 +295,8 @@ def _(self: TensorMeta, target: TensorMeta, *rest: TensorMeta | int | None) -> T
 def _(self: TensorMeta, dim: int = -1) -> TensorMeta:
     """The first half times the sigmoid of the second."""
     require_float(self.dtype)
-    place = dim % self.rank
+    require(self.rank)
+    place = wrapped_dim(dim, self.rank)
     size = self.sizes[place]
     require(must_equal(size % 2, ZERO))
     half = replace(self, sizes=rules.replaced(self.sizes, place, size // 2))

@@ -70,6 +70,13 @@ DEAD: tuple[Program, ...] = (
     lambda x, i: torch.aminmax(x[(None,) * 64]),
     lambda x, i: torch.amax(x[(None,) * 64], 0),
     lambda x, i: torch.arange(0.0, 5.0, float("inf")),
+    lambda x, i: F.pad(x, (-4, 9)),
+    lambda x, i: F.pad(x, (3, -4)),
+    lambda x, i: F.glu(x[:2], -7),
+    lambda x, i: torch.native_batch_norm(x[None, :, None][:0], None, None, None, None, True, 0.1, 1e-5),
+    lambda x, i: torch.mvlgamma(x, 0),
+    lambda x, i: F.conv_transpose1d(x[None], x[:, None, None], output_padding=9),
+    lambda x, i: F.conv1d(x[None], x[None, :, None], x[None]),
 )
 
 
@@ -152,6 +159,9 @@ BEYOND: tuple[Program, ...] = (
     lambda x, i: x.as_strided((0,), (1,), 7) + 1,
     lambda x, i: x[1:].as_strided((3,), (1,), 0) + 1,
     lambda x, i: x.clone().as_strided((x.shape[0], 2), (1, 0)) + 1,
+    lambda x, i: F.pad(x, (-4, 9)),
+    lambda x, i: F.pad(x, (3, -4)),
+    lambda x, i: torch.native_batch_norm(x[None, :, None][:0], None, None, None, None, True, 0.1, 1e-5)[1],
 )
 
 
