@@ -31,7 +31,7 @@ def _made(
     """Return a fresh tensor; `dtype` and the device of `like` (else the default device) yield to the
     options."""
     kind = as_dtype(cast("torch.dtype | None", options.get("dtype")), dtype)
-    require(*(less_equal(ZERO, size) for size in exprs(sizes) if like is None))
+    require(*(less_equal(ZERO, size) for size in exprs(sizes)))
     made = fresh(sizes, kind, None, strides)
     place = "cpu" if like is None else like.device
     device = cast("torch.device | str | None", options.get("device"))

@@ -75,7 +75,10 @@ DEAD: tuple[Program, ...] = (
     lambda x, i: F.glu(x[:2], -7),
     lambda x, i: torch.native_batch_norm(x[None, :, None][:0], None, None, None, None, True, 0.1, 1e-5),
     lambda x, i: torch.mvlgamma(x, 0),
-    lambda x, i: F.conv_transpose1d(x[None], x[:, None, None], output_padding=9),
+    lambda x, i: x.new_zeros((-1, 0)),
+    lambda x, i: x.new_empty((2, -1)),
+    lambda x, i: x.new_full((-2, -2), 1.0),
+    lambda x, i: F.conv_transpose1d(x[None, None], x[:1, None, None], output_padding=9),
     lambda x, i: F.conv1d(x[None], x[None, :, None], x[None]),
 )
 

@@ -51,6 +51,7 @@ def _whole(*arguments: str) -> Callable[[float], Sequence[str]]:
 _SWEEP: Final = "tests/operators/test_special_values.py"
 _SAMPLES: Final = "tests/operators/test_samples.py"
 _MISFITS: Final = "tests/operators/test_sizes_that_do_not_fit.py"
+_ERRORS: Final = "tests/operators/test_erroneous_calls.py"
 _PYTEST: Final = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={SEED}")
 
 GENERATORS: Final[dict[str, Generator]] = {
@@ -68,6 +69,7 @@ GENERATORS: Final[dict[str, Generator]] = {
         Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
         Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),
         Generator("misfits", _MISFITS, _whole(*_PYTEST, _MISFITS)),
+        Generator("errors", _ERRORS, _whole(*_PYTEST, _ERRORS)),
         Generator("cpython", "tests/cpython", _whole(*_PYTEST, "tests/cpython")),
         Generator("properties", "tests/property", _whole(*_PYTEST, "tests/property")),
     )
