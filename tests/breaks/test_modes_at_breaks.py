@@ -77,6 +77,7 @@ ENDS: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("ends", ENDS)
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(BLOCKS, repeat=2)])

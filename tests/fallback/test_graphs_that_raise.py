@@ -158,6 +158,7 @@ SHARED: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
 @pytest.mark.parametrize("shared", SHARED)
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -389,6 +390,7 @@ HIDING: dict[str, Callable[[torch.Tensor], object]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
 @pytest.mark.parametrize("hiding", HIDING)
 @pytest.mark.parametrize("name", IN_PARTS)

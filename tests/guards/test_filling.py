@@ -169,6 +169,7 @@ def told(filled: Any) -> str:
     return repr(sorted(filled, key=repr) if isinstance(filled, set) else filled)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("way", "kind", "given"), CASES)
 @pytest.mark.parametrize("is_from_outside", [False, True])
 def test_what_arrived_is_there(

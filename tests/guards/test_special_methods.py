@@ -135,6 +135,7 @@ def follows(function: Callable[..., Any], given: Any, name: str, odd: object) ->
         assert outcome(compiled, given) == outcome(function, given)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("use", USES)
 def test_of_objects(use: str, odd: str) -> None:
@@ -172,6 +173,7 @@ NUMBERS: dict[str, Callable[[torch.Tensor, Any], Any]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("odd", ["a function", "a function of text", "a function that does not know"])
 @pytest.mark.parametrize("base", [int, float])
 @pytest.mark.parametrize("use", NUMBERS)
@@ -300,6 +302,7 @@ OF_CONTAINERS: dict[str, Callable[[torch.Tensor, Any], Any]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("base", CONTENTS)
 @pytest.mark.parametrize("use", OF_CONTAINERS)

@@ -178,6 +178,7 @@ CHANGES: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("taken", [0, 1, 2, 3])
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("read", READ.values(), ids=READ)
@@ -276,6 +277,7 @@ LEAVING: dict[str, Make] = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("write", [None, list.clear, lambda items: items.insert(0, 8)])
 @pytest.mark.parametrize("is_own", [False, True])
 @pytest.mark.parametrize("taken", [0, 1, 3, 4])

@@ -177,6 +177,7 @@ def outcome(program: Program, *, has_grad: bool) -> tuple[Any, ...]:
         return type(error), str(error)
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("has_grad", [False, True])
 @pytest.mark.parametrize("dynamic", [None, True])
@@ -191,6 +192,7 @@ def test_what_nobody_reads_raises(dead: Program, backend: str, dynamic: bool | N
     assert outcome(compiled, has_grad=has_grad) == outcome(program, has_grad=has_grad)
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("has_grad", [False, True])
 @pytest.mark.parametrize("dynamic", [None, True])
@@ -203,6 +205,7 @@ def test_no_view_goes_beyond_the_memory(
     assert outcome(compiled, has_grad=has_grad) == outcome(beyond, has_grad=has_grad)
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("is_dead", [False, True], ids=["", "dead"])
 @pytest.mark.parametrize("dynamic", [None, True])
@@ -265,6 +268,7 @@ def test_integers_beyond_64_bits_are_refused_as_in_eager(
             assert got == want
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("has_grad", [False, True])
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
