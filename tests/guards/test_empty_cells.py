@@ -82,3 +82,29 @@ def test_variables_are_bound_and_unbound_between_calls(name: str, backend: str) 
         results += [program(x), program(x)]
         found.append([float(one[0]) for one in results])
     assert found[1] == found[0]
+
+
+class Base:
+    def name(self) -> str:
+        return "base"
+
+
+class Derived(Base):
+    def name(self) -> str:
+        try:
+            return super().name()
+        except RuntimeError as error:
+            return str(error)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_super_says_that_its_class_is_unbound(backend: str) -> None:
+    cell: Any = (Derived.name.__closure__ or ())[0]
+    compiled = supple.compile(lambda x: (Derived().name(), x + 1), backend=backend)
+    found = [compiled(torch.ones(1))[0]]
+    del cell.cell_contents
+    try:
+        found.append(compiled(torch.ones(1))[0])
+    finally:
+        cell.cell_contents = Derived
+    assert found == ["base", "super(): empty __class__ cell"]

@@ -54,6 +54,21 @@ def containers(xs, pair, named, some):
     return total * (3 in some) + sum(some)
 
 
+def of_a_late_variable():
+    def scaled(x):
+        try:
+            return x * scale
+        except NameError:
+            return x
+
+    scale = 2.0
+    del scale  # who calls it later may bind it again
+    return scaled
+
+
+of_an_unbound_variable = program(lambda: (numbers(2),))(of_a_late_variable())
+
+
 @dataclasses.dataclass(frozen=True)
 class Settings:
     """Frozen."""

@@ -12,9 +12,9 @@ from torch.utils.hooks import RemovableHandle
 
 from tests.mutation import tensors as tensors  # registers what may stand in the place of a tensor
 from tests.mutation.objects import effects
-from tests.mutation.places import Entry, Place, places
+from tests.mutation.places import Cell, Entry, Place, Step, places
 from tests.mutation.process import PROCESS
-from tests.mutation.values import variants
+from tests.mutation.values import UNBOUND, Variant, variants
 from tests.mutation.worlds import World
 
 FIRST_HANDLE: Final = 10**9
@@ -78,7 +78,7 @@ class Replaced(Mutator):
     def find(self, world: World) -> Iterator[tuple[tuple[Place, ...], str]]:
         for place, value in places(world):
             if place.can_change and str(place) != "function":
-                for label, _ in labelled(variants(value)):
+                for label, _ in others(place.steps[-1], value):
                     yield (place,), label
 
     @contextlib.contextmanager
@@ -86,7 +86,7 @@ class Replaced(Mutator):
         (place,) = mutation.places
         owner, step = place.owner(world), place.steps[-1]
         before = step.get(owner)
-        step.put(owner, dict(labelled(variants(before)))[mutation.label]())
+        step.put(owner, dict(others(step, before))[mutation.label]())
         try:
             yield
         finally:
@@ -116,6 +116,13 @@ class Affected(Mutator):
     def distinct(self, mutation: Mutation, worlds: Sequence[World]) -> Sequence[World]:
         (place,) = mutation.places
         return worlds[:1] if place.value(worlds[0]) is place.value(worlds[-1]) else worlds
+
+
+def others(step: Step, value: Any) -> Iterator[Variant]:
+    """Yield what else could stand where a step leads; a variable in a cell may have no value."""
+    yield from labelled(variants(value))
+    if isinstance(step, Cell) and value is not UNBOUND:
+        yield "unbound", lambda: UNBOUND
 
 
 def is_mutable(value: Any) -> bool:

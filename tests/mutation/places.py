@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 import torch
 from torch import nn
 
+from tests.mutation.values import UNBOUND, Unbound
 from tests.mutation.worlds import World
 
 DEPTH: Final = 8
@@ -158,10 +159,16 @@ class Cell:
     index: int
 
     def get(self, owner: Any) -> Any:
-        return owner.__closure__[self.index].cell_contents
+        try:
+            return owner.__closure__[self.index].cell_contents
+        except ValueError:
+            return UNBOUND
 
     def put(self, owner: Any, value: Any) -> None:
-        owner.__closure__[self.index].cell_contents = value
+        if value is UNBOUND:
+            del owner.__closure__[self.index].cell_contents
+        else:
+            owner.__closure__[self.index].cell_contents = value
 
     def __str__(self) -> str:
         return f"<cell {self.index}>"
@@ -261,10 +268,10 @@ def places(world: World) -> Iterator[tuple[Place, Any]]:
         place = waiting.popleft()
         try:
             value = place.value(world)
-        except (ValueError, AttributeError):  # an empty cell, an empty slot
+        except AttributeError:  # an empty slot
             continue
         yield place, value
-        if isinstance(value, ATOMS) or id(value) in seen or len(place.steps) > DEPTH:
+        if isinstance(value, (*ATOMS, Unbound)) or id(value) in seen or len(place.steps) > DEPTH:
             continue
         seen.add(id(value))
         waiting += [Place((*place.steps, step)) for step in steps(value, world)]

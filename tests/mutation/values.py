@@ -52,6 +52,11 @@ class Other:
     """An object that nothing was written for."""
 
 
+class Unbound:
+    """Stands for what a variable without a value has."""
+
+
+UNBOUND: Final = Unbound()
 UNCOPIED: Final = (type, types.ModuleType, torch._ops.OpOverloadPacket)
 """What has no copy of its own; that of an operator's overloads never ends."""
 
@@ -72,6 +77,12 @@ def _(value: None) -> Iterator[Variant]:
     yield "0.5", lambda: 0.5
     yield "a tensor", lambda: torch.ones(())
     yield "float64", lambda: torch.float64
+
+
+@variants.register
+def _(value: Unbound) -> Iterator[Variant]:
+    yield "0.5", lambda: 0.5
+    yield "a tensor", lambda: torch.ones(())
 
 
 @variants.register

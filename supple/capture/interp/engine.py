@@ -490,7 +490,8 @@ class Engine:
         """Return the class and the owner that `super()` without arguments means in the innermost frame."""
         frame = self.frames[-1]
         after = frame.cells["__class__"].get(self)
-        assert after is not None, "the class exists when its method runs"
+        if after is None:
+            self.throw(RuntimeError, "super(): empty __class__ cell")
         first = frame.function.code.co_varnames[0]
         owner = frame.locals.get(first)
         if owner is None:

@@ -8,6 +8,8 @@ CLASS: Final = """
 _deaths = []
 
 class Noted:
+    other = None
+
     def __init__(self, name, value=None):
         self.name = name
         self.value = value
@@ -18,6 +20,19 @@ class Noted:
 cache = weakref.WeakKeyDictionary()
 names = weakref.WeakValueDictionary()
 lasting = Noted("kept", torch.ones(3))
+"""
+
+ENDING: Final = """
+ends = []
+
+class Ending:
+    def __del__(self):
+        ends.append(1)
+
+def holding(name, value, other):
+    made = Noted(name, value)
+    made.other = other
+    return made
 """
 
 CLOSING: Final = """
@@ -46,16 +61,24 @@ WEAK: Final = Grammar(
         "names['a'] = $Obj",
         "cache.pop($Obj, None)",
         "$@Obj.value = $T",
+        "$@Obj.other = $I\n$=I = len(ends)",
+        "$@Obj.other = [Ending()]\n$=T = $T * 2",
         "$=T = $Obj.value * 2",
         "$=Ref = weakref.ref($Obj)",
         "$=Obj = Noted('held', $T)\n$=Ref = weakref.ref($=Obj)\nsupple.graph_break()\n$=B = $=Ref() is None",
         "$=Obj = Noted('held', $T)\nnames['held'] = $=Obj\nprint($F)\n$=I = len(names)",
         "$=G = closing()\n$=I = next($=G)\nsupple.graph_break()\n$=I2 = len(closed)",
     ),
-    preamble=CLASS + CLOSING,
+    preamble=CLASS + ENDING + CLOSING,
     globals={"Obj": "lasting"},
     arguments={
-        "Obj": ("Noted('a', tensor(2))", "Noted('b', tensor(1))", "lasting"),
+        "Obj": (
+            "Noted('a', tensor(2))",
+            "Noted('b', tensor(1))",
+            "lasting",
+            "holding('c', tensor(2), Ending())",
+            "holding('d', tensor(2), [3])",
+        ),
         "Ref": ("weakref.ref(lasting)", "weakref.ref(Noted('dead'))"),
     },
     aliases={"Ref": ("weakref.ref($@Obj)",)},
