@@ -31,6 +31,7 @@ from supple.runtime.entries import Watch
 
 LOOKED_AT: Final = 64
 """How many objects that a dying object holds are looked at."""
+_PLAIN: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
 _SHARED: Final = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType)
 """Classes of objects that others hold too."""
 
@@ -111,6 +112,8 @@ def _values_in(value: Value) -> Iterable[Value]:
 
 def end_seen(obj: object) -> tuple[str, str] | None:
     """Return what would end with an object, by its class, and how the program would see that; None if not."""
+    if type(obj) in _PLAIN or (type(obj) is torch.Tensor and not weakref.getweakrefcount(obj)):
+        return None  # what most of them are, asked in each call
     for one in _held(obj):
         if classes.lookup(type(one), "__del__") is not MISSING:
             return type(one).__name__, "its class has a finalizer, which runs when the last reference goes"

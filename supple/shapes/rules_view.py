@@ -294,7 +294,6 @@ def _(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
     return [reordered(self, kept, start) for start in starts]
 
 
-@shape_rules.on(*aten("diagonal"))
 def diagonal_of(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
     """The diagonal of two dimensions; it becomes the last dimension."""
     first, second = wrapped_dim(dim1, self.rank), wrapped_dim(dim2, self.rank)
@@ -305,6 +304,9 @@ def diagonal_of(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1)
     rest = reordered(self, [d for d in range(self.rank) if d not in (first, second)])
     strides = (*rest.strides, self.strides[first] + self.strides[second])
     return view_of(self, (*rest.sizes, length), strides, self.offset + (0 if length is ZERO else skipped))
+
+
+shape_rules.on(*aten("diagonal"))(diagonal_of)
 
 
 @shape_rules.on(*aten("unfold"))
