@@ -117,7 +117,7 @@ def end_seen(obj: object) -> tuple[str, str] | None:
     for one in _held(obj):
         if classes.lookup(type(one), "__del__") is not MISSING:
             return type(one).__name__, "its class has a finalizer, which runs when the last reference goes"
-        if isinstance(one, torch.nn.Module | torch.nn.Parameter):
+        if issubclass(type(one), torch.nn.Module | torch.nn.Parameter):
             continue  # torch itself refers weakly to them: its compiler to every module
         if type(one).__weakrefoffset__ and not all(isinstance(r, Watch) for r in weakref.getweakrefs(one)):
             return type(one).__name__, "a weak reference to it tells when the last other reference goes"
@@ -148,7 +148,7 @@ def _held(obj: object) -> Iterator[object]:
         one = waiting.pop()
         yield one
         for part in _parts(one):
-            if len(seen) < LOOKED_AT and id(part) not in seen and not isinstance(part, _SHARED):
+            if len(seen) < LOOKED_AT and id(part) not in seen and not issubclass(type(part), _SHARED):
                 seen.add(id(part))
                 waiting.append(part)
 
@@ -159,7 +159,5 @@ def _parts(obj: object) -> Iterator[object]:
         yield from cast("list[object]", obj)
     elif kind is dict:
         yield from cast("dict[object, object]", obj).values()
-    elif kind.__dictoffset__ and not isinstance(obj, torch.Tensor | torch.nn.Module):
-        names: object = getattr(obj, "__dict__", None)
-        if type(names) is dict:
-            yield from cast("dict[str, object]", names).values()
+    elif kind.__dictoffset__ and not issubclass(kind, torch.Tensor | torch.nn.Module):
+        yield from classes.own_dict(obj).values()

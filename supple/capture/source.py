@@ -109,9 +109,21 @@ def attribute(base: Source, name: str) -> Source:
     return Attr(f"{base.name}.{name}", base, name)
 
 
-def instance_attribute(base: Source, name: str) -> Source:
-    """Return the source of `base.__dict__[name]`: the object's own attribute, past its class."""
-    return item(attribute(base, "__dict__"), name, dict)
+def own_names(base: Source, cls: type = object) -> Source:
+    """Return the source of `base.__dict__`, read past a `__getattribute__` of its class `cls` in Python."""
+    if is_asked(cls):
+        return Called(f"own_dict({base.name})", base, classes.own_dict)
+    return attribute(base, "__dict__")
+
+
+def is_asked(cls: type) -> bool:
+    """Tell whether a function of the program answers for the attributes of objects of a class."""
+    return not isinstance(classes.lookup(cls, "__getattribute__"), types.WrapperDescriptorType)
+
+
+def instance_attribute(base: Source, name: str, cls: type = object) -> Source:
+    """Return the source of an object's own attribute, past its class `cls`: `base.__dict__[name]`."""
+    return item(own_names(base, cls), name, dict)
 
 
 _PRINTED: Final = frozenset((str, int, bool, float, bytes, tuple, type(None)))
@@ -119,9 +131,9 @@ _PRINTED: Final = frozenset((str, int, bool, float, bytes, tuple, type(None)))
 
 def own_value(obj: object, name: str) -> object:
     """Return what an object holds under a name, in its dict or in a slot; None where there is nothing."""
-    names: object = getattr(obj, "__dict__", None)
-    if isinstance(names, dict) and name in names:
-        return cast("dict[str, object]", names)[name]
+    names = classes.own_dict(obj)
+    if name in names:
+        return names[name]
     slot = classes.lookup(type(obj), name)
     try:
         return slot.__get__(obj) if isinstance(slot, types.MemberDescriptorType) else None

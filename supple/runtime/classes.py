@@ -57,6 +57,15 @@ def lookup(cls: type, name: str) -> object:
     return MISSING
 
 
+def own_dict(obj: object) -> dict[str, object]:
+    """Return an object's own dict, past any `__getattribute__` of its class; {} where it has none."""
+    try:
+        found: object = object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return {}
+    return cast("dict[str, object]", found) if isinstance(found, dict) else {}
+
+
 def name_in_c(cls: type) -> str:
     """Return what errors in C call a class: of a class in C its name may have the module in front."""
     return (ctypes.c_char_p.from_address(id(cls) + _NAME_OFFSET).value or b"").decode()

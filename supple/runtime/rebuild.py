@@ -53,7 +53,7 @@ def can_be_bare(cls: type) -> bool:
 
 def set_attributes(owner: object, names: tuple[str, ...], values: tuple[object, ...]) -> None:
     """Write own attributes past any `__setattr__` of the class."""
-    is_local = isinstance(owner, threading.local)
+    is_local = issubclass(type(owner), threading.local)
     write = cast("Store", threading.local.__setattr__ if is_local else object.__setattr__)
     for name, value in zip(names, values, strict=True):
         write(owner, name, value)
@@ -61,7 +61,7 @@ def set_attributes(owner: object, names: tuple[str, ...], values: tuple[object, 
 
 def delete_attributes(owner: object, names: tuple[str, ...]) -> None:
     """Delete own attributes, where they are there, past any `__delattr__` of the class."""
-    is_local = isinstance(owner, threading.local)
+    is_local = issubclass(type(owner), threading.local)
     delete = cast("New", threading.local.__delattr__ if is_local else object.__delattr__)
     for name in names:
         with suppress(AttributeError):

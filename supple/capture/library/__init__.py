@@ -11,6 +11,7 @@ from supple.capture.library import (
     deques,
     exceptions,
     higher_order,
+    inheritance,
     inspecting,
     literals,
     numbers,
@@ -26,7 +27,7 @@ from supple.capture.library import (
 
 RULE_FILES = (
     *(arrays, autograd, builtins, checks, containers, contents, copying, deques, exceptions, higher_order),
-    *(inspecting, literals, numbers, optimizers, resizing, sets, sorting, stdlib, text, torch_state),
-    traced_checks,
+    *(inheritance, inspecting, literals, numbers, optimizers, resizing, sets, sorting, stdlib, text),
+    *(torch_state, traced_checks),
 )
 """The modules that fill the tables."""

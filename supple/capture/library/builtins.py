@@ -1,6 +1,5 @@
 """Builtin functions and classes."""
 
-import abc
 import collections
 import functools
 import threading
@@ -13,16 +12,14 @@ from torch.optim import Optimizer
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
-from supple.capture.guards.reads import note_bases
 from supple.capture.library import polyfills
 from supple.capture.library.arity import require_taken
 from supple.capture.library.numbers import GREATEST_IN_ORDER, LEAST_IN_ORDER, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
-from supple.capture.source import Called, class_source
 from supple.capture.values.array import ArrayValue
 from supple.capture.values.arrival import take_counted
-from supple.capture.values.attributes import MISSING, is_odd, lookup, special
+from supple.capture.values.attributes import MISSING, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.begun import Made
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
@@ -95,98 +92,6 @@ def _attribute_name(machine: Machine, name: Value) -> str:
         except TypeError as error:
             machine.throw(TypeError, str(error))
     return str(given)
-
-
-@call.on(isinstance)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """isinstance(x, classes): by the class, `__instancecheck__` written in Python inlined."""
-    value, wanted = args
-    refusal = "isinstance() arg 2 must be a type, a tuple of types, or a union"
-    classes = _classes(machine, wanted, refusal)
-    return ConstantValue(any(_is_instance(machine, value, cls) for cls in classes))
-
-
-def _is_instance(machine: Machine, value: Value, cls: object) -> bool:
-    kind = value.python_type()
-    if not isinstance(cls, type):
-        note_bases(kind)
-        try:
-            isinstance(None, cast("type", cls))
-            return bool(issubclass(kind, cls))  # pyright: ignore[reportArgumentType]  # a union
-        except TypeError as error:
-            machine.throw(TypeError, str(error))
-    if kind is cls:
-        return True
-    if isinstance(value, TensorValue) and _checks_tensors(cls):
-        return isinstance(value.fake if value.obj is None else value.obj, cls)
-    check = lookup(type(cls), "__instancecheck__")
-    if is_odd(check):
-        detail = "its __instancecheck__ is no function"
-        machine.unsupported(breaks.OBJECT, name=type(cls).__name__, detail=detail)
-    if (
-        isinstance(check, types.FunctionType)
-        and check is not abc.ABCMeta.__instancecheck__
-        and not _checks_tensors(cls)
-    ):
-        checker = special(machine, machine.wrap(cls, None), "__instancecheck__")
-        assert checker is not None, cls
-        return machine.call(checker, [value]).truth(machine)
-    return _is_subclass(machine, kind, cls)
-
-
-def _is_subclass(machine: Machine, kind: type, cls: type) -> bool:
-    """Return `issubclass(kind, cls)`: by the bases, or as a metaclass says, which checks ask again."""
-    note_bases(kind)
-    is_derived = bool(fold_raw(machine, issubclass, kind, cls))
-    if type(cls) is not type and kind is not cls:
-        source = class_source(kind)
-        shown = f"issubclass({source.name}, {cls.__module__}.{cls.__qualname__}@{id(cls):x})"
-        machine.guard(Called(shown, source, issubclass, (cls,)), Kind.IS, is_derived)
-    return is_derived
-
-
-def _checks_tensors(cls: type) -> bool:
-    """Tell whether a class's own isinstance check is torch's, and looks at tensors only."""
-    return type(cls).__module__.split(".")[0] == "torch"
-
-
-def _classes(machine: Machine, wanted: Value, refusal: str) -> Iterator[object]:
-    """Yield the classes of a tuple, and of tuples in it, up to what is asked for."""
-    if isinstance(wanted, SequenceValue) and not wanted.is_mutable:
-        for item in wanted.all(machine):
-            yield from _classes(machine, item, refusal)
-        return
-    try:
-        yield wanted.as_python()
-    except NotConstant:
-        if isinstance(wanted, InstanceValue):
-            raise
-        machine.throw(TypeError, refusal)
-
-
-@call.on(issubclass)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """issubclass(cls, classes)."""
-    kind = args[0].as_python()
-    refusal = "issubclass() arg 1 must be a class"
-    if isinstance(kind, type):
-        refusal = "issubclass() arg 2 must be a class, a tuple of classes, or a union"
-    for cls in _classes(machine, args[1], refusal):
-        if isinstance(kind, type) and isinstance(cls, type):
-            is_derived: object = _is_subclass(machine, kind, cls)
-        else:
-            is_derived = fold_raw(machine, issubclass, kind, cls)
-        if is_derived:
-            return ConstantValue(True)
-    return ConstantValue(False)
-
-
-@call.on(abc.ABCMeta.__instancecheck__)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """ABCMeta.__instancecheck__(cls, x)."""
-    cls = args[0].as_python()
-    assert isinstance(cls, type), args[0].describe()
-    return ConstantValue(_is_subclass(machine, args[1].python_type(), cls))
 
 
 @make.on(type)

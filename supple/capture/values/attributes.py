@@ -52,6 +52,14 @@ def lookup(cls: type, name: str) -> object:
     return found
 
 
+def says_class(cls: type) -> bool:
+    """Tell whether a class has an own answer to which class its objects are of."""
+    return lookup(cls, "__class__") is not _CLASS
+
+
+_CLASS: Final = vars(object)["__class__"]
+
+
 def place_of_field(cls: type, name: str) -> int | None:
     """Return which item of a tuple a name stands for: in a named tuple, or in one of torch's results."""
     found = lookup(cls, name)

@@ -15,7 +15,16 @@ from typing import Final, cast
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute, own_or_none, own_value, pinned
+from supple.capture.source import (
+    Source,
+    attribute,
+    instance_attribute,
+    is_asked,
+    own_names,
+    own_or_none,
+    own_value,
+    pinned,
+)
 from supple.capture.values.attributes import (
     IN_C,
     MISSING,
@@ -30,6 +39,7 @@ from supple.capture.values.attributes import (
     lookup,
     place_of_field,
     refuse_property,
+    says_class,
     special,
     type_attr,
 )
@@ -46,6 +56,7 @@ from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.hashing import HashKey, as_hash
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, contains, refuse_deletion
+from supple.runtime.classes import own_dict
 from supple.runtime.rebuild import bare_instance
 
 DELETED: Final = Value()
@@ -243,7 +254,7 @@ class InstanceValue(Value):
 
     def generic_get(self, machine: Machine, name: str) -> Value:
         """Return what `object.__getattribute__(x, name)` gives."""
-        if name == "__class__":
+        if name == "__class__" and not says_class(self.cls):
             return machine.wrap(self.cls, None)
         if name == "__dict__" and has_dict(self.cls):
             return InstanceDict(self)
@@ -314,12 +325,15 @@ class InstanceValue(Value):
             return None if value is DELETED else value
         if self.obj is None:
             return None
-        raw = instance_dict(self.obj).get(name, MISSING)
+        raw = own_dict(self.obj).get(name, MISSING)
         if raw is MISSING:
             if self.source is not None and has_dict(self.cls):
-                machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
+                if is_asked(self.cls):
+                    machine.guard(own_names(self.source, self.cls), Kind.LACKS_KEY, name)
+                else:
+                    machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
             return None
-        value = machine.wrap(raw, instance_attribute(self.source, name) if self.source else None)
+        value = machine.wrap(raw, instance_attribute(self.source, name, self.cls) if self.source else None)
         self.attrs[name] = value
         return value
 
@@ -328,10 +342,10 @@ class InstanceValue(Value):
         if self.obj is None or self.source is None or name in self.attrs:
             own = self.attrs.get(name)
             return isinstance(own, DictValue) and own.is_complete and not own.items
-        raw = instance_dict(self.obj).get(name)
+        raw = own_dict(self.obj).get(name)
         if type(raw) not in (dict, OrderedDict) or raw or machine.known(raw) is not None:
             return False
-        machine.guard(instance_attribute(self.source, name), Kind.EMPTY)
+        machine.guard(instance_attribute(self.source, name, self.cls), Kind.EMPTY)
         return True
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
@@ -417,9 +431,9 @@ class InstanceValue(Value):
         """Return the names in the instance's dict, in order; guards the whole list for an existing object."""
         names: dict[str, None] = {}
         if self.obj is not None:
-            existing = instance_dict(self.obj)
+            existing = own_dict(self.obj)
             if self.source is not None:
-                machine.guard(attribute(self.source, "__dict__"), Kind.KEYS, tuple(existing))
+                machine.guard(own_names(self.source, self.cls), Kind.KEYS, tuple(existing))
             names.update((name, None) for name in existing if not self.written.get(name))
         names.update(dict.fromkeys(self.attrs))
         slots = {name for name in names if isinstance(lookup(self.cls, name), SLOT_KINDS)}
@@ -482,12 +496,6 @@ class EnumValue(ConstantValue):
         if isinstance(found, types.FunctionType | property | types.MethodDescriptorType):
             return bind(machine, self, kind, name, found)
         return InstanceValue(kind, source, self.value).get_attr(machine, name)
-
-
-def instance_dict(obj: object) -> dict[str, object]:
-    """Return the object's own dict, empty for one without."""
-    found = getattr(obj, "__dict__", None)
-    return found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]  # names to objects
 
 
 def _iterate_by_index(sequence: Sequence[object]) -> Iterator[object]:

@@ -14,7 +14,7 @@ from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.histories import heed_histories, heed_views_written
-from supple.capture.values.instance import InstanceValue, instance_dict
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
 from supple.capture.values.symbolic import TYPES, SymbolicValue
@@ -22,6 +22,7 @@ from supple.ir.graph.nodes import Arg, Var, map_arg, uses_of
 from supple.ir.graph.nodes import meta_of as meta_at
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, function_op, method_op, op_on
+from supple.runtime.classes import own_dict
 from supple.shapes.errors import DataDependent, NoShapeRule
 from supple.shapes.fake import meta_of, numbers_read
 from supple.shapes.layout import are_strides_general, is_row_major, is_row_major_always
@@ -115,9 +116,9 @@ class TensorValue(Value):
             return emit(machine, function_op("builtins.getattr", getattr), [self, ConstantValue(name)], {})
         if name == "__class__":
             return machine.wrap(self.python_type(), None)
-        if self.obj is not None and name in instance_dict(self.obj):
+        if self.obj is not None and name in own_dict(self.obj):
             source = instance_attribute(self.source, name) if self.source else None
-            return machine.wrap(instance_dict(self.obj)[name], source)
+            return machine.wrap(own_dict(self.obj)[name], source)
         if name == "grad":
             return self._gradient(machine)
         found = lookup(self.python_type(), name)
