@@ -8,6 +8,7 @@ call keeps its entries.
 import ctypes
 import types
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from operator import is_
 from typing import Final, cast
 
@@ -58,11 +59,17 @@ def lookup(cls: type, name: str) -> object:
 
 
 def own_dict(obj: object) -> dict[str, object]:
-    """Return an object's own dict, past any `__getattribute__` of its class; {} where it has none."""
-    try:
-        found: object = object.__getattribute__(obj, "__dict__")
-    except AttributeError:
-        return {}
+    """Return an object's own dict, past any `__getattribute__` in Python; {} where it has none.
+
+    The one in C is its class's: `threading.local` has a dict for each thread.
+    """
+    found: object = None
+    for owner in type(obj).__mro__:
+        getter = owner.__dict__.get("__getattribute__")
+        if isinstance(getter, types.WrapperDescriptorType):
+            with suppress(AttributeError):
+                found = getter(obj, "__dict__")
+            break
     return cast("dict[str, object]", found) if isinstance(found, dict) else {}
 
 
