@@ -9,7 +9,7 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, instance_attribute, is_view, of_view, storage_offset
-from supple.capture.values.attributes import MISSING, is_data_descriptor, lookup
+from supple.capture.values.attributes import MISSING, SLOT_KINDS, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
@@ -35,6 +35,7 @@ METADATA: Final = frozenset(
 )
 #: Attributes that are tensors.
 TENSOR_ATTRIBUTES: Final = frozenset("T mT H mH real imag data".split())
+_KNOWN: Final = METADATA | TENSOR_ATTRIBUTES | {"is_leaf", "grad_fn"}
 
 #: Methods that answer from metadata; no graph needs them.
 QUERIES: Final = frozenset(
@@ -108,12 +109,8 @@ class TensorValue(Value):
     def get_attr(self, machine: Machine, name: str) -> Value:
         if name in self.attrs:
             return self.attrs[name]
-        if name in ("is_leaf", "grad_fn"):
-            return self._place_in_autograd(machine, name)
-        if name in METADATA:
-            return machine.wrap(_metadata(self.fake, name), None)
-        if name in TENSOR_ATTRIBUTES:
-            return emit(machine, function_op("builtins.getattr", getattr), [self, ConstantValue(name)], {})
+        if name in _KNOWN:
+            return self._known(machine, name)
         if name == "__class__":
             return machine.wrap(self.python_type(), None)
         if self.obj is not None and name in own_dict(self.obj):
@@ -131,6 +128,16 @@ class TensorValue(Value):
                 machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
             return BoundMethodValue(self, LeafValue(found))
         machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+
+    def _known(self, machine: Machine, name: str) -> Value:
+        """Return what torch itself answers; a program may have put an answer of its own in that place."""
+        if not isinstance(lookup(self.python_type(), name), SLOT_KINDS):
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        if name in METADATA:
+            return machine.wrap(_metadata(self.fake, name), None)
+        if name in TENSOR_ATTRIBUTES:
+            return emit(machine, function_op("builtins.getattr", getattr), [self, ConstantValue(name)], {})
+        return self._place_in_autograd(machine, name)
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         if name == "requires_grad":
