@@ -44,11 +44,13 @@ CLASSES: Final = Grammar(
             "len(type($Obj).__name__)",
             "len($Kind.__bases__[0].__name__)",
             "hashed($Obj)",
+            "len(asked)",
         ),
         "B": (
             "bool($Obj)",
             "isinstance($Obj, $Kind)",
             "isinstance($Obj, Named)",
+            "isinstance($Obj, (dict, Other))",
             "issubclass($Kind, Shape)",
             "hasattr($Obj, 'extra')",
             "hasattr($Kind, 'extra')",
@@ -208,6 +210,12 @@ class Block(nn.Module):
 
 block = Block()
 kept = Shape(3)
+asked = []
+
+def noting(self, name):
+    if name == "__dict__" or not name.startswith("__"):  # operators of torch ask for many more
+        asked.append(name)
+    return object.__getattribute__(self, name)
 
 def go_other(self, x):
     return x * 10 + self.n
@@ -259,6 +267,9 @@ def plain(kind, n):
         "Base.fixed = staticmethod(lambda x: x * 3)",
         "Base.__setattr__ = lambda self, name, value: object.__setattr__(self, name, 8)",
         "Base.__getattribute__ = lambda self, name: object.__getattribute__(self, name)",
+        "Base.__getattribute__ = noting",
+        "Base.__class__ = property(lambda self: dict)",
+        "Shape.__class__ = property(lambda self: Other)",
         "Base.__init__ = lambda self, n: setattr(self, 'n', n + 1)",
         "Base.__new__ = staticmethod(lambda cls, n: object.__new__(cls))",
         "kept.__class__ = Square",
