@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import supple
+from supple.base.config import config
 
 
 class ByProperty:
@@ -114,3 +115,25 @@ def test_a_mock_is_what_it_stands_for() -> None:
     thing = Mock(spec=dict)
     compiled = supple.compile(lambda thing, x: x + 1 if isinstance(thing, dict) else x)
     assert compiled(thing, torch.ones(1)).item() == 2
+
+
+class Naming:
+    """Has for its objects what classes have for themselves."""
+
+    __class__ = property(lambda self: dict)  # type: ignore[assignment]
+    __name__ = property(lambda self: "name")
+    __mro__ = property(lambda self: 3)
+    __bases__ = property(lambda self: 4)
+    __basicsize__ = property(lambda self: 5)
+    __module__ = property(lambda self: "module")  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "name", ["__class__", "__name__", "__mro__", "__bases__", "__basicsize__", "__module__"]
+)
+def test_what_objects_have_is_not_what_their_class_has(name: str) -> None:
+    def program(thing: Any, x: torch.Tensor) -> Any:
+        return getattr(thing, name), isinstance(thing, Registered), x + 1
+
+    with config.patch(suppress_errors=False):
+        assert supple.compile(program)(Naming(), torch.ones(1))[:2] == program(Naming(), torch.ones(1))[:2]

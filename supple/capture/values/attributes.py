@@ -99,7 +99,10 @@ def guard_lookup(machine: Machine, cls: type, name: str, found: object) -> Sourc
     if not may_change(cls):
         return None
     getter = lookup(type(found), "__get__")
-    if isinstance(getter, types.FunctionType) or is_odd(getter):
+    is_of_metaclass = is_data_descriptor(
+        lookup(type(cls), name)
+    )  # `cls.__class__` is not what its objects have
+    if isinstance(getter, types.FunctionType) or is_odd(getter) or is_of_metaclass:
         return _raw_source(machine, cls, name)
     source = attribute(class_source(cls), name)
     if found is MISSING:

@@ -199,6 +199,11 @@ class Other(Base):
     def __call__(self, x):
         return x * self.scale
 
+class Saying(Shape):
+    """Says that it is another class's."""
+
+    __class__ = property(lambda self: dict if self.n > 1 else Other)
+
 class Block(nn.Module):
     factor = 2
 
@@ -229,6 +234,7 @@ def plain(kind, n):
     arguments={
         "Obj": (
             "Shape(2)", "Square(3)", "Shape(0)", "Slots(1)", "Other(2)", "Other(1)", "Square(1)", "kept", "Base(4)",
+            "Saying(1)", "Saying(2)",
         ),
     },
     aliases={"Obj": ("$@Obj",)},
