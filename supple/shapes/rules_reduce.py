@@ -299,7 +299,6 @@ def _batch_norm(
     is_training = len(rest) == 5 and rest[2]
     given = (weight, bias, *rest[:2])
     require(input.rank >= 2)
-    require(*(less(ZERO, size) for size in input.sizes if is_training))
     require(all(all_must_equal(m.sizes, input.sizes[1:2]) for m in given if isinstance(m, TensorMeta)))
     require(len(rest) < 2 or (rest[0] is None) == (rest[1] is None))
     dtype = next((meta.dtype for meta in given if isinstance(meta, TensorMeta)), input.dtype)

@@ -73,7 +73,6 @@ DEAD: tuple[Program, ...] = (
     lambda x, i: F.pad(x, (-4, 9)),
     lambda x, i: F.pad(x, (3, -4)),
     lambda x, i: F.glu(x[:2], -7),
-    lambda x, i: torch.native_batch_norm(x[None, :, None][:0], None, None, None, None, True, 0.1, 1e-5),
     lambda x, i: torch.mvlgamma(x, 0),
     lambda x, i: x.new_zeros((-1, 0)),
     lambda x, i: x.new_empty((2, -1)),
@@ -164,7 +163,6 @@ BEYOND: tuple[Program, ...] = (
     lambda x, i: x.clone().as_strided((x.shape[0], 2), (1, 0)) + 1,
     lambda x, i: F.pad(x, (-4, 9)),
     lambda x, i: F.pad(x, (3, -4)),
-    lambda x, i: torch.native_batch_norm(x[None, :, None][:0], None, None, None, None, True, 0.1, 1e-5)[1],
 )
 
 
