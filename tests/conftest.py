@@ -73,6 +73,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in gone]
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name what failed at once: a run of CI may end before its summary."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\nFAILED {report.nodeid}", flush=True)
+
+
 def pytest_collection_finish() -> None:
     """Keep the million objects that the tests are made of out of each later collection of cycles."""
     gc.collect()

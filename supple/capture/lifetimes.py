@@ -7,6 +7,7 @@ Python runs the instruction, and what came before is over and holds nothing.
 import types
 import weakref
 from collections.abc import Container, Iterable, Iterator
+from itertools import islice
 from typing import Final, cast
 
 import torch
@@ -32,6 +33,7 @@ from supple.runtime.entries import Watch
 LOOKED_AT: Final = 64
 """How many objects that a dying object holds are looked at."""
 _PLAIN: Final = frozenset((type(None), bool, int, float, complex, str, bytes))
+"""Classes of objects that hold nothing, and of which nobody sees the end."""
 _SHARED: Final = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType)
 """Classes of objects that others hold too."""
 
@@ -111,16 +113,41 @@ def _values_in(value: Value) -> Iterable[Value]:
 
 
 def end_seen(obj: object) -> tuple[str, str] | None:
-    """Return what would end with an object, by its class, and how the program would see that; None if not."""
-    if type(obj) in _PLAIN or (type(obj) is torch.Tensor and not weakref.getweakrefcount(obj)):
-        return None  # what most of them are, asked in each call
-    for one in _held(obj):
-        if classes.lookup(type(one), "__del__") is not MISSING:
-            return type(one).__name__, "its class has a finalizer, which runs when the last reference goes"
-        if issubclass(type(one), torch.nn.Module | torch.nn.Parameter):
-            continue  # torch itself refers weakly to them: its compiler to every module
-        if type(one).__weakrefoffset__ and not all(isinstance(r, Watch) for r in weakref.getweakrefs(one)):
-            return type(one).__name__, "a weak reference to it tells when the last other reference goes"
+    """Return what would end with an object, by its class, and how the program would see that; None if not.
+
+    Guards ask this in each call, so LOOKED_AT parts of a container are looked at, and as many in all.
+    """
+    if _is_unseen(obj):
+        return None
+    waiting = [obj]
+    seen = {id(obj)}
+    for one in waiting:  # which grows meanwhile
+        found = _own_end_seen(one)
+        if found is not None:
+            return found
+        for part in islice(_parts(one), LOOKED_AT):
+            is_looked_at = not _is_unseen(part) and not issubclass(type(part), _SHARED)
+            if is_looked_at and id(part) not in seen and len(seen) < LOOKED_AT:
+                seen.add(id(part))
+                waiting.append(part)
+    return None
+
+
+def _is_unseen(obj: object) -> bool:
+    """Tell of most objects at once that nobody sees their end, and that they hold nothing."""
+    kind = type(obj)
+    return kind in _PLAIN or (kind is torch.Tensor and not weakref.getweakrefcount(obj))
+
+
+def _own_end_seen(obj: object) -> tuple[str, str] | None:
+    """Return the class of an object and how the program would see its end, None if it would not."""
+    kind = type(obj)
+    if classes.lookup(kind, "__del__") is not MISSING:
+        return kind.__name__, "its class has a finalizer, which runs when the last reference goes"
+    if issubclass(kind, torch.nn.Module | torch.nn.Parameter):
+        return None  # torch itself refers weakly to them: its compiler to every module
+    if kind.__weakrefoffset__ and not all(isinstance(r, Watch) for r in weakref.getweakrefs(obj)):
+        return kind.__name__, "a weak reference to it tells when the last other reference goes"
     return None
 
 
@@ -140,24 +167,13 @@ def _existing(value: Value | None) -> Iterator[tuple[object, Source | None]]:
             pass
 
 
-def _held(obj: object) -> Iterator[object]:
-    """Yield an object and what it holds, by attributes and as a plain container."""
-    seen = {id(obj)}
-    waiting = [obj]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        for part in _parts(one):
-            if len(seen) < LOOKED_AT and id(part) not in seen and not issubclass(type(part), _SHARED):
-                seen.add(id(part))
-                waiting.append(part)
-
-
-def _parts(obj: object) -> Iterator[object]:
+def _parts(obj: object) -> Iterable[object]:
+    """Return what an object holds, by attributes or as a plain container."""
     kind = type(obj)
     if kind in (list, tuple, set, frozenset):
-        yield from cast("list[object]", obj)
-    elif kind is dict:
-        yield from cast("dict[object, object]", obj).values()
-    elif kind.__dictoffset__ and not issubclass(kind, torch.Tensor | torch.nn.Module):
-        yield from classes.own_dict(obj).values()
+        return cast("list[object]", obj)
+    if kind is dict:
+        return cast("dict[object, object]", obj).values()
+    if kind.__dictoffset__ and not issubclass(kind, torch.Tensor | torch.nn.Module):
+        return classes.own_dict(obj).values()
+    return ()

@@ -109,21 +109,16 @@ def attribute(base: Source, name: str) -> Source:
     return Attr(f"{base.name}.{name}", base, name)
 
 
-def own_names(base: Source, cls: type = object) -> Source:
-    """Return the source of `base.__dict__`, read past a `__getattribute__` of its class `cls` in Python."""
-    if is_asked(cls):
+def own_names(base: Source, *, is_asked: bool = False) -> Source:
+    """Return the source of `base.__dict__`; `is_asked`: a `__getattribute__` in Python is to be read past."""
+    if is_asked:
         return Called(f"own_dict({base.name})", base, classes.own_dict)
     return attribute(base, "__dict__")
 
 
-def is_asked(cls: type) -> bool:
-    """Tell whether a function of the program answers for the attributes of objects of a class."""
-    return not isinstance(classes.lookup(cls, "__getattribute__"), types.WrapperDescriptorType)
-
-
-def instance_attribute(base: Source, name: str, cls: type = object) -> Source:
-    """Return the source of an object's own attribute, past its class `cls`: `base.__dict__[name]`."""
-    return item(own_names(base, cls), name, dict)
+def instance_attribute(base: Source, name: str, *, is_asked: bool = False) -> Source:
+    """Return the source of an object's own attribute, past its class: `base.__dict__[name]`."""
+    return item(own_names(base, is_asked=is_asked), name, dict)
 
 
 _PRINTED: Final = frozenset((str, int, bool, float, bytes, tuple, type(None)))

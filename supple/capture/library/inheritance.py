@@ -11,7 +11,7 @@ from supple.capture.guards.reads import note_bases
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.source import Called, class_source
-from supple.capture.values.attributes import is_odd, lookup, says_class, special
+from supple.capture.values.attributes import is_asked, is_odd, lookup, says_class, special
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.instance import InstanceValue
@@ -84,8 +84,7 @@ def _says_it_is(machine: Machine, value: Value, cls: type) -> bool:
 
 def _may_say(kind: type) -> bool:
     """Tell whether objects of a class may say another class than theirs."""
-    is_asked = not isinstance(lookup(kind, "__getattribute__"), types.WrapperDescriptorType)
-    return is_asked or says_class(kind)
+    return says_class(kind) or is_asked(kind)
 
 
 def _is_subclass(machine: Machine, kind: type, cls: type) -> bool:

@@ -60,6 +60,11 @@ def says_class(cls: type) -> bool:
 _CLASS: Final = vars(object)["__class__"]
 
 
+def is_asked(cls: type) -> bool:
+    """Tell whether a function in Python answers for all attributes of a class's objects."""
+    return not isinstance(lookup(cls, "__getattribute__"), types.WrapperDescriptorType)
+
+
 def place_of_field(cls: type, name: str) -> int | None:
     """Return which item of a tuple a name stands for: in a named tuple, or in one of torch's results."""
     found = lookup(cls, name)
@@ -99,9 +104,8 @@ def guard_lookup(machine: Machine, cls: type, name: str, found: object) -> Sourc
     if not may_change(cls):
         return None
     getter = lookup(type(found), "__get__")
-    is_of_metaclass = is_data_descriptor(
-        lookup(type(cls), name)
-    )  # `cls.__class__` is not what its objects have
+    # What reading `cls.name` gives is not what objects have where the metaclass answers, as for `__class__`.
+    is_of_metaclass = is_data_descriptor(lookup(type(cls), name))
     if isinstance(getter, types.FunctionType) or is_odd(getter) or is_of_metaclass:
         return _raw_source(machine, cls, name)
     source = attribute(class_source(cls), name)

@@ -19,7 +19,6 @@ from supple.capture.source import (
     Source,
     attribute,
     instance_attribute,
-    is_asked,
     own_names,
     own_or_none,
     own_value,
@@ -33,6 +32,7 @@ from supple.capture.values.attributes import (
     guard_lookup,
     guard_no_setter,
     guard_not_first,
+    is_asked,
     is_data_descriptor,
     is_odd,
     is_of_program,
@@ -329,13 +329,16 @@ class InstanceValue(Value):
         if raw is MISSING:
             if self.source is not None and has_dict(self.cls):
                 if is_asked(self.cls):
-                    machine.guard(own_names(self.source, self.cls), Kind.LACKS_KEY, name)
+                    machine.guard(own_names(self.source, is_asked=True), Kind.LACKS_KEY, name)
                 else:
                     machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
             return None
-        value = machine.wrap(raw, instance_attribute(self.source, name, self.cls) if self.source else None)
+        value = machine.wrap(raw, self._place_of(name))
         self.attrs[name] = value
         return value
+
+    def _place_of(self, name: str) -> Source | None:
+        return instance_attribute(self.source, name, is_asked=is_asked(self.cls)) if self.source else None
 
     def own_is_empty(self, machine: Machine, name: str) -> bool:
         """Tell whether an own attribute is an empty dict, with no guard but that; False is no promise."""
@@ -345,7 +348,7 @@ class InstanceValue(Value):
         raw = own_dict(self.obj).get(name)
         if type(raw) not in (dict, OrderedDict) or raw or machine.known(raw) is not None:
             return False
-        machine.guard(instance_attribute(self.source, name, self.cls), Kind.EMPTY)
+        machine.guard(self._place_of(name), Kind.EMPTY)
         return True
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
@@ -433,7 +436,7 @@ class InstanceValue(Value):
         if self.obj is not None:
             existing = own_dict(self.obj)
             if self.source is not None:
-                machine.guard(own_names(self.source, self.cls), Kind.KEYS, tuple(existing))
+                machine.guard(own_names(self.source, is_asked=is_asked(self.cls)), Kind.KEYS, tuple(existing))
             names.update((name, None) for name in existing if not self.written.get(name))
         names.update(dict.fromkeys(self.attrs))
         slots = {name for name in names if isinstance(lookup(self.cls, name), SLOT_KINDS)}
