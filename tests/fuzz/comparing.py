@@ -104,7 +104,7 @@ class Twins(Comparison):
         # A view of nothing else may be made as a tensor of its own, as a gradient by eager's kernels; `set_`
         # of one makes no other kind of tensor of a view.
         bytes_there = {one.untyped_storage().nbytes() for one in (want, got)}
-        # Where a view of nothing begins follows from strides along one element, which the documents leave open.
+        # Where a view of nothing begins follows from strides that the documents leave open.
         is_comparable = want._is_view() and got._is_view() and len(bytes_there) == 1 and want.numel() > 0
         offset = ("storage_offset",) if is_comparable else ()
         for name in ("is_conj", "is_neg", *offset):
