@@ -28,6 +28,10 @@ MODULE_PATHS: Final = ("_modules", "_parameters", "_buffers")
 """Parts of the path to what belongs to a module."""
 
 
+INT64: Final = (-(2**63), 2**63 - 1)
+"""The least and the greatest integer that code takes; another one of the program is a constant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Strict:
     """A dimension that the user marked dynamic: to specialise it, or to narrow a range given, is an error."""
@@ -196,6 +200,7 @@ class Sizes:
         )
         self.sources[symbol.name] = source
         self._values[symbol.name] = value
+        self._layouts += self._bounds(symbol, source, *INT64)
         return SymInt(SymNode(symbol, self.env, int))
 
     def meta(self, name: str) -> Expr | Real:

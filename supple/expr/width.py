@@ -6,12 +6,16 @@ from supple.expr.nodes import BoolExpr, Expr, Function, Symbol, factors_of
 
 WIDE_FACTOR: Final = 2**14
 """A size, which memory bounds, times less than this fits into 64 bits."""
+WIDE_SUMMAND: Final = 2**62
+"""Sizes and less than this fit into 64 bits."""
 
 
 def may_be_wide(e: Expr) -> bool:
     """Tell whether a number may leave 64 bits: a product of symbols, or of an integer of the program."""
     if isinstance(e, Function | BoolExpr):
         return any(map(may_be_wide, e.args))
+    if abs(e.constant) >= WIDE_SUMMAND:
+        return True
     for mono, coefficient in e.terms:
         factors = factors_of(mono)
         atoms = [atom for atom, power in factors for _ in range(power)]

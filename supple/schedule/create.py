@@ -28,7 +28,10 @@ def _(state: Lowering, node: Node) -> None:
 
 @lowerings.on("aten.arange.start_step")
 def _(state: Lowering, node: Node) -> None:
-    """start + i * step: an index expression for integers, arithmetic for floats."""
+    """start + i * step: an index expression for integers, arithmetic in double precision for floats.
+
+    In eager too start and step are doubles: a step beyond the result's type gives no NaN at i = 0.
+    """
     meta = state.result(node)
     body = Body(meta)
     start, _, step = (*node.args, 1)[:3]
@@ -37,10 +40,9 @@ def _(state: Lowering, node: Node) -> None:
         begin, by = (state.computed(as_expr(value)) for value in (first, by))
         result = body.index(begin + body.axes[0] * by)
     else:
-        dtype = meta.dtype.compute
-        start, by = (_scalar(state, body, value, dtype) for value in (first, by))
-        scaled = body.compute("mul", dtype, body.named(body.index(body.axes[0]), dtype), by)
-        result = body.compute("add", dtype, start, scaled)
+        start, by = (_scalar(state, body, value, DType.F64) for value in (first, by))
+        scaled = body.compute("mul", DType.F64, body.named(body.index(body.axes[0]), DType.F64), by)
+        result = body.compute("add", DType.F64, start, scaled)
     state.define(body.definition(node.name, meta, body.cast(result, meta.dtype)))
 
 

@@ -44,11 +44,10 @@ def refused(func: OpOverload, args: tuple[object, ...], kwargs: Mapping[str, obj
     given = (*args, *kwargs.values())
     numbers = list(_numbers(func, args, kwargs))
     typed = [x for x in given if isinstance(x, torch.dtype | torch.Tensor)]
-    types = [one if isinstance(one, torch.dtype) else one.dtype for one in typed] or [
-        torch.get_default_dtype()
-    ]
-    outside = [_is_outside(number, dtype) for number in numbers for dtype in types]
+    types = [one if isinstance(one, torch.dtype) else one.dtype for one in typed]
+    outside = [_is_outside(number, dtype) for number in numbers for dtype in types or [_type_of(number)]]
     if any(isinstance(one, torch.SymFloat | torch.SymInt) for one in given):
+        types = types or [torch.get_default_dtype()]
         goal = next((x for x in typed if isinstance(x, torch.dtype)), types[0])
         outside += [_is_specialised(func, one, goal) for one in _scalars(func, args, kwargs)]
     if not any(outside):
@@ -63,13 +62,18 @@ _UNSAFE: Final = re.compile("backward|mkldnn|rnn|lstm|gru|attention")
 """Operators that read what another one left for them: with zeros in its place they write anywhere."""
 
 
-def _numbers(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[float]:
+def _numbers(func: OpOverload, args: Sequence[object], kwargs: Mapping[str, object]) -> Iterator[complex]:
     """Yield the plain numbers that an operator may convert to the type of the tensors: no sizes."""
     for place, parameter in enumerate(schema_of(func).arguments):
         one = args[place] if place < len(args) else kwargs.get(parameter.name)
         is_size = "int" in str(parameter.type).lower()
-        if isinstance(one, int | float) and not isinstance(one, bool) and not is_size:
+        if isinstance(one, int | float | complex) and not isinstance(one, bool) and not is_size:
             yield one
+
+
+def _type_of(number: complex) -> torch.dtype:
+    """Return the type of a tensor that is made from a number alone; of a complex one eager is asked."""
+    return torch.int64 if isinstance(number, int) else torch.get_default_dtype()
 
 
 def _on_few(
@@ -204,8 +208,10 @@ _OF_ALL_INTEGERS: Final = (torch.bool, torch.int64, torch.float32, torch.bfloat1
 """Types that every int of a size can be converted to."""
 
 
-def _is_outside(number: float, dtype: torch.dtype) -> bool:
-    """Tell whether a number is outside of the range of a type, or a float beside integers."""
+def _is_outside(number: complex, dtype: torch.dtype) -> bool:
+    """Tell whether a number is outside of the range of a type, or of a kind that the type has not."""
+    if isinstance(number, complex):
+        return not dtype.is_complex
     if dtype.is_floating_point:
         return math.isfinite(number) and abs(number) > torch.finfo(dtype).max
     if dtype is torch.bool or dtype.is_complex or isinstance(number, float):

@@ -11,8 +11,9 @@ from typing import Final, cast
 
 import torch
 
-from supple.expr import Expr, as_expr, less, less_equal, not_equal
+from supple.expr import Expr, Symbol, as_expr, less, less_equal, not_equal
 from supple.expr.real import Real
+from supple.expr.width import may_be_wide
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, ZERO, decide, exact_ratio, exprs, real_number
@@ -75,8 +76,9 @@ def _(*numbers: Number, **options: object) -> TensorMeta:
     """start (0 unless given), start + step (1 unless given), ... before the end."""
     start, end, step = (0, *numbers, 1) if len(numbers) == 1 else (*numbers, 1)[:3]
     if all(isinstance(item, int | Expr) for item in (start, end, step)):
-        first, last, pace = exprs(cast("Sequence[Size]", (start, end, step)))
+        first, last, pace = given = exprs(cast("Sequence[Size]", (start, end, step)))
         dtype, distance = DType.I64, last - first
+        require(*_within(given, is_float=_is_float(options)))
     else:
         dtype, (distance, pace) = default_dtype(), _steps(start, end, step)
     require(not_equal(pace, ZERO))
@@ -84,6 +86,23 @@ def _(*numbers: Number, **options: object) -> TensorMeta:
     made = _made((-(-distance // pace),), dtype, options)
     require(made.dtype is not DType.BOOL and (made.dtype.is_float or dtype is DType.I64))
     return made
+
+
+def _is_float(options: dict[str, object]) -> bool:
+    """Tell whether a type of floats is given: eager counts in floats then, and rounds large integers."""
+    dtype = cast("torch.dtype | None", options.get("dtype"))
+    return dtype is not None and dtype.is_floating_point
+
+
+def _within(numbers: Sequence[Expr], *, is_float: bool) -> list[Expr]:
+    """Return the conditions that integers go into 64 bits, as symbols do, or that floats hold them."""
+    largest = as_expr(2**53 if is_float else 2**63 - 1)
+    asked = [
+        one
+        for one in numbers
+        if one.is_const or (may_be_wide(one) and (is_float or not isinstance(one, Symbol)))
+    ]
+    return [less_equal(one, largest) for one in asked] + [less_equal(-largest - 1, one) for one in asked]
 
 
 def _steps(start: Number, end: Number, step: Number) -> tuple[Expr, Expr]:

@@ -74,16 +74,16 @@ def gradients(program: Program, args: tuple[Any, ...]) -> Any:
     once = torch.autograd.grad(sum(roots[1:], roots[0]), leaves, create_graph=True, allow_unused=True)
     inner = [one.double().pow(2).sum() for one in once if one is not None and one.requires_grad]
     if not inner:
-        return made, once
+        return made, apart(once)
     twice = torch.autograd.grad(sum(inner[1:], inner[0]), leaves, allow_unused=True)
-    return made, once, apart(twice)
+    return made, apart(once), apart(twice)
 
 
 def separately(program: Program, args: tuple[Any, ...]) -> Any:
     """Return what a call returns, and the gradients of each result alone: into some inputs nothing flows.
 
     Eager gives one number for many where it can, and compiled code writes it out. Which gradients of one call
-    share memory is left open (docs/training.md), so each gets its own.
+    share memory, and what strides they have, is left open (docs/training.md).
     """
     made = program(*args)
     modules = [one for one in args if isinstance(one, torch.nn.Module)]
@@ -100,16 +100,8 @@ def separately(program: Program, args: tuple[Any, ...]) -> Any:
 
 
 def apart(grads: Sequence[Tensor | None]) -> list[Tensor | None]:
-    """Return gradients of which no two share memory, nor two elements of one."""
-    seen: set[int] = set()
-    made: list[Tensor | None] = []
-    for grad in grads:
-        if grad is not None:
-            is_shared = grad.untyped_storage().data_ptr() in seen
-            seen.add(grad.untyped_storage().data_ptr())
-            grad = grad.contiguous() if 0 in grad.stride() else grad.clone() if is_shared else grad
-        made.append(grad)
-    return made
+    """Return gradients row by row, each in memory of its own."""
+    return [None if one is None else one.clone(memory_format=torch.contiguous_format) for one in grads]
 
 
 def in_threads(program: Program, *makers: Callable[[], tuple[Any, ...]]) -> list[Any]:

@@ -46,7 +46,7 @@ class Twins(Comparison):
 
     Attributes:
         is_by_little: whether the difference found is one of floating-point numbers, by no more than `LITTLE`.
-        is_at_edge: whether it is one of what is a number and what is none, all else being near.
+        is_at_edge: whether it is one of what is a number and what is none, or of a sign, all else being near.
     """
 
     def __init__(self, is_rounded: bool = False) -> None:
@@ -133,7 +133,8 @@ class Twins(Comparison):
             is_little = torch.isclose(theirs, mine, rtol=LITTLE, atol=LITTLE, equal_nan=True)
             is_rounded = self.is_rounded and not is_exact(want)
             self.is_by_little = is_rounded and bool(is_little.all())
-            self.is_at_edge = is_rounded and bool((is_little | (mine.isnan() != theirs.isnan())).all())
+            is_edge = (mine.isnan() != theirs.isnan()) | (mine == -theirs)
+            self.is_at_edge = is_rounded and bool((is_little | is_edge).all())
             self.is_at_edge &= not self.is_by_little
             return False
 

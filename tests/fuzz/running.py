@@ -59,7 +59,8 @@ class Difference:
     Attributes:
         signature: what differs, without what depends on the program.
         is_by_little: a floating-point number differs, by an amount to which rounding errors may grow.
-        is_at_edge: one is a number where the other is none, as on the other side of the end of a function.
+        is_at_edge: one is a number where the other is none, as on the other side of the end of a function,
+            or has the other sign, as of what takes it from a NaN.
     """
 
     text: str

@@ -29,11 +29,12 @@ class Jitter(TorchDispatchMode):
         return tree_map(self.shaken, result) if is_new and args else result
 
     def shaken(self, value: object) -> object:
-        """Return a tensor with other last bits; zeros, and what is no number, stay."""
+        """Return a tensor with other last bits; zeros stay, and NaNs, which may get the other sign."""
         if not isinstance(value, torch.Tensor) or value.dtype not in LAST_BITS:
             return value
         steps = torch.randint(-1, 2, value.shape, generator=self.generator)
-        return value + value * steps.to(value.dtype) * LAST_BITS[value.dtype]
+        signed = torch.where(value.isnan(), value.copysign(steps), value)
+        return signed + signed * steps.to(value.dtype) * LAST_BITS[value.dtype]
 
 
 def shaken(program: Callable[..., Any], seed: int) -> Callable[..., Any]:

@@ -52,6 +52,13 @@ def program(x):
 def arguments_0():
     return (torch.ones(3),)
 """
+SIGN = """
+def program(x):
+    return torch.copysign(x, torch.div(torch.zeros(3), 0.0))
+
+def arguments_0():
+    return (torch.ones(3),)
+"""
 ROWS = """
 def program(rows):
     return torch.stack(rows)
@@ -75,6 +82,8 @@ def call_0(program, *args):
         (EDGE, Difference("", "result[]", is_at_edge=True), False),
         (EDGE, Difference("", "result[]"), True),
         (NUMBERS, Difference("", "result[]", is_at_edge=True), True),
+        (SIGN, Difference("", "result[]", is_at_edge=True), False),
+        (SIGN, Difference("", "result[]"), True),
     ],
     ids=[
         *(
@@ -85,6 +94,7 @@ def call_0(program, *args):
             "another program",
         ),
         *("the end of a function", "another end of a function", "numbers far from the end"),
+        *("the sign of a NaN", "no sign"),
     ],
 )
 def test_eager_settles_what_rounding_and_addresses_do_not_decide(
@@ -93,7 +103,7 @@ def test_eager_settles_what_rounding_and_addresses_do_not_decide(
     assert is_settled(source, "native", found) is expected
 
 
-@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE])
+@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN])
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
     assert running.difference(source, backend) is None

@@ -172,22 +172,49 @@ class Call:
     kwargs: dict[str, Any]
 
 
-def operator_side(name: str, index: int, *, is_held: bool) -> Side:
-    """Return an operator with a sample's arguments, as they are or as attributes of an object."""
-    run = importlib.import_module("tests.operators.test_samples").OPERATORS[name].op
-    args, kwargs = samples(name)[index]
+Form = Callable[[Callable[..., Any]], Callable[..., Any]]
+"""Makes a program of an operator."""
+
+
+def direct(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a program that returns what an operator gives for its arguments."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return run(*args, **kwargs)
 
-    def call_held(held: Call) -> Any:
+    return call
+
+
+def held(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a program that takes the arguments from the attributes of an object."""
+
+    def call(held: Call) -> Any:
         return run(*held.args, **held.kwargs)
+
+    return call
+
+
+def unread(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a program that drops what the operator gives: its errors and its writes are all that is seen."""
+
+    def call(*args: Any, **kwargs: Any) -> torch.Tensor:
+        made = torch.ones(3) * 2
+        run(*args, **kwargs)
+        return made + 1
+
+    return call
+
+
+def operator_side(name: str, index: int, form: Form) -> Side:
+    """Return a program of an operator with the arguments of a sample."""
+    run = importlib.import_module("tests.operators.test_samples").OPERATORS[name].op
+    args, kwargs = samples(name)[index]
 
     def arguments() -> Arguments:
         mine, named = copied((args, kwargs))
-        return ((Call(list(mine), named),), {}) if is_held else (mine, named)
+        return ((Call(list(mine), named),), {}) if form is held else (mine, named)
 
-    return Side(call_held if is_held else call, arguments, globals())
+    return Side(form(run), arguments, globals())
 
 
 @cache
@@ -210,21 +237,29 @@ def copied(arguments: Arguments) -> Arguments:
     return copy.deepcopy(arguments, known)
 
 
-def operators() -> Iterator[Program]:
-    """Yield torch's operators with the samples that hold most numbers and strings."""
+def programs_of_operators(corpus: str, forms: Mapping[str, tuple[int, Form]]) -> Iterator[Program]:
+    """Yield torch's operators, in each form with the sample of that number or with the last."""
     for name in importlib.import_module("tests.operators.test_samples").OPERATORS:
         if name == "lu_unpack":  # eager itself reads past the end of empty pivots
             continue
         if "empty" in name:
             continue
-        for is_held in (False, True):
-            for index in range(1 if is_held else 2):
-                label = f"operators.{name}.{'held' if is_held else index}"
+        for label, (index, form) in forms.items():
 
-                def side(name: str = name, index: int = index, is_held: bool = is_held) -> Side:
-                    return operator_side(name, min(index, len(samples(name)) - 1), is_held=is_held)
+            def side(name: str = name, index: int = index, form: Form = form) -> Side:
+                return operator_side(name, min(index, len(samples(name)) - 1), form)
 
-                yield Program(label, side, is_rounded=True)
+            yield Program(f"{corpus}.{name}.{label}", side, is_rounded=True)
+
+
+def operators() -> Iterator[Program]:
+    """Yield torch's operators with the samples that hold most numbers and strings."""
+    return programs_of_operators("operators", {"0": (0, direct), "1": (1, direct), "held": (0, held)})
+
+
+def unread_operators() -> Iterator[Program]:
+    """Yield torch's operators whose results nobody reads: those that raise for nothing may be dropped."""
+    return programs_of_operators("unread", {"0": (0, unread), "1": (1, unread)})
 
 
 CORPORA: Final[Mapping[str, Callable[[], Iterator[Program]]]] = {
@@ -232,6 +267,7 @@ CORPORA: Final[Mapping[str, Callable[[], Iterator[Program]]]] = {
     "semantics": semantics,
     "sizes": sizes,
     "operators": operators,
+    "unread": unread_operators,
 }
 
 

@@ -117,3 +117,51 @@ def test_a_float_within_the_range_is_one_graph() -> None:
     for number in (1.5, 2.5, 3.5, -7.25, 1e10, 0.0):
         compiled(torch.ones(2), number)
     assert supple.stats()["graphs"] in (1, 2)
+
+
+WIDEST = 2**63 - 1
+OF_ONE_NUMBER: dict[str, Callable[[Any], torch.Tensor]] = {
+    "full": lambda s: torch.full((2,), s),
+    "full of integers": lambda s: torch.full((2,), s, dtype=torch.int64),
+    "full of floats": lambda s: torch.full((2,), s, dtype=torch.float32),
+    "full of halves": lambda s: torch.full((2,), s, dtype=torch.float16),
+    "scalar_tensor": torch.scalar_tensor,
+    "new_full": lambda s: torch.ones(2, dtype=torch.int64).new_full((2,), s),
+    "arange from": lambda s: torch.arange(s, s + 3),
+    "arange to": lambda s: torch.arange(s - 3, s),
+    "arange in steps": lambda s: torch.arange(s, s + 30, s),
+    "arange to a multiple": lambda s: torch.arange(0, 2 * s, s),
+    "arange of floats": lambda s: torch.arange(s - 3, s, dtype=torch.float64),
+    "linspace": lambda s: torch.linspace(0, s, 3),
+    "tensor": torch.tensor,
+}
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("is_read", [True, False], ids=["read", "unread"])
+@pytest.mark.parametrize("is_dynamic", [True, False], ids=["dynamic", "static"])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", OF_ONE_NUMBER)
+def test_numbers_without_a_tensor_beside_them(
+    name: str, backend: str, is_dynamic: bool, is_read: bool
+) -> None:
+    function = OF_ONE_NUMBER[name]
+
+    def program(_: torch.Tensor, s: Any) -> torch.Tensor:
+        made = function(s)
+        return made if is_read else torch.ones(2)
+
+    for number in (3 << 62, WIDEST, WIDEST - 3, 2**63, -(2**63), 2**64, 2**53 + 3, 1j, 1.5, 1e300, True):
+        supple.reset()
+        compiled = supple.compile(program, backend=backend)
+        with config.patch(suppress_errors=False):
+            for given in (3, 5, number) if is_dynamic else (number,):
+                assert _told(compiled, given) == _told(program, given), given
+
+
+def _told(run: Callable[..., torch.Tensor], number: Any) -> tuple[Any, ...]:
+    try:
+        made = run(torch.ones(1), number)
+    except (RuntimeError, ValueError, TypeError, OverflowError) as error:
+        return type(error), str(error)
+    return made.dtype, made.tolist()

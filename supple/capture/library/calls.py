@@ -28,6 +28,7 @@ from supple.capture.values.attributes import IN_C, MISSING, guard_lookup, lookup
 from supple.capture.values.base import LazyValue, NotConstant, Value, name_in_c, take_all
 from supple.capture.values.begun import Made
 from supple.capture.values.constant import LITERALS, ConstantValue, fold, fold_raw, wrap_folded
+from supple.capture.values.function import BoundMethodValue
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.mapping import DictValue, SetValue
@@ -406,6 +407,14 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     kind = args[0].as_python()
     assert isinstance(kind, type), args[0].describe()
     return _by_new_and_init(machine, kind, args[1:], kwargs)
+
+
+@call.on(types.MethodType.__call__, types.BuiltinMethodType.__call__, types.MethodWrapperType.__call__)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """`method.__call__`, of the method that is given first."""
+    if not args or not isinstance(args[0], BoundMethodValue):
+        machine.unsupported(breaks.CALL, name="method.__call__")
+    return machine.call(args[0], args[1:], kwargs)
 
 
 @call.on(object.__new__)

@@ -2,7 +2,7 @@
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -20,6 +20,7 @@ from supple.capture.source import (
 )
 from supple.capture.values.base import LazyValue, NotConstant, Unique, Value, refuse_attribute
 from supple.capture.values.constant import LITERALS, ConstantValue
+from supple.runtime.classes import MISSING, lookup
 
 UNBOUND = object()
 
@@ -213,6 +214,10 @@ def wrap_function(machine: Machine, fn: types.FunctionType, source: Source | Non
     return made
 
 
+_OF_THE_FUNCTION: Final = ("__name__", "__doc__", "__text_signature__")
+"""What a method says as its function does; under other names of its own it says something else."""
+
+
 class BoundMethodValue(Value):
     """`owner.function`: calling it passes the owner first."""
 
@@ -252,13 +257,24 @@ class BoundMethodValue(Value):
         return machine.call(self.function, [self.owner, *args], kwargs)
 
     def get_attr(self, machine: Machine, name: str) -> Value:
+        kind = self.python_type()
         if name == "__self__":
             return self.owner
-        if name == "__func__":
+        if name == "__func__" and kind is types.MethodType:
             return self.function
         if name == "__call__":
-            return self
-        return self.function.get_attr(machine, name)
+            return BoundMethodValue(self, LeafValue(kind.__call__))
+        if name == "__class__":
+            return machine.wrap(kind, None)
+        if name == "__module__" and kind is types.BuiltinMethodType:
+            return ConstantValue(None)
+        if name in _OF_THE_FUNCTION:
+            return self.function.get_attr(machine, name)
+        if lookup(kind, name) is not MISSING:
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        if kind is types.MethodType:
+            return self.function.get_attr(machine, name)
+        refuse_attribute(machine, kind, name)
 
 
 class LeafValue(Unique):
@@ -287,6 +303,8 @@ class LeafValue(Unique):
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         found = getattr(self.obj, name, UNBOUND)
+        if found is UNBOUND and hasattr(type(self.obj), "__getattr__"):
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         if found is UNBOUND:
             refuse_attribute(machine, type(self.obj), name)
         is_fixed = type(self.obj).__module__.split(".")[0] in ("builtins", "torch", "_contextvars")

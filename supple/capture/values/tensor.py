@@ -10,7 +10,7 @@ from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
 from supple.capture.source import Source, attribute, instance_attribute, is_view, of_view, storage_offset
 from supple.capture.values.attributes import MISSING, SLOT_KINDS, is_data_descriptor, lookup
-from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.base import NotConstant, Value, refuse_attribute
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.histories import heed_histories, heed_views_written
@@ -122,7 +122,7 @@ class TensorValue(Value):
         if found is MISSING:
             if self.obj is not None:
                 machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
-            machine.throw(AttributeError, f"'Tensor' object has no attribute {name!r}")
+            refuse_attribute(machine, self.python_type(), name)
         if callable(found):
             if self.obj is not None:
                 machine.guard(self.source, Kind.LACKS_ATTRIBUTE, name)
