@@ -150,6 +150,7 @@ PROCESS: Final[dict[str, Block]] = {
     "abs": lambda: builtin("abs", lambda x: 23),
     "round": lambda: builtin("round", lambda *_: 29),
     "Tensor.relu": lambda: entry(torch.Tensor, "sum", wrapping) if "sum" in vars(torch.Tensor) else warned(),
+    "Tensor.T": lambda: added(torch.Tensor, "T", property(lambda self: self * 5)),
     "Tensor.more": lambda: added(torch.Tensor, "more", 3),
     "Linear.forward": lambda: entry(
         torch.nn.Linear, "forward", lambda forward: lambda self, x: forward(self, x) + 1

@@ -131,7 +131,8 @@ def _is_defined(function: object, left: Any, right: Any = None) -> bool:
     """Decide that an operator of integers raises nothing, for these and what the guards let through."""
     if function in DIVISIONS:
         return bool(right != 0)
-    return function is not POW or bool(right >= 0) or bool(left != 0)
+    # A negative power is a float, which torch's own `**` gives for positive numbers only.
+    return function is not POW or bool(right >= 0) or bool(left > 0)
 
 
 def _is_finite_power(base: Any, exponent: Any) -> bool:
