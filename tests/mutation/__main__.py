@@ -114,7 +114,7 @@ def in_a_process(
 @click.option("--minutes", default=20.0, help="how long")
 @click.option("--part", default=0, help="which part of the programs, from 0 on")
 @click.option("--parts", default=1, help="how many parts there are")
-@click.option("--program", "name", default="", help="only programs with this in their names")
+@click.option("--program", "names", multiple=True, help="only programs with one of these in their names")
 @click.option("--only", default="", help="only mutations with this in their text")
 @click.option("--every", default=1, help="of the mutations of a program, one in so many")
 @click.option("--backend", default="eager", help="what compiles the graphs")
@@ -124,7 +124,7 @@ def main(
     minutes: float,
     part: int,
     parts: int,
-    name: str,
+    names: tuple[str, ...],
     only: str,
     every: int,
     backend: str,
@@ -141,7 +141,8 @@ def main(
     )  # torch imports it in some calls; that takes longer than a call may
     until = time.monotonic() + minutes * 60
     options = Chosen(backend, {"none": None, "true": True, "false": False}[dynamic], only, every, until)
-    chosen = [one for one in programs(corpora) if name in one.name][part::parts]
+    named = [one for one in programs(corpora) if not names or any(name in one.name for name in names)]
+    chosen = named[part::parts]
     gc.collect()
     gc.freeze()
     started = told = time.monotonic()

@@ -11,7 +11,7 @@ import click
 from tests.recall.generators import GENERATORS
 from tests.recall.mutants import Mutant, mutants
 from tests.recall.running import Finding, baseline, clean, search, shows
-from tests.recall.shared import draw, meet
+from tests.recall.shared import draw, meet, near, reach
 from tests.recall.table import summary, table
 
 GREEN: Final = "green"
@@ -103,6 +103,8 @@ def measure_shared(chosen: Sequence[Mutant], minutes: float, path: Path | None) 
 @click.option("--likely", "is_likely", is_flag=True, help="only the generators that the mutants name")
 @click.option("--results", type=click.Path(path_type=Path), help="a file of results: what it has is not run")
 @click.option("--shared", "is_shared", is_flag=True, help="one run of the fuzzer for all mutants, so long")
+@click.option("--reached", type=click.Path(path_type=Path), help="which programs to mutate for which bug")
+@click.option("--reach", "corpora", multiple=True, help="write that file, of the programs of this corpus")
 @click.option("--list", "is_list", is_flag=True, help="print the mutants")
 @click.option("--shows", "is_shows", is_flag=True, help="run the programs that show the mutants to be bugs")
 @click.option("--baseline", "is_baseline", is_flag=True, help="run the generators on the package as it is")
@@ -113,6 +115,8 @@ def main(
     minutes: float,
     generators: tuple[str, ...],
     results: Path | None,
+    reached: Path | None,
+    corpora: tuple[str, ...],
     **modes: bool,
 ) -> None:
     """Say how many of the bugs that were fixed the generators would find."""
@@ -131,9 +135,12 @@ def main(
     if modes["is_shared"]:
         measure_shared(chosen, minutes, results)
         return
-    entries = known(results)
+    if reached is not None and corpora:
+        reach(mutants(), corpora, reached)
+        return
+    entries, programs = known(results), known(reached)
     done = {entry["mutant"] for entry in entries}
-    for mutant in chosen:
+    for mutant in (near(one, programs) for one in chosen):
         if mutant.name in done:
             continue
         names = mutant.likely if modes["is_likely"] else generators

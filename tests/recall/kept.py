@@ -1,16 +1,22 @@
 """`python -m tests.recall.kept`: keeps programs of the fuzzer, or runs kept ones until one differs.
 
 Most of the time of a search goes into programs that cannot notice the bug. So they are drawn once, by a
-package with probes, and each mutant meets those that reach its lines.
+package with probes, and each mutant meets those that reach its lines. Of the programs that are mutated,
+`reach` says which lines of mutants each runs.
 """
 
+import contextlib
 import json
+import os
 import time
 from pathlib import Path
 
 import click
+import torch
 
 from tests.fuzz.rounds import BACKENDS, Options, judged, one_round, quiet
+from tests.mutation.running import Session, undisturbed
+from tests.mutation.worlds import CORPORA, programs
 from tests.recall.probes import Marks
 
 
@@ -67,6 +73,26 @@ def again(path: Path) -> None:
             if found.difference is not None:
                 click.echo(f"# {entry['how']}\n{entry['source']}\n{found.difference}")
                 raise SystemExit(1)
+
+
+@main.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("corpora", nargs=-1, type=click.Choice(list(CORPORA)))
+def reach(path: Path, corpora: tuple[str, ...]) -> None:
+    """Write the name of each program that is mutated, and which probes it reached unchanged, a line each."""
+    marks = Marks()
+    marks.install()
+    torch.set_num_threads(1)
+    for program in programs(corpora):
+        child = os.fork()
+        if not child:
+            marks.taken()
+            with undisturbed(), contextlib.suppress(Exception):
+                Session(program, "native").differs(None)
+            with path.open("a") as file:
+                file.write(json.dumps({"program": program.name, "reached": marks.taken()}) + "\n")
+            os._exit(0)
+        os.waitpid(child, 0)
 
 
 if __name__ == "__main__":

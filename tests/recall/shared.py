@@ -1,10 +1,11 @@
 """A measure of the fuzzer alone: mutants meet the programs of one run, each those that reach its lines."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,26 @@ def draw(mutants: Sequence[Mutant], minutes: float, arguments: Sequence[str], pa
         command = [*_KEPT, "draw", str(path.absolute()), "--minutes", str(minutes), *arguments]
         subprocess.run(command, cwd=folder, env=environment(folder), check=True)
     return everywhere
+
+
+def reach(mutants: Sequence[Mutant], corpora: Sequence[str], path: Path) -> None:
+    """Write of each program of the mutation corpora which mutants' lines it runs, to a file."""
+    with workspace(None) as folder:
+        probes.put(mutants, folder)
+        command = [*_KEPT, "reach", str(path.absolute()), *corpora]
+        subprocess.run(command, cwd=folder, env=environment(folder), check=True)
+
+
+def near(mutant: Mutant, reached: Sequence[Entry]) -> Mutant:
+    """Return a mutant that is looked for in the programs that reach its lines alone, where some do not."""
+    names = [one["program"] for one in reached if mutant.name in one["reached"]]
+    if not names or len(names) == len(reached):
+        return mutant
+    focus = " ".join(f"--program {shlex.quote(name)}" for name in names)
+    more = mutant.focus.get("mutation", "")
+    return replace(
+        mutant, focus={**mutant.focus, "mutation": more if "--program" in more else f"{more} {focus}"}
+    )
 
 
 def meet(mutant: Mutant, entries: Sequence[Entry], *, everywhere: bool) -> Met:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.recall import probes
 from tests.recall.mutants import ROOT, Mutant, mutants
-from tests.recall.shared import meet
+from tests.recall.shared import meet, near
 
 SOURCE = '''
 from functools import cache
@@ -123,3 +123,14 @@ def test_a_mutant_is_found_by_a_program_that_reaches_it() -> None:
     assert (met.programs, met.seconds) == (2, 3.0), met
     assert "requires_grad" in met.text
     assert meet(chosen, entries[:2], everywhere=False).seconds is None
+
+
+def test_a_mutant_is_looked_for_in_the_programs_that_run_its_lines() -> None:
+    chosen = {one.name: one for one in mutants()}["empty-cells-unguarded"]
+    rows = [
+        {"program": "everyday.plain", "reached": []},
+        {"program": "texts.of a cell", "reached": [chosen.name]},
+    ]
+    found = near(chosen, rows)
+    assert found.focus["mutation"] == f"{chosen.focus['mutation']} --program 'texts.of a cell'"
+    assert near(chosen, rows[:1]) is near(chosen, rows[1:]) is chosen

@@ -263,7 +263,7 @@ class BoundMethodValue(Value):
         if name == "__func__" and kind is types.MethodType:
             return self.function
         if name == "__call__":
-            return BoundMethodValue(self, LeafValue(kind.__call__))
+            return BoundMethodValue(self, LeafValue(lookup(kind, "__call__")))
         if name == "__class__":
             return machine.wrap(kind, None)
         if name == "__module__" and kind is types.BuiltinMethodType:
