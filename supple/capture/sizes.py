@@ -57,7 +57,7 @@ class Sizes:
         self.strict: list[Strict] = []
         self._options = options
         self._seen = seen
-        self._layouts: list[Guard] = []
+        self._required: list[Guard] = []
         self._open_strides: list[tuple[Source, tuple[int, ...], tuple[Expr, ...]]] = []
         self._values: dict[str, int] = {}
 
@@ -107,13 +107,13 @@ class Sizes:
         self.sources[symbol.name] = place
         self._values[symbol.name] = size
         if lowest > 0 or highest is not None:
-            self._layouts += self._bounds(symbol, place, lowest, highest)
+            self._required += self._bounds(symbol, place, lowest, highest)
         if decision.is_strict:
             self.strict.append(Strict(symbol, source, dim, decision.has_range))
         return symbol
 
     def _bounds(self, symbol: Symbol, place: Source, lowest: int, highest: int | None) -> list[Guard]:
-        wide = Symbol(symbol.name, 0, None)
+        wide = Symbol(symbol.name, None, None)
         limits = [less_equal(lowest, wide)] if lowest else []
         limits += [less_equal(wide, highest)] if highest is not None else []
         return [_shape_guard(limit, {symbol.name: place}, None) for limit in limits]
@@ -145,7 +145,7 @@ class Sizes:
             if found.is_const and plan[dim].mode is not Mode.STATIC and strides[dim] > 1:
                 found = self.env.create(place.name, strides[dim], minimum=1, why=plan[dim].why)
                 self.sources[found.name] = place
-                self._layouts += self._bounds(found, place, 1, None)
+                self._required += self._bounds(found, place, 1, None)
             elif not found.is_const:
                 self._guard_stride(place, found, exprs, dim)
             made[dim] = found
@@ -160,7 +160,7 @@ class Sizes:
         is_empty = equal(product(sizes), 0)
         condition = either(less_equal(sizes[dim], 1), equal(stride, expected), is_empty)
         names = {s.name: self.sources[s.name] for s in free_symbols(condition) - {stride}}
-        self._layouts.append(_shape_guard(condition, {"stride": place, **names}, None))
+        self._required.append(_shape_guard(condition, {"stride": place, **names}, None))
 
     def pin_strides(self) -> bool:
         """Guard the strides of dimensions with one element, which the program asks for, as they are assumed.
@@ -174,7 +174,7 @@ class Sizes:
                 place = stride_at(source, dim)
                 names = {name: self.sources[name] for name in names_of(step)}
                 condition = equal(Symbol("stride", None, None), step)
-                self._layouts.append(_shape_guard(condition, {"stride": place, **names}, None))
+                self._required.append(_shape_guard(condition, {"stride": place, **names}, None))
         self._open_strides.clear()
         return True
 
@@ -200,7 +200,7 @@ class Sizes:
         )
         self.sources[symbol.name] = source
         self._values[symbol.name] = value
-        self._layouts += self._bounds(symbol, source, *INT64)
+        self._required += self._bounds(symbol, source, *INT64)
         return SymInt(SymNode(symbol, self.env, int))
 
     def meta(self, name: str) -> Expr | Real:
@@ -235,7 +235,7 @@ class Sizes:
             Guard(self.sources[name], Kind.EQUALS, self.env.floats[name], _last(stack), is_specialised=True)
             for name, stack in sorted(self.env.specialized_floats.items())
         ]
-        return (*self._layouts, *asked, *floats)
+        return (*self._required, *asked, *floats)
 
     def finish(self) -> None:
         """End the time for new guards.

@@ -54,10 +54,10 @@ def noting(
         is_beyond: whether the graph may write to what lies around an input in its memory.
     """
     matters = writes and (kept is not None or not is_counted)
-    is_atomic = getattr(compiled, ATOMIC, _never) if matters else _never
+    is_atomic = getattr(compiled, ATOMIC, _never)
 
     def run(*inputs: object) -> object:
-        is_whole = is_atomic(inputs)
+        is_whole = matters and is_atomic(inputs)
         before = _versions(inputs) if is_counted or is_whole else None
         drawn = draws(inputs) if is_random else []
         held = None if is_whole or kept is None else _held((inputs[place] for place in kept), is_beyond)
@@ -65,6 +65,7 @@ def noting(
             return compiled(*inputs)
         except Exception as error:
             is_same = before is not None and before == _versions(inputs)
+            is_same = is_same and (_are_counted(before) or is_whole or is_atomic(inputs))
             error.__dict__.update({UNWRITTEN: is_same or _restored(held), DRAWN: drawn})
             raise
 
@@ -80,10 +81,13 @@ def _never(_: Sequence[object]) -> bool:
     return False
 
 
-def _versions(inputs: Sequence[object]) -> list[object]:
-    """Return how often tensors were written; where nobody counts that, what is equal to nothing."""
-    counts = (version(item) for item in inputs if isinstance(item, torch.Tensor))
-    return [object() if count is None else count for count in counts]
+def _versions(inputs: Sequence[object]) -> list[int | None]:
+    """Return how often tensors were written; None where nobody counts that."""
+    return [version(item) for item in inputs if isinstance(item, torch.Tensor)]
+
+
+def _are_counted(counts: Sequence[int | None] | None) -> bool:
+    return counts is not None and None not in counts
 
 
 def version(tensor: torch.Tensor) -> int | None:

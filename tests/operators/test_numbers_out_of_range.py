@@ -151,7 +151,20 @@ def test_numbers_without_a_tensor_beside_them(
         made = function(s)
         return made if is_read else torch.ones(2)
 
-    for number in (3 << 62, WIDEST, WIDEST - 3, 2**63, -(2**63), 2**64, 2**53 + 3, 1j, 1.5, 1e300, True):
+    for number in (
+        3 << 62,
+        WIDEST,
+        WIDEST - 3,
+        2**63,
+        -(2**63),
+        -(2**63) - 1,
+        2**64,
+        2**53 + 3,
+        1j,
+        1.5,
+        1e300,
+        True,
+    ):
         supple.reset()
         compiled = supple.compile(program, backend=backend)
         with config.patch(suppress_errors=False):
@@ -165,3 +178,71 @@ def _told(run: Callable[..., torch.Tensor], number: Any) -> tuple[Any, ...]:
     except (RuntimeError, ValueError, TypeError, OverflowError) as error:
         return type(error), str(error)
     return made.dtype, made.tolist()
+
+
+def caught(make: Callable[..., torch.Tensor], x: torch.Tensor, s: int) -> object:
+    x.add_(1)
+    try:
+        y = make(x, s)
+    except Exception as error:
+        x.mul_(7)
+        return type(error), str(error)
+    x.add_(y.sum())
+    return y.tolist()
+
+
+def raised(make: Callable[..., torch.Tensor], x: torch.Tensor, s: int) -> object:
+    x.add_(1)
+    y = make(x, s)
+    x.mul_(2)
+    return y.tolist()
+
+
+def dropped(make: Callable[..., torch.Tensor], x: torch.Tensor, s: int) -> object:
+    x.add_(1)
+    make(x, s)
+    return x.mul_(2).tolist()
+
+
+WIDE: dict[str, Function] = {
+    "full": lambda x, s: torch.full((2,), s),
+    "full of a square": lambda x, s: torch.full((2,), s * s),
+    "full of floats": lambda x, s: torch.full((2,), s * s, dtype=torch.float32),
+    "full of a power": lambda x, s: torch.full((2,), s * s * s * s, dtype=torch.int64),
+    "arange from": lambda x, s: torch.arange(s * s, s * s + 2),
+    "arange to": lambda x, s: torch.arange(s * s - 2, s * s),
+    "integers times": lambda x, s: torch.ones(2, dtype=torch.int64) * (s * s),
+    "floats times": lambda x, s: x * (s * s),
+}
+HISTORIES = (
+    (3, 5, 2**31, 2**32, 7, -(2**40)),
+    (3, 5, -(2**31) - 1, 3037000500),
+    (3, 5, 2**63, 7, -(2**63) - 1),
+)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("mode", [torch.enable_grad, torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("program", [caught, raised, dropped])
+@pytest.mark.parametrize("name", WIDE)
+def test_behind_a_write(name: str, program: Any, backend: str, mode: Any) -> None:
+    def run(x: torch.Tensor, s: int) -> object:
+        return program(WIDE[name], x, s)
+
+    for numbers in HISTORIES:
+        supple.reset()
+        compiled = supple.compile(run, backend=backend)
+        for number in numbers:
+            with mode():
+                assert _written(compiled, number) == _written(run, number), number
+
+
+def _written(run: Callable[..., object], number: int) -> tuple[object, list[float]]:
+    """Return what a program gives or raises, and what it leaves in a tensor."""
+    x = torch.ones(2)
+    try:
+        found = run(x, number)
+    except (RuntimeError, OverflowError) as error:
+        found = type(error), str(error)
+    return found, x.tolist()

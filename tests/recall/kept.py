@@ -5,10 +5,10 @@ package with probes, and each mutant meets those that reach its lines. Of the pr
 `reach` says which lines of mutants each runs.
 """
 
-import contextlib
 import json
 import os
 import time
+import traceback
 from pathlib import Path
 
 import click
@@ -87,8 +87,11 @@ def reach(path: Path, corpora: tuple[str, ...]) -> None:
         child = os.fork()
         if not child:
             marks.taken()
-            with undisturbed(), contextlib.suppress(Exception):
-                Session(program, "native").differs(None)
+            try:
+                with undisturbed():
+                    Session(program, "native").differs(None)
+            except Exception:  # its mutations are still worth a try; a child must not go on with the list
+                traceback.print_exc()
             with path.open("a") as file:
                 file.write(json.dumps({"program": program.name, "reached": marks.taken()}) + "\n")
             os._exit(0)

@@ -303,9 +303,9 @@ class LeafValue(Unique):
 
     def get_attr(self, machine: Machine, name: str) -> Value:
         found = getattr(self.obj, name, UNBOUND)
-        if found is UNBOUND and hasattr(type(self.obj), "__getattr__"):
-            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         if found is UNBOUND:
+            if hasattr(type(self.obj), "__getattr__"):  # whose error has a text of its own
+                machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
             refuse_attribute(machine, type(self.obj), name)
         is_fixed = type(self.obj).__module__.split(".")[0] in ("builtins", "torch", "_contextvars")
         return machine.wrap(found, None if is_fixed or self.source is None else attribute(self.source, name))
