@@ -438,3 +438,43 @@ def einsum(x, equation, y):
 @program(lambda: (numbers(1, 2, 4, 4), 2.0, "nearest"))
 def interpolate(x, factor, mode):
     return F.interpolate(x, scale_factor=factor, mode=mode), F.pad(x, (1, 1), value=factor)
+
+
+LABELS = ["a part"]
+
+
+class Shown(type):
+    """A metaclass that says what its classes are."""
+
+    def __repr__(cls) -> str:
+        return f"{LABELS[0]} {len(LABELS)}"
+
+
+class Part(metaclass=Shown):
+    """Shown by its metaclass."""
+
+
+@program(lambda: (Part, numbers(2)))
+def text_of_a_shown_class(kind, x):
+    return x, f"{kind}", repr(Part)
+
+
+@program(lambda: (Settings, numbers(2)))
+def text_of_a_class(kind, x):
+    return x * len(str(kind)), f"{Settings}", repr(Settings.__init__).split(" at ")[0]
+
+
+@functools.lru_cache
+def rate_of(step: int) -> float:
+    return 0.5 * step + OPTIONS["scale"]
+
+
+@functools.cache
+def pairs_of(name: str) -> tuple[str, int]:
+    return name, 3
+
+
+@program(lambda: (numbers(2), 3))
+def answers_of_caches(x, step):
+    name, many = pairs_of("one")
+    return x * rate_of(2) + rate_of(step) * many, name

@@ -18,6 +18,7 @@ from tests.mutation.values import changing
 from tests.mutation.worlds import World
 
 MISSING: Final = object()
+CACHED: Final = type(functools.cache(len))
 
 
 def three(*_: Any) -> int:
@@ -246,7 +247,8 @@ def _(value: type, world: World) -> Iterator[Effect]:
     for name, method in (*SPECIAL.items(), *((one, truth) for one in asked)):
         yield f"given {name}", lambda name=name, method=method: member(value, name, method)
     yield "given an attribute", lambda: member(value, "more", 1)
-    yield "__name__", lambda: member(value, "__name__", value.__name__ + "x")
+    for name in ("__name__", "__qualname__"):
+        yield name, lambda name=name: member(value, name, getattr(value, name) + "x")
     yield "__doc__", lambda: member(value, "__doc__", "another text")
     for name, one in list(vars(value).items())[:12]:
         if not name.startswith("__") and not isinstance(one, types.MemberDescriptorType):
@@ -267,7 +269,8 @@ def member(owner: type, name: str, value: object) -> Iterator[None]:
         TypeError: the class does not take it.
         AttributeError: the same.
     """
-    before = getattr(owner, name) if name in ("__bases__", "__name__") else vars(owner).get(name, MISSING)
+    is_of_types = name in ("__bases__", "__name__", "__qualname__")
+    before = getattr(owner, name) if is_of_types else vars(owner).get(name, MISSING)
     delattr(owner, name) if value is MISSING else setattr(owner, name, value)
     try:
         yield
@@ -313,12 +316,28 @@ def _(value: types.FunctionType, world: World) -> Iterator[Effect]:
             continue
         yield f"global {name}", lambda name=name: global_name(world.names, name)
     yield "equal code", lambda: field(value, "__code__", code.replace(co_name=code.co_name))
-    yield "__name__", lambda: field(value, "__name__", "renamed")
+    for name in ("__name__", "__qualname__"):
+        yield name, lambda name=name: field(value, name, "renamed")
     yield "__doc__", lambda: field(value, "__doc__", "another text")
     if value.__defaults__:
         yield "no defaults", lambda: field(value, "__defaults__", None)
     if value.__kwdefaults__:
         yield "no defaults by name", lambda: field(value, "__kwdefaults__", None)
+
+
+@effects.register(CACHED)
+def _(value: Any, world: World) -> Iterator[Effect]:
+    for name, make in effects(value.__wrapped__, world):
+        yield f"{name}, cache cleared", lambda make=make: cleared(value, make)
+
+
+@contextlib.contextmanager
+def cleared(cached: Any, make: Callable[[], contextlib.AbstractContextManager[None]]) -> Iterator[None]:
+    """Let a function behind a cache give other answers, also where it has answered."""
+    with make():
+        cached.cache_clear()
+        yield
+    cached.cache_clear()
 
 
 @contextlib.contextmanager

@@ -41,11 +41,20 @@ f'{a.sum():.2f}' | format(a.max(), '') | f'{a.sum()}' | f'{a}' | f'{a:d}'
 """
 PROGRAM = """
 def program(a, b, t):
+    {}
     try:
         return t + 1, {}
     except Exception as error:
         return type(error), str(error)
 """
+ARGUMENTS = {
+    "arrays": "",
+    "scalars": "a, b = a[0, 1], b[0, 1]",
+    "sums": "a = a[1].sum()",
+    "no dimensions": "a, b = a[0, 1, ...], b[1, 1, ...]",
+    "one dimension": "a, b = a[0], b[0]",
+}
+METHODS = "item copy astype sum mean tolist reshape transpose clip round squeeze ravel all any".split()
 KINDS = ("float32", "float64", "int64", "int32", "uint8", "bool")
 VALUES: Any = np.array([[0, 1, 2], [3, -1, 5]])
 SPECIAL = np.array([[np.nan, np.inf, -np.inf], [0.0, -0.0, 2.5]])
@@ -71,14 +80,37 @@ def same(want: Any, got: Any) -> bool:
     return bool(want == got or want != want)
 
 
+def program_of(expression: str, arguments: str) -> Any:
+    names: dict[str, Any] = {"np": np, "torch": torch, "supple": supple}
+    exec(PROGRAM.format(ARGUMENTS[arguments], expression), names)
+    return names["program"]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("backend", ["eager", "native"])
 @pytest.mark.parametrize("expression", [*expressions()])
 def test_as_eager(expression: str, backend: str) -> None:
-    names: dict[str, Any] = {"np": np, "torch": torch}
-    exec(PROGRAM.format(expression), names)
-    program = names["program"]
-    for kind in KINDS:
+    check(program_of(expression, "arrays"), backend, KINDS)
+
+
+@pytest.mark.sweep
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("arguments", [*ARGUMENTS][1:])
+@pytest.mark.parametrize("expression", [*expressions()])
+def test_fewer_dimensions(expression: str, arguments: str) -> None:
+    check(program_of(expression, arguments), "eager", ("float32", "bool"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+@pytest.mark.parametrize("method", METHODS)
+def test_a_break_between_a_method_and_its_call(method: str, arguments: str) -> None:
+    expression = f"a.{method}(*(supple.graph_break() or ()))"
+    check(program_of(expression, arguments), "eager", ("float32", "int64"))
+
+
+def check(program: Any, backend: str, kinds: tuple[str, ...]) -> None:
+    for kind in kinds:
         supple.reset()
         compiled = supple.compile(program, backend=backend)
         for values in (VALUES, VALUES + 1) + ((SPECIAL,) if kind.startswith("float") else ()):

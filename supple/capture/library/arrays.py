@@ -220,6 +220,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return ArrayValue(found, is_scalar=is_scalar, memory=None if is_scalar else array.memory)
 
 
+@call.on(np.generic.item)
 @call.on(np.ndarray.item)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """The one number of an array, as Python's."""

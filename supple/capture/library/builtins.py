@@ -37,7 +37,7 @@ from supple.capture.values.instance import (
 from supple.capture.values.klass import super_of
 from supple.capture.values.mapping import Address, DictIterator, DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceIterator, SequenceValue, SliceValue, new_list, new_tuple
-from supple.capture.values.symbolic import SymbolicValue, numeric
+from supple.capture.values.symbolic import SymbolicValue, numeric, specialised
 from supple.capture.values.tensor import TensorValue
 
 polyfill.update(
@@ -389,13 +389,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
-    if len(args) > 1:
-        require_taken(machine, kind, args, kwargs)  # the base is asked first
+    if len(args) > 1 or kwargs:
+        return _number_in_a_base(machine, kind, args, kwargs)
     if args and isinstance(args[0], ArrayValue) and not args[0].rank:
-        args = [args[0].tensor, *args[1:]]
+        args = [args[0].tensor]
     if args and isinstance(args[0], TensorValue):
-        if len(args) > 1 or kwargs:
-            machine.unsupported(breaks.OPERATOR, name="a number from", kinds="a tensor and a base")
         return machine.call_leaf(getattr(torch.Tensor, f"__{kind.__name__}__"), args, {})
     if args and isinstance(args[0], InstanceValue):
         names = (f"__{kind.__name__}__", "__index__", "__trunc__")
@@ -412,9 +410,17 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
             what = "a string, a bytes-like object" if kind is int else "a string"
             what += f" or a real number, not {name_in_c(machine, args[0].cls)!r}"
             machine.throw(TypeError, f"{kind.__name__}() argument must be {what}")
-        args = [args[0].payload, *args[1:]] if isinstance(args[0].payload, ConstantValue) else args
+        args = [args[0].payload] if isinstance(args[0].payload, ConstantValue) else args
     if args and isinstance(args[0], SymbolicValue):
         return fold(machine, TO_INT if kind is int else TO_FLOAT, args[0].number)
+    return fold(machine, kind, *(_plain(machine, value) for value in args))
+
+
+def _number_in_a_base(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
+    """int(text, base), and calls with too much; what they say depends on the numbers, so those are known."""
+    args = [specialised(value) for value in args]
+    kwargs = {name: specialised(value) for name, value in kwargs.items()}
+    require_taken(machine, kind, args, kwargs)  # the base is asked first
     plain = [_plain(machine, value) for value in args]
     return fold(machine, kind, *plain, **{name: _plain(machine, value) for name, value in kwargs.items()})
 

@@ -19,7 +19,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value, take_all
 from supple.capture.values.constant import fold
 from supple.capture.values.sequence import SequenceValue
-from supple.capture.values.symbolic import SymbolicValue, decided, numeric
+from supple.capture.values.symbolic import SymbolicValue, decided, is_finite_power, numeric
 from supple.expr.real import OF_MATH
 from supple.shapes import env
 from supple.shapes.errors import Misfit
@@ -177,12 +177,13 @@ for _name in OF_MATH:
 
 @call.on(math.pow)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """math.pow(x, y): what `**` gives for floats of which the first is positive."""
+    """math.pow(x, y): what `**` gives for floats of which the first is positive, unless that is too large."""
     known = [one for one in args if isinstance(one, SymbolicValue) and _is_known(machine, one)]
-    numbers = [decided(numeric(one)) for one in args]
-    if known and None not in numbers and len(numbers) == 2 and bool(cast("torch.SymFloat", numbers[0]) > 0):
-        floats = [fold(machine, TO_FLOAT, number) for number in numbers]
-        return machine.call(machine.wrap(operator.pow, None), floats)
+    numbers: list[Any] = [decided(numeric(one)) for one in args]
+    if known and None not in numbers and len(numbers) == 2 and bool(numbers[0] > 0):
+        floats = [TO_FLOAT(number) for number in numbers]
+        if is_finite_power(*floats):
+            return machine.call(machine.wrap(operator.pow, None), [machine.wrap(one, None) for one in floats])
     found = folded(machine, math.pow, args, kwargs)
     if found is None:
         machine.unsupported(breaks.CALL, name="math.pow")

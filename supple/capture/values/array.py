@@ -105,6 +105,8 @@ class ArrayValue(Value):
         machine.unsupported(breaks.BRANCH_ON_TENSOR, name=self.describe())
 
     def length(self, machine: Machine) -> Value:
+        if self.is_scalar:
+            return super().length(machine)
         if not self.tensor.fake.ndim:
             machine.throw(TypeError, "len() of unsized object")
         return machine.wrap(self.tensor.fake.shape[0], None)
@@ -121,7 +123,7 @@ class ArrayValue(Value):
             return machine.wrap(self.python_type(), None)
         if name == "T":
             return machine.call_leaf(np.transpose, [self], {})
-        found = lookup(np.ndarray, name)
+        found = lookup(self.python_type(), name)
         if found is MISSING or not callable(found) or (self.is_scalar and name != "item"):
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         return BoundMethodValue(self, LeafValue(found))

@@ -79,6 +79,11 @@ class SymbolicValue(Value):
         machine.throw(TypeError, f"{self.python_type().__name__!r} object is not callable")
 
 
+def specialised(value: Value) -> Value:
+    """Return a symbolic number as the constant that it is in this call, guarded; other values as they are."""
+    return ConstantValue(value.as_python()) if isinstance(value, SymbolicValue) else value
+
+
 def numeric(value: Value) -> object | None:
     """Return the number that a value is, symbolic or plain; None for other values."""
     if isinstance(value, SymbolicValue):
@@ -123,7 +128,7 @@ def _is_smooth(function: object, left: Any, right: Any = None) -> bool:
     """Decide that an operator of floats gives a float, for these and what the guards let through."""
     if function is POW:
         is_positive = bool(left >= 0 if type(right) not in TYPES and right > 0 else left > 0)
-        return is_positive and _is_finite_power(left, right)
+        return is_positive and is_finite_power(left, right)
     return function not in DIVISIONS or bool(right != 0 and abs(left) < math.inf and abs(right) < math.inf)
 
 
@@ -135,7 +140,7 @@ def _is_defined(function: object, left: Any, right: Any = None) -> bool:
     return function is not POW or bool(right >= 0) or bool(left > 0)
 
 
-def _is_finite_power(base: Any, exponent: Any) -> bool:
+def is_finite_power(base: Any, exponent: Any) -> bool:
     """Decide that a power of a positive number is below the largest float: Python raises an error above."""
     if type(exponent) not in TYPES:
         bound = math.exp(_LARGEST / abs(exponent)) if abs(exponent) > 1 else math.inf
