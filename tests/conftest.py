@@ -42,7 +42,7 @@ WARNINGS = (
 MARKERS = (
     "slow: more than a second; run by `make slow`",
     "feature(id): shows the feature with this id",
-    "sweep: one of many like it; SUPPLE_SWEEP=0/3 runs a third of them",
+    "sweep: one of many like it; SUPPLE_SWEEP=0/4 runs a quarter of them",
 )
 
 
@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the parts of sweeps that SUPPLE_SWEEP does not ask for: a run of CI takes the next third."""
+    """Leave out the parts of sweeps that SUPPLE_SWEEP does not ask for: CI takes the next quarter."""
     asked = os.environ.get("SUPPLE_SWEEP")
     if asked is None:
         return

@@ -156,8 +156,17 @@ class Recorder(Faking):
         if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
             self.has_functions = True
             self._require_own(owner, result, len(self.constants) > constants)
+        if hides_writes(node):
+            self._note_call(node, result)
         self.numbers.match(node.meta, result)
         return result
+
+    def _note_call(self, node: Node, result: object) -> None:
+        """Note that `x.data` gives a view; operators show `x.detach()`, whose writes count for x too."""
+        cell = self.cell(cast("torch.Tensor", result))
+        if node.op.name == "builtins.getattr" and cell.made is not None:
+            call, item = cell.made
+            cell.made = (replace(call, op=node.op, args=node.args[1:]), item)
 
     def _require_own(self, owner: type, result: object, has_constants: bool) -> None:
         """Check that a function of the program depends on its arguments alone, and gives memory of its own.

@@ -156,3 +156,48 @@ def test_what_an_error_of_a_cached_function_drew_is_drawn_once() -> None:
         want = program(torch.ones(2)), torch.rand(2)
         torch.manual_seed(0)
         torch.testing.assert_close((compiled(torch.ones(2)), torch.rand(2)), want)
+
+
+class Knob:
+    """Holds a number."""
+
+    def __init__(self, eps: float) -> None:
+        self.eps = eps
+
+
+KNOB = Knob(0.125)
+HOLDER = {"knob": KNOB}
+
+
+def eps_of_the_knob() -> float:
+    return HOLDER["knob"].eps
+
+
+READERS: dict[str, Callable[..., float]] = {
+    "a global": lambda: KNOB.eps,
+    "an object in a global": lambda: HOLDER["knob"].eps,
+    "a function that is called": lambda: eps_of_the_knob() + 0,
+    "a function in it": lambda: (lambda: KNOB.eps)(),
+    "an argument": lambda one=KNOB: one.eps,
+}
+
+
+@pytest.mark.parametrize("is_dynamic", [True, False])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_cached_function_reads_what_a_later_call_writes(reader: str, is_dynamic: bool) -> None:
+    cached = functools.lru_cache(READERS[reader])
+
+    def program(knob: Knob, x: torch.Tensor) -> object:
+        knob.eps += 0.5
+        return x * cached()
+
+    compiled = supple.compile(program, backend="eager", dynamic=is_dynamic)
+    found = []
+    for run in (program, compiled):
+        KNOB.eps = 0.125
+        cached.cache_clear()
+        run(Knob(0.125), torch.ones(1))
+        cached.cache_clear()
+        KNOB.eps = 0.125
+        found.append([run(KNOB, torch.ones(1)), KNOB.eps])
+    assert found[0] == found[1]

@@ -22,7 +22,8 @@ class Program:
 
     Attributes:
         lines: its own lines; the results are in the list `made`, what was asked in `asked`.
-        later: the argument that is written after the call, before backward; empty for none.
+        later: the argument that is written after the call, before backward; `made` for the results, empty
+            for none.
     """
 
     lines: tuple[str, ...]
@@ -88,5 +89,5 @@ def programs(seed: int) -> Iterator[Program]:
         lines = (first.format(t="x"), asks[0], second.format(t=name), asks[1])
         # A Function may keep what no gradient reads: compiled code does not tell that that was written.
         may_be_written = draw.random() < 0.4 and not any(".apply(" in line for line in lines)
-        later = draw.choice((*NAMES, "w")) if may_be_written else ""
+        later = draw.choice((*NAMES, "w", "made")) if may_be_written else ""
         yield Program(tuple(line for line in lines if line), later)

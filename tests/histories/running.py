@@ -134,7 +134,8 @@ def described(program: Program, run: Callable[..., Any], call: Call) -> Descript
         for place, one in enumerate(made):
             look(found, one, f"made[{place}]")
         if program.later and call.origin not in AT_WILL:
-            write(found, seen[program.later])
+            for one in made if program.later == "made" else [seen[program.later]]:
+                write(found, one)
         backward(found, [*made, *seen.values()], {} if program.swaps_memory else seen)
         if not program.ends_gradients and call.origin not in AT_WILL:
             again(found, made)
@@ -156,7 +157,7 @@ def look(found: Description, tensor: Tensor, path: str) -> None:
 
 
 def write(found: Description, tensor: Tensor) -> None:
-    """Write to an argument, as the program may between forward and backward."""
+    """Write to an argument or a result, as the program may between forward and backward."""
     try:
         with torch.no_grad():
             tensor.add_(1)

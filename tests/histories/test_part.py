@@ -108,6 +108,14 @@ FOUND: dict[str, Steps] = {
         ("x.detach().mul_(2)", "asked.append(y.grad_fn is None)"),
         (("leaves", "a leaf"), ("a leaf and an older view", "a leaf")),
     ),
+    "a write to `.data` that another graph has given": (
+        (
+            "made.append(x.data)",
+            "asked.append(x.is_leaf)",
+            "with torch.inference_mode(): [one.unsqueeze_(0) for one in made]",
+        ),
+        (("views made without gradients", "a leaf"), ("a leaf twice", "a tensor")),
+    ),
     "a gradient that has one, and a later write": (
         ("made.extend(torch.autograd.grad((x * x).sum(), x, create_graph=True))", "x.add_(1)"),
         (("results of one function", "a leaf"),),
@@ -139,6 +147,15 @@ def test_histories_are_as_in_eager(part: int) -> None:
 def test_what_was_found_is_as_in_eager(name: str, backend: str) -> None:
     lines, calls = FOUND[name]
     assert differs_at_last(Program(lines), [Call(*call) for call in calls], backend) is None
+
+
+@pytest.mark.parametrize("line", ["x.data", "x[:].data", "x.data[1:]", "x.detach()", "x[1:]"])
+@pytest.mark.parametrize(
+    "origin", ["tensors", "leaves", "results", "every second element", "a leaf and its view"]
+)
+def test_writes_to_results_after_the_call_are_counted_as_in_eager(origin: str, line: str) -> None:
+    program = Program((f"made.append({line})",), later="made")
+    assert differs_at_last(program, [Call(origin, "a leaf")], "native") is None
 
 
 @pytest.mark.parametrize("origin", ORIGINS)

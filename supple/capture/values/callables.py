@@ -3,6 +3,7 @@
 import functools
 import operator
 import random
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -130,18 +131,17 @@ class MemoizedValue(LeafValue):
 
     On constants and objects it is called, as the program would: the cache may answer. Guards call it again,
     since another answer may come once the cache was cleared. On other arguments the function itself is
-    inlined. One that may write what capture has read, or read what it has written, is called by Python, and
-    so is one that raises.
+    inlined. One that may read what capture has written is called by Python, and so is one that raises.
     """
 
     __slots__ = ()
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         inner = getattr(self.obj, "__wrapped__", None)
-        if isinstance(inner, types.FunctionType) and _shares(machine, inner):
-            machine.unsupported(
-                breaks.CALL, name=f"the cache of {inner.__qualname__}, which shares variables"
-            )
+        has_objects = any(isinstance(value, InstanceValue) for value in (*args, *kwargs.values()))
+        if _shares(machine, inner, has_objects=has_objects):
+            name = getattr(inner, "__qualname__", "a function")
+            machine.unsupported(breaks.CALL, name=f"the cache of {name}, which shares variables")
         try:
             plain = [_constant(machine, value) for value in args]
             named = {name: _constant(machine, value) for name, value in kwargs.items()}
@@ -174,16 +174,53 @@ def _answer(machine: Machine, function: Callable[..., object], *args: object, **
         machine.unsupported(breaks.CALL, name=f"the cache of {name}, which raises {type(error).__name__}")
 
 
-def _shares(machine: Machine, function: types.FunctionType) -> bool:
-    """Tell whether a function has variables of others, or names a global that capture has changed."""
+def _shares(machine: Machine, function: object, *, has_objects: bool) -> bool:
+    """Tell whether a function may read what capture has written, in this call or in one that guards let pass.
+
+    An object that is written here may be one that the function reaches in a later call. So where one is, the
+    function may name none.
+
+    Args:
+        has_objects: objects are among its arguments.
+    """
+    is_written = any(value.source is not None for value in machine.heap.dirty.values())
+    if not isinstance(function, types.FunctionType):
+        return is_written and type(function) is not types.BuiltinFunctionType
     names = function.__globals__
-    read = names.keys() & set(function.__code__.co_names)
-    changed = {id(getattr(value, "obj", None)) for value in machine.heap.dirty.values()}
+    read = names.keys() & names_in(function.__code__)
     return (
         bool(function.__closure__)
-        or any(id(names[name]) in changed for name in read)
         or any(scope.names is names and scope.written.keys() & read for scope in machine.written_globals())
+        or (is_written and (has_objects or _names_objects(function, set())))
     )
+
+
+def _names_objects(function: types.FunctionType, seen: set[types.FunctionType]) -> bool:
+    """Tell whether a function, or one that it calls, names what may hold objects of the program."""
+    seen.add(function)
+    names, defaults = function.__globals__, (function.__defaults__, function.__kwdefaults__)
+    for name in names.keys() & names_in(function.__code__):
+        value = names[name]
+        if isinstance(value, types.FunctionType) and not value.__closure__:
+            if value not in seen and _names_objects(value, seen):
+                return True
+        elif type(value) not in LITERALS and not _is_of_a_library(value):
+            return True
+    return bool(function.__closure__) or any(defaults)
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """Return the names of globals and attributes that a code object reads, with those of functions in it."""
+    inner = (names_in(one) for one in code.co_consts if isinstance(one, types.CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def _is_of_a_library(value: object) -> bool:
+    """Tell whether a module, a class or a function in C is torch's, NumPy's or Python's."""
+    if not isinstance(value, types.ModuleType | types.BuiltinFunctionType | type):
+        return False
+    owner = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
+    return str(owner).partition(".")[0] in _LIBRARIES
 
 
 def _constant(machine: Machine, value: Value) -> object:
@@ -201,3 +238,6 @@ def _constant(machine: Machine, value: Value) -> object:
         items = [_constant(machine, item) for item in value.items]
         return items if value.is_mutable else make_tuple(value.kind, items)
     return value.as_python()
+
+
+_LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "numpy"}) - {"__main__"}
