@@ -70,6 +70,11 @@ def describe(guard: Guard) -> str:
             detail = f"{expected.co_qualname} in {expected.co_filename}:{expected.co_firstlineno}"
         case type():
             detail = f"{expected.__module__}.{expected.__qualname__}"
+        case dict() if guard.kind is Kind.IS:
+            names = cast("dict[str, object]", expected)
+            detail = (
+                f"the variables of {names['__name__']}" if "__name__" in names else f"a dict of {len(names)}"
+            )
         case None if guard.kind is not Kind.IS and guard.kind is not Kind.EQUALS:
             detail = ""
         case _:

@@ -119,6 +119,19 @@ def test_the_report_of_many_guards_is_short() -> None:
     assert f"and {len(found.guards) - 20} more" in str(found)
 
 
+def test_the_variables_of_a_module_have_its_name() -> None:
+    def f(x: Tensor) -> Tensor:
+        return torch.nn.functional.dropout(x, rate())
+
+    @supple.disable
+    def rate() -> float:
+        return 0.5
+
+    text = str(supple.explain(f)(X))
+    assert "IS the variables of torch.nn.functional" in text
+    assert max(map(len, text.splitlines())) < 1000
+
+
 def test_a_part_behind_a_break_has_the_name_of_its_function() -> None:  # GB08
     names = [one.name for one in supple.explain(outer)(X, 0).compilations]
     first = [function.__code__.co_firstlineno for function in (inner, outer)]
