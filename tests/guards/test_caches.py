@@ -201,3 +201,28 @@ def test_a_cached_function_reads_what_a_later_call_writes(reader: str, is_dynami
         KNOB.eps = 0.125
         found.append([run(KNOB, torch.ones(1)), KNOB.eps])
     assert found[0] == found[1]
+
+
+RATE = 2
+
+
+def rate() -> float:
+    return RATE
+
+
+@functools.lru_cache
+def twice_the_rate() -> float:
+    return rate() * 2
+
+
+def test_a_cached_function_calls_one_that_reads_a_written_variable() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        global RATE
+        RATE += 1
+        return x * twice_the_rate()
+
+    compiled = supple.compile(program, backend="eager")
+    for _ in range(3):
+        twice_the_rate.cache_clear()
+        x = compiled(torch.ones(1))
+        assert x.item() == RATE * 2

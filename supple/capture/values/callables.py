@@ -183,30 +183,43 @@ def _shares(machine: Machine, function: object, *, has_objects: bool) -> bool:
     Args:
         has_objects: objects are among its arguments.
     """
-    is_written = any(value.source is not None for value in machine.heap.dirty.values())
+    globals_written = {
+        id(scope.names): {*scope.written} for scope in machine.written_globals() if scope.written
+    }
+    changed = {id(getattr(one, "obj", None)) for one in machine.heap.dirty.values() if one.source is not None}
+    is_written = bool(globals_written or changed)
     if not isinstance(function, types.FunctionType):
         return is_written and type(function) is not types.BuiltinFunctionType
-    names = function.__globals__
-    read = names.keys() & names_in(function.__code__)
-    return (
-        bool(function.__closure__)
-        or any(scope.names is names and scope.written.keys() & read for scope in machine.written_globals())
-        or (is_written and (has_objects or _names_objects(function, set())))
+    return bool(function.__closure__) or (
+        is_written and (has_objects or _may_read(function, globals_written, changed, set()))
     )
 
 
-def _names_objects(function: types.FunctionType, seen: set[types.FunctionType]) -> bool:
-    """Tell whether a function, or one that it calls, names what may hold objects of the program."""
+def _may_read(
+    function: types.FunctionType,
+    globals_written: Mapping[int, set[str]],
+    changed: set[int],
+    seen: set[types.FunctionType],
+) -> bool:
+    """Tell whether a function, or one that it calls, names what was written or may hold what was.
+
+    Args:
+        globals_written: by the identity of a module's dict, the variables that were.
+        changed: identities of objects that were.
+        seen: functions that were looked at.
+    """
     seen.add(function)
     names, defaults = function.__globals__, (function.__defaults__, function.__kwdefaults__)
-    for name in names.keys() & names_in(function.__code__):
-        value = names[name]
-        if isinstance(value, types.FunctionType) and not value.__closure__:
-            if value not in seen and _names_objects(value, seen):
-                return True
-        elif type(value) not in LITERALS and not _is_of_a_library(value):
-            return True
-    return bool(function.__closure__) or any(defaults)
+    read = names.keys() & names_in(function.__code__)
+    if function.__closure__ or any(defaults) or read & globals_written.get(id(names), set()):
+        return True
+    values = [names[name] for name in read]
+    called = [one for one in values if isinstance(one, types.FunctionType)]
+    return any(
+        id(one) in changed
+        or not (type(one) in LITERALS or isinstance(one, types.FunctionType) or _is_of_a_library(one))
+        for one in values
+    ) or any(one not in seen and _may_read(one, globals_written, changed, seen) for one in called)
 
 
 def names_in(code: types.CodeType) -> set[str]:
