@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import logging
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -203,6 +204,23 @@ def test_a_cached_function_reads_what_a_later_call_writes(reader: str, is_dynami
     assert found[0] == found[1]
 
 
+@functools.lru_cache
+def told_once(logger: logging.Logger, text: str) -> None:
+    logger.debug(text)
+
+
+def test_a_logger_is_told_once_after_a_write() -> None:
+    def program(knob: Knob, x: torch.Tensor) -> torch.Tensor:
+        knob.eps += 0.5
+        told_once(LOGGER, "text")
+        return x * knob.eps
+
+    compiled = supple.compile(program, backend="eager", fullgraph=True)
+    for _ in range(2):
+        assert compiled(Knob(0.5), torch.ones(1)).item() == 1
+
+
+LOGGER = logging.getLogger(__name__)
 RATE = 2
 
 

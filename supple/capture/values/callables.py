@@ -138,7 +138,8 @@ class MemoizedValue(LeafValue):
 
     def call(self, machine: Machine, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
         inner = getattr(self.obj, "__wrapped__", None)
-        has_objects = any(isinstance(value, InstanceValue) for value in (*args, *kwargs.values()))
+        objects = [one for one in (*args, *kwargs.values()) if isinstance(one, InstanceValue)]
+        has_objects = not all(_is_of_a_library(one.cls) for one in objects)  # a logger holds none of them
         if _shares(machine, inner, has_objects=has_objects):
             name = getattr(inner, "__qualname__", "a function")
             machine.unsupported(breaks.CALL, name=f"the cache of {name}, which shares variables")
@@ -181,7 +182,7 @@ def _shares(machine: Machine, function: object, *, has_objects: bool) -> bool:
     function may name none.
 
     Args:
-        has_objects: objects are among its arguments.
+        has_objects: objects of the program are among its arguments.
     """
     globals_written = {
         id(scope.names): {*scope.written} for scope in machine.written_globals() if scope.written
