@@ -4,6 +4,7 @@ import functools
 import operator
 import random
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -215,6 +216,8 @@ def _may_read(
     if function.__closure__ or any(defaults) or read & globals_written.get(id(names), set()):
         return True
     values = [names[name] for name in read]
+    if function.__code__.co_filename.startswith(_INSTALLED):
+        return any(id(one) in changed for one in values)  # a library reaches what it names, not the program's
     called = [one for one in values if isinstance(one, types.FunctionType)]
     return any(
         id(one) in changed
@@ -254,4 +257,5 @@ def _constant(machine: Machine, value: Value) -> object:
     return value.as_python()
 
 
+_INSTALLED: Final = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib", "stdlib"))
 _LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "numpy"}) - {"__main__"}
