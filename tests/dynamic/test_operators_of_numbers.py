@@ -79,6 +79,8 @@ def test_a_function_of_symbolic_numbers(function: Operator) -> None:
 IN_A_BASE: Final[list[Operator]] = [
     lambda number, base: told(int, "12", base),
     lambda number, base: told(int, b"11", base=base),
+    lambda number, base: told(int, bytearray(b"11"), base),
+    lambda number, base: told(int, [number], base),
     lambda number, base: told(int, number, base),
     lambda number, base: told(int, number, base=base),
     lambda number, base: told(int, number, base=10),

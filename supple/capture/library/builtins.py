@@ -13,7 +13,6 @@ from torch.optim import Optimizer
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.library import polyfills
-from supple.capture.library.arity import require_taken
 from supple.capture.library.numbers import GREATEST_IN_ORDER, LEAST_IN_ORDER, TO_FLOAT, TO_INT
 from supple.capture.library.table import Args, Kwargs, call, effect, make, polyfill
 from supple.capture.machine import Machine
@@ -37,7 +36,7 @@ from supple.capture.values.instance import (
 from supple.capture.values.klass import super_of
 from supple.capture.values.mapping import Address, DictIterator, DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceIterator, SequenceValue, SliceValue, new_list, new_tuple
-from supple.capture.values.symbolic import SymbolicValue, numeric, specialised
+from supple.capture.values.symbolic import SymbolicValue, numeric
 from supple.capture.values.tensor import TensorValue
 
 polyfill.update(
@@ -417,10 +416,7 @@ def _number(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _number_in_a_base(machine: Machine, kind: type, args: Args, kwargs: Kwargs) -> Value:
-    """int(text, base), and calls with too much; what they say depends on the numbers, so those are known."""
-    args = [specialised(value) for value in args]
-    kwargs = {name: specialised(value) for name, value in kwargs.items()}
-    require_taken(machine, kind, args, kwargs)  # the base is asked first
+    """int(text, base), and calls with too much: what they say depends on all of it, which so is known."""
     plain = [_plain(machine, value) for value in args]
     return fold(machine, kind, *plain, **{name: _plain(machine, value) for name, value in kwargs.items()})
 

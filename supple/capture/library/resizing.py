@@ -19,7 +19,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.sequence import SequenceValue
-from supple.capture.values.symbolic import SymbolicValue, specialised
+from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
 from supple.shapes.decide import number
 from supple.shapes.symnode import expr_of
@@ -155,7 +155,7 @@ def _is_symbolic(machine: Machine, value: Value) -> bool:
 
 def _by_eager(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """A function of torch on numbers as they are in this call; what it refuses breaks the graph."""
-    args, kwargs = [specialised(arg) for arg in args], {key: specialised(arg) for key, arg in kwargs.items()}
+    args, kwargs = [_plain(arg) for arg in args], {key: _plain(arg) for key, arg in kwargs.items()}
     op = torch_op(function)
     return machine.inline_anyway(function, args, kwargs) if op is None else emit(machine, op, args, kwargs)
 
@@ -273,6 +273,11 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     if dtype in (None, torch.float32, torch.float64) and _are_usual(machine, 0, (steps,)):
         return _for_plain_sizes(torch.linspace, spaced, 3, machine, args, kwargs)
     return _by_eager(torch.linspace, machine, args, kwargs)
+
+
+def _plain(value: Value) -> Value:
+    """Return a number as it is in this call, guarded."""
+    return ConstantValue(value.as_python()) if isinstance(value, SymbolicValue) else value
 
 
 @call.on(torch.Tensor.new)

@@ -212,23 +212,24 @@ def _may_read(
     """
     seen.add(function)
     names, defaults = function.__globals__, (function.__defaults__, function.__kwdefaults__)
-    read = names.keys() & names_in(function.__code__)
+    read = names.keys() & _names_in(function.__code__)
     if function.__closure__ or any(defaults) or read & globals_written.get(id(names), set()):
         return True
     values = [names[name] for name in read]
     if function.__code__.co_filename.startswith(_INSTALLED):
         return any(id(one) in changed for one in values)  # a library reaches what it names, not the program's
-    called = [one for one in values if isinstance(one, types.FunctionType)]
-    return any(
-        id(one) in changed
-        or not (type(one) in LITERALS or isinstance(one, types.FunctionType) or _is_of_a_library(one))
-        for one in values
-    ) or any(one not in seen and _may_read(one, globals_written, changed, seen) for one in called)
+    for one in values:
+        if isinstance(one, types.FunctionType):
+            if one not in seen and _may_read(one, globals_written, changed, seen):
+                return True
+        elif id(one) in changed or not (type(one) in LITERALS or _is_of_a_library(one)):
+            return True
+    return False
 
 
-def names_in(code: types.CodeType) -> set[str]:
+def _names_in(code: types.CodeType) -> set[str]:
     """Return the names of globals and attributes that a code object reads, with those of functions in it."""
-    inner = (names_in(one) for one in code.co_consts if isinstance(one, types.CodeType))
+    inner = (_names_in(one) for one in code.co_consts if isinstance(one, types.CodeType))
     return set(code.co_names).union(*inner)
 
 

@@ -79,11 +79,6 @@ class SymbolicValue(Value):
         machine.throw(TypeError, f"{self.python_type().__name__!r} object is not callable")
 
 
-def specialised(value: Value) -> Value:
-    """Return a symbolic number as the constant that it is in this call, guarded; other values as they are."""
-    return ConstantValue(value.as_python()) if isinstance(value, SymbolicValue) else value
-
-
 def numeric(value: Value) -> object | None:
     """Return the number that a value is, symbolic or plain; None for other values."""
     if isinstance(value, SymbolicValue):
