@@ -11,12 +11,10 @@ So such a result is an input of the piece that computes with it, and each piece 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Final
-
-import torch
+from itertools import count, pairwise
 
 from supple.autograd.errors import NeedsGrad
+from supple.autograd.modes_inside import modes_before
 from supple.ir.graph.nodes import (
     Graph,
     Input,
@@ -32,13 +30,7 @@ from supple.ir.graph.nodes import (
 )
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, OpKind
-from supple.runtime.modes import NESTING
-from supple.runtime.state import mode_settings
 from supple.shapes.layout import generally_all_equal
-from supple.torch_private import STATE_CHANGES
-
-DEEPER: Final = {"enter": 1, "autocast_increment_nesting": 1, "leave": -1, "autocast_decrement_nesting": -1}
-"""By how many blocks the modes are deeper after a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +53,11 @@ def pieces(graph: Graph) -> tuple[Piece, ...]:
     Raises:
         NeedsGrad: it has to be cut, and one trace only sees what a write changes.
     """
-    if not (torch.is_grad_enabled() and any(_has_grad(item.meta) for item in graph.inputs)):
+    if not any(_has_grad(item.meta) for item in graph.inputs):
         return ()
     whole = _Whole(graph)
+    if not whole.has_gradients:
+        return ()
     if whole.is_shared and any(whole.cuts()):
         raise NeedsGrad("a result computed of another, beside views of what gains a history,")
     if not whole.is_known:
@@ -98,6 +92,7 @@ class _Whole:
         targets: what each node writes; None where it writes nothing.
         grown: which values a write makes require gradients, and the place of that node.
         is_shared: whether other values may show what a write makes require gradients.
+        has_gradients: whether any operator records gradients.
         is_known: whether that is all that changes. Sizes that a node finds out, and writes to what other
             values may show, or that change a layout, are seen by one trace only.
     """
@@ -110,7 +105,8 @@ class _Whole:
         self.targets = [_target(node, used) for node in graph.nodes]
         self.grown: dict[Var, int] = {}
         self.is_shared = False
-        self._calm = list(_calm(graph.nodes))
+        self._modes = list(modes_before(graph.nodes))
+        self.has_gradients = any(modes.has_gradients for modes in self._modes)
         given = {name for item in graph.inputs for name, _, _ in definitions(item.meta)}
         found = (name for node in graph.nodes for name, _, _ in definitions(node.meta))
         is_followed = [self._is_followed(place) for place in range(len(graph.nodes))]
@@ -130,7 +126,7 @@ class _Whole:
             )
         else:
             has_grad = had_grad or any(self.has_grad(var) for var in uses_of(node))
-            is_same = had_grad or not has_grad or self._calm[place]
+            is_same = had_grad or not has_grad or self._modes[place].has_gradients
         if has_grad and not had_grad:
             self.grown[target] = place
             self.is_shared |= self._is_shown_by_others(target, place)
@@ -174,7 +170,7 @@ class _Whole:
         start = 0
         for place, node in enumerate(self.graph.nodes):
             is_first = any(start <= made.get(var, -1) < place for var in uses_of(node))
-            if is_first and flows[place] and self._calm[place]:
+            if is_first and flows[place] and self._modes[place].can_be_left:
                 start = place
                 yield place
 
@@ -190,7 +186,7 @@ class _Whole:
         return found[::-1]
 
     def piece(self, start: int, end: int) -> Piece:
-        """Return the piece of the nodes from `start` to `end`."""
+        """Return the piece of the nodes from `start` to `end`; where it is cut, nodes change the modes."""
         graph = self.graph
         nodes, later = graph.nodes[start:end], graph.nodes[end:]
         names = {node.name for node in nodes}
@@ -201,8 +197,12 @@ class _Whole:
         gives = tuple(dict.fromkeys(var for var in wanted if var.name in names))
         inputs = self._inputs(takes, start)
         inside = {var: Var(item.name) for var, item in zip(takes, inputs, strict=True)}
-        body = tuple(with_mapped(node, lambda var: inside.get(var, var)) for node in nodes)
-        return Piece(Graph(inputs, body, gives), takes, gives)
+        body = (with_mapped(node, lambda var: inside.get(var, var)) for node in nodes)
+        taken = {*self.metas, *(item.name for item in inputs)}
+        fresh = (_fresh(f"mode_{number}", taken) for number in count())
+        before = self._modes[start].entering(fresh) if start else ()
+        after = self._modes[end].leaving(fresh) if later else ()
+        return Piece(Graph(inputs, (*before, *body, *after), gives), takes, gives)
 
     def _inputs(self, takes: Sequence[Var], start: int) -> tuple[Input, ...]:
         """Return the inputs of a piece: those of the graph, and what earlier pieces made or wrote."""
@@ -242,16 +242,3 @@ def _fresh(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _calm(nodes: Sequence[Node]) -> Iterator[bool]:
-    """Yield before each node whether the modes are those in which the graph begins."""
-    first = {(setter.__name__, args[:-1]): args[-1] for setter, args in mode_settings()}
-    now, depth = dict[object, object](first), 0
-    for node in nodes:
-        yield not depth and now == first
-        name = node.op.name.rpartition(".")[2].lstrip("_")
-        if node.op.name in STATE_CHANGES or node.op.name in NESTING:
-            depth += DEEPER.get(name, 0)
-            if name.startswith("set_"):
-                now[name, node.args[:-1]] = node.args[-1]

@@ -52,6 +52,26 @@ _SWEEP: Final = "tests/operators/test_special_values.py"
 _SAMPLES: Final = "tests/operators/test_samples.py"
 _MISFITS: Final = "tests/operators/test_sizes_that_do_not_fit.py"
 _ERRORS: Final = "tests/operators/test_erroneous_calls.py"
+_GRIDS: Final = (
+    "tests/operators/test_numbers_out_of_range.py",
+    "tests/operators/test_mixed_types.py",
+    "tests/operators/test_types_of_samples.py",
+    "tests/operators/test_refused_types.py",
+    "tests/operators/test_dropped_operands.py",
+    "tests/operators/test_dead_operators.py",
+    "tests/operators/test_outs.py",
+    "tests/dynamic/test_operators_of_numbers.py",
+    "tests/library/test_operands.py",
+    "tests/library/test_iterators_of_c.py",
+    "tests/guards/test_special_methods.py",
+    "tests/guards/test_filling.py",
+    "tests/breaks/test_modes_at_breaks.py",
+    "tests/breaks/test_names_nobody_reads.py",
+    "tests/fallback/test_writes_refused.py",
+    "tests/fallback/test_graphs_that_raise.py",
+)
+"""Sweeps that cross a registry (of operators, functions, types, modes) with values or with ways to call."""
+
 _PYTEST: Final = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={SEED}")
 
 GENERATORS: Final[dict[str, Generator]] = {
@@ -72,6 +92,7 @@ GENERATORS: Final[dict[str, Generator]] = {
         Generator("errors", _ERRORS, _whole(*_PYTEST, _ERRORS)),
         Generator("cpython", "tests/cpython", _whole(*_PYTEST, "tests/cpython")),
         Generator("properties", "tests/property", _whole(*_PYTEST, "tests/property")),
+        Generator("grids", _GRIDS[0], _whole(*_PYTEST, "-m", "sweep", *_GRIDS)),
     )
 }
 

@@ -130,14 +130,15 @@ class Checker:
 
 
 def _is_exact(index: Expr, axes: Sequence[Symbol]) -> bool:
-    """Tell whether the interval of an index is reached: each symbol occurs in one term, alone.
+    """Tell whether the interval of an index is reached: each symbol is an axis, in one term, alone.
 
-    Of what is computed from a size, such as a remainder, guards of the graph may know more.
+    Of sizes, of numbers that a run reads, and of what is computed of them, the graph's guards and checks may
+    know more.
     """
     terms = [(mono, free_symbols(mono)) for mono, _ in index.terms]
     symbols = [symbol for _, found in terms for symbol in found]
     is_apart = len(symbols) == len(set(symbols)) and all(len(found) == 1 for _, found in terms)
-    return is_apart and all(isinstance(mono, Symbol) or found <= {*axes} for mono, found in terms)
+    return is_apart and {*axes}.issuperset(symbols)
 
 
 def _is_at_most_one(extent: Expr) -> bool:

@@ -1,7 +1,11 @@
 """What the spec refuses: one broken rule at a time, and that it names the rule."""
 
-import pytest
+from collections.abc import Callable
 
+import pytest
+import torch
+
+import supple
 from supple.base.errors import SpecError
 from supple.ir.loops.spec import check
 from supple.ir.loops.text import parse
@@ -107,3 +111,24 @@ def test_an_axis_of_at_most_one_point_tells_nothing_apart() -> None:
     check(parse(ONE))
     with pytest.raises(SpecError, match="write one location"):
         check(parse(ONE.replace("min(n, 1)", "min(n, 2)")))
+
+
+@pytest.mark.parametrize(
+    "text", ["t[n.item() % 9]", "t[n.item()]", "t[n.item() // 2:][0]", "t[1 - n.item() % 3]"]
+)
+def test_the_graph_may_know_more_of_a_number_than_its_range(text: str) -> None:
+    """Code reads an element at a number that the graph has checked before."""
+    program: Callable[..., torch.Tensor] = eval(f"lambda t, n: t * {text}")
+    for dynamic in (False, True):
+        compiled = supple.compile(program, dynamic=dynamic, options={"check": 2}, fullgraph=True)
+        for place in (1, 2, 0, 10):
+            t, n = torch.arange(3.0), torch.tensor(place)
+            torch.testing.assert_close(*(outcome(run, t, n) for run in (compiled, program)))
+
+
+def outcome(run: Callable[..., torch.Tensor], *args: torch.Tensor) -> torch.Tensor:
+    """Return what a program gives, or 100 where it raises IndexError."""
+    try:
+        return run(*args)
+    except IndexError:
+        return torch.tensor(100.0)
