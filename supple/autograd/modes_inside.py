@@ -19,12 +19,15 @@ Key = tuple[str, tuple[object, ...]]
 
 OPS: Final = {
     name.rpartition(".")[2].lstrip("_"): Op(name, OpKind.FUNCTION, function, is_pure=False)
-    for name, function in STATE_CHANGES.items()
+    for name, function in (*STATE_CHANGES.items(), *NESTING.items())
 }
 DEEPER: Final = {"autocast_increment_nesting": 1, "autocast_decrement_nesting": -1}
 """By how many blocks of autocast the graph is deeper after a node."""
 
 GRADIENTS: Final[Key] = ("set_grad_enabled", ())
+
+Block = tuple[bool, object]
+"""A block of inference mode: whether it is on, and the grad mode to which leaving returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +38,44 @@ class Modes:
         first: the settings in which the graph begins.
         now: those in which the node runs.
         depth: how many blocks of autocast it has entered and not left; negative where it leaves the caller's.
-        inference: to which grad mode leaving each block of inference mode returns, the innermost last.
+        blocks: those of inference mode that it has entered and not left, the innermost last.
     """
 
     first: Mapping[Key, object]
     now: Mapping[Key, object]
     depth: int = 0
-    inference: tuple[object, ...] = ()
+    blocks: tuple[Block, ...] = ()
 
     @property
     def can_be_left(self) -> bool:
         """Whether nodes can undo all of it; values made in inference mode are no inputs of a piece."""
-        return not self.inference and self.first.keys() == self.now.keys()
+        return not any(mode for mode, _ in self.blocks) and self.first.keys() == self.now.keys()
 
     @property
     def has_gradients(self) -> bool:
         """Whether operators record gradients."""
-        return not self.inference and bool(self.now[GRADIENTS])
+        return bool(self.now[GRADIENTS]) and not (self.blocks and self.blocks[-1][0])
 
     def entering(self, names: Iterator[str]) -> Iterator[Node]:
         """Yield nodes that make these modes of the first ones."""
-        return self._changes(self.now, self.depth, names)
+        for mode, grad_mode in self.blocks:
+            yield Node(next(names), OPS["set_grad_enabled"], (grad_mode,))
+            yield Node(next(names), OPS["enter"], (mode,))
+        yield from self._changes(self.now, self.depth, names)
 
     def leaving(self, names: Iterator[str]) -> Iterator[Node]:
         """Yield nodes that make the first modes of these."""
-        return self._changes(self.first, -self.depth, names)
+        for _ in self.blocks:
+            yield Node(next(names), OPS["leave"])
+        yield from self._changes(self.first, -self.depth, names)
 
     def _changes(self, wanted: Mapping[Key, object], deeper: int, names: Iterator[str]) -> Iterator[Node]:
         nest = OPS["autocast_increment_nesting" if deeper > 0 else "autocast_decrement_nesting"]
         for _ in range(abs(deeper)):
-            yield Node(next(names), nest, ())
-        for (name, args), value in wanted.items():
-            if self.now[name, args] != self.first[name, args]:
+            yield Node(next(names), nest)
+        for key, value in wanted.items():
+            if self.now[key] != self.first[key] or (self.blocks and key == GRADIENTS):
+                name, args = key
                 yield Node(next(names), OPS[name], (*args, value))
 
 
@@ -83,11 +92,12 @@ def modes_before(nodes: Sequence[Node]) -> Iterator[Modes]:
 def _after(modes: Modes, node: Node) -> Modes:
     """Return the modes that a node leaves which changes one."""
     name = node.op.name.rpartition(".")[2].lstrip("_")
-    now, inference = modes.now, modes.inference
+    now, blocks = modes.now, modes.blocks
     if name.startswith("set_"):
         now = {**now, (name, node.args[:-1]): node.args[-1]}
-    elif node.op.name == "torch.inference_mode.enter":
-        inference += (now[GRADIENTS],)
-    elif node.op.name == "torch.inference_mode.leave":
-        now, inference = {**now, GRADIENTS: inference[-1]}, inference[:-1]
-    return Modes(modes.first, now, modes.depth + DEEPER.get(name, 0), inference)
+    elif name == "enter":
+        (mode,) = node.args
+        now, blocks = {**now, GRADIENTS: not mode}, (*blocks, (bool(mode), now[GRADIENTS]))
+    elif name == "leave":
+        now, blocks = {**now, GRADIENTS: blocks[-1][1]}, blocks[:-1]
+    return Modes(modes.first, now, modes.depth + DEEPER.get(name, 0), blocks)

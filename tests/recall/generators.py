@@ -21,12 +21,14 @@ class Generator:
         path: where it stands; one that is not there is skipped.
         arguments: of Python, for a number of seconds.
         telling: a regular expression for a line that tells of a difference; so does the exit status.
+        paths: of what it runs, where a mutant does not say with what it begins.
     """
 
     name: str
     path: str
     arguments: Callable[[float], Sequence[str]]
     telling: str | None = None
+    paths: Sequence[str] = ()
 
     @property
     def exists(self) -> bool:
@@ -35,7 +37,7 @@ class Generator:
 
     def command(self, seconds: float, focus: str = "") -> list[str]:
         """Return the command that runs it."""
-        return [sys.executable, *self.arguments(seconds), *shlex.split(focus)]
+        return [sys.executable, *self.arguments(seconds), *(shlex.split(focus) or self.paths)]
 
 
 def _timed(module: str, *more: str) -> Callable[[float], Sequence[str]]:
@@ -54,6 +56,8 @@ _MISFITS: Final = "tests/operators/test_sizes_that_do_not_fit.py"
 _ERRORS: Final = "tests/operators/test_erroneous_calls.py"
 _GRIDS: Final = (
     "tests/operators/test_numbers_out_of_range.py",
+    "tests/operators/test_numbers_of_low_precision.py",
+    "tests/operators/test_factors.py",
     "tests/operators/test_mixed_types.py",
     "tests/operators/test_types_of_samples.py",
     "tests/operators/test_refused_types.py",
@@ -62,7 +66,11 @@ _GRIDS: Final = (
     "tests/operators/test_outs.py",
     "tests/dynamic/test_operators_of_numbers.py",
     "tests/library/test_operands.py",
+    "tests/library/test_counts_of_arguments.py",
+    "tests/library/test_arguments_of_kinds.py",
+    "tests/library/test_arguments_of_tensors.py",
     "tests/library/test_iterators_of_c.py",
+    "tests/guards/test_attributes_of_methods.py",
     "tests/guards/test_special_methods.py",
     "tests/guards/test_filling.py",
     "tests/breaks/test_modes_at_breaks.py",
@@ -70,7 +78,7 @@ _GRIDS: Final = (
     "tests/fallback/test_writes_refused.py",
     "tests/fallback/test_graphs_that_raise.py",
 )
-"""Sweeps that cross a registry (of operators, functions, types, modes) with values or with ways to call."""
+"""Tests that cross a registry (of operators, functions, types, modes) with values or with ways to call."""
 
 _PYTEST: Final = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", f"--hypothesis-seed={SEED}")
 
@@ -91,8 +99,8 @@ GENERATORS: Final[dict[str, Generator]] = {
         Generator("misfits", _MISFITS, _whole(*_PYTEST, _MISFITS)),
         Generator("errors", _ERRORS, _whole(*_PYTEST, _ERRORS)),
         Generator("cpython", "tests/cpython", _whole(*_PYTEST, "tests/cpython")),
-        Generator("properties", "tests/property", _whole(*_PYTEST, "tests/property")),
-        Generator("grids", _GRIDS[0], _whole(*_PYTEST, "-m", "sweep", *_GRIDS)),
+        Generator("properties", "tests/property", _whole(*_PYTEST), paths=("tests/property",)),
+        Generator("grids", _GRIDS[0], _whole(*_PYTEST), paths=_GRIDS),
     )
 }
 

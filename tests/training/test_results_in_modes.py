@@ -106,7 +106,28 @@ def written_in_a_block(x: Tensor, w: Tensor, v: Tensor) -> Any:
     return y, z, (z * y).float()
 
 
+def in_blocks_of_normal_mode(x: Tensor, w: Tensor, v: Tensor) -> Any:
+    with torch.no_grad(), torch.inference_mode(False):
+        y = x * w
+        with torch.inference_mode(False), torch.no_grad():
+            factor = y + 1
+            with torch.inference_mode(False):
+                z = y * factor
+        last = z * v
+    return y, z, last, torch.is_grad_enabled()
+
+
+def after_a_block_of_inference_mode(x: Tensor, w: Tensor, v: Tensor) -> Any:
+    y = x * w
+    with torch.inference_mode():
+        alone = torch.ones(y.shape[0]).clone()
+    with torch.inference_mode(False):
+        z = y * v
+    return y, z, (z * y).sum(0), alone.shape
+
+
 PROGRAMS = (
+    *(in_blocks_of_normal_mode, after_a_block_of_inference_mode),
     *(later_in_a_block, earlier_in_a_block, both_in_a_block, in_blocks_of_their_own, in_a_block_of_another),
     *(after_a_block_without_gradients, one_without_gradients_between, where_gradients_are_on_again),
     *(with_modes_left_otherwise, in_a_block_with_a_break, after_a_block_with_a_break, written_in_a_block),
@@ -123,7 +144,7 @@ def modes() -> Any:
 def seen(run: Callable[..., Any], *inputs: Tensor) -> Any:
     """Return the results of a call, the modes that it leaves, and what hooks of its results see."""
     try:
-        results = run(*inputs)
+        results = [one for one in run(*inputs) if isinstance(one, Tensor)]
         after = modes()
     finally:
         torch.set_autocast_enabled("cpu", False)
@@ -132,7 +153,7 @@ def seen(run: Callable[..., Any], *inputs: Tensor) -> Any:
     for place, one in enumerate(results):
         one.retain_grad()
         one.register_hook(lambda grad, place=place: told.append((place, grad)))
-    sum(one.float().sum() for one in results).backward()
+    torch.stack([one.float().sum() for one in results]).sum().backward()
     kept = [one.grad for one in results]
     told.sort(key=lambda one: one[0])
     return after, [[one.detach() for one in results], told, kept, [one.grad for one in inputs]]
