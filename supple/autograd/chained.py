@@ -90,7 +90,7 @@ class _Whole:
     Attributes:
         metas: of each named value, as its node leaves it.
         targets: what each node writes; None where it writes nothing.
-        grown: which values a write makes require gradients, and the place of that node.
+        changes: of a value that comes to require gradients, or stops: the writes that do so, and to which.
         is_shared: whether other values may show what a write makes require gradients.
         has_gradients: whether any operator records gradients.
         is_known: whether that is all that changes. Sizes that a node finds out, and writes to what other
@@ -103,7 +103,7 @@ class _Whole:
         used = {var.name for node in graph.nodes for var in uses_of(node)}
         used |= {var.name for var in vars_of(graph.outputs)}
         self.targets = [_target(node, used) for node in graph.nodes]
-        self.grown: dict[Var, int] = {}
+        self.changes: dict[Var, list[tuple[int, bool]]] = {}
         self.is_shared = False
         self._modes = list(modes_before(graph.nodes))
         self.has_gradients = any(modes.has_gradients for modes in self._modes)
@@ -118,19 +118,19 @@ class _Whole:
         if target is None:
             return True
         before, after = meta_of(target, self.metas), node.meta
-        had_grad = target in self.grown or _has_grad(before)
+        had_grad = self.has_grad(target, place)
         if isinstance(after, TensorMeta) and isinstance(before, TensorMeta):
             has_grad = after.requires_grad
             is_same = after.dtype is before.dtype and generally_all_equal(
                 (*after.sizes, *after.strides), (*before.sizes, *before.strides)
             )
         else:
-            has_grad = had_grad or any(self.has_grad(var) for var in uses_of(node))
+            has_grad = had_grad or any(self.has_grad(var, place) for var in uses_of(node))
             is_same = had_grad or not has_grad or self._modes[place].has_gradients
-        if has_grad and not had_grad:
-            self.grown[target] = place
-            self.is_shared |= self._is_shown_by_others(target, place)
-        return is_same and has_grad >= had_grad
+        if has_grad != had_grad:
+            self.changes.setdefault(target, []).append((place, has_grad))
+            self.is_shared |= has_grad and self._is_shown_by_others(target, place)
+        return is_same
 
     def _is_shown_by_others(self, target: Var, place: int) -> bool:
         """Tell whether a value that is used later may be a view of the target, or the target of it.
@@ -149,23 +149,30 @@ class _Whole:
         later += [var.name for var in vars_of(self.graph.outputs)]
         return not (connected - {target.name}).isdisjoint(later)
 
-    def has_grad(self, var: Var) -> bool:
-        """Tell whether a value requires gradients, once it is whole."""
-        return var in self.grown or _has_grad(meta_of(var, self.metas))
+    def has_grad(self, var: Var, place: int) -> bool:
+        """Tell whether a value requires gradients before a node."""
+        changes = [has_grad for changed, has_grad in self.changes.get(var, ()) if changed < place]
+        return changes[-1] if changes else _has_grad(meta_of(var, self.metas))
 
     def _shown(self) -> set[Var]:
         """Return what of the graph's work the program can ask gradients of: results, and what is written."""
-        made = {node.name for node in self.graph.nodes}
+        made, end = {node.name for node in self.graph.nodes}, len(self.graph.nodes)
         results = {var for var in vars_of(self.graph.outputs) if var.name in made}
         written = {var for var in self.targets if var is not None and var.name not in made}
-        return {var for var in results | written if self.has_grad(var)}
+        return {var for var in results | written if self.has_grad(var, end)}
+
+    def _has_new_history(self, place: int) -> bool:
+        """Tell whether gradients of what a node writes are from then on those of its new value."""
+        is_flag = self.graph.nodes[place].op.name == "Tensor.requires_grad_"
+        return self._modes[place].has_gradients and not is_flag
 
     def cuts(self) -> Iterator[int]:
         """Yield the nodes before which the graph is cut: the first that computes one result of another."""
         shown = self._shown()
         made: dict[Var, int] = {}
         for place, (node, target) in enumerate(zip(self.graph.nodes, self.targets, strict=True)):
-            made |= {var: place for var in shown if var.name == node.name or var == target}
+            written = target if target is not None and self._has_new_history(place) else None
+            made |= {var: place for var in shown if var.name == node.name or var == written}
         flows = self._flows(shown)
         start = 0
         for place, node in enumerate(self.graph.nodes):
@@ -178,11 +185,15 @@ class _Whole:
         """Tell of each node whether gradients flow through it from a result."""
         live = {var.name for var in shown}
         found: list[bool] = []
-        for node, target in zip(reversed(self.graph.nodes), reversed(self.targets), strict=True):
+        for place in reversed(range(len(self.graph.nodes))):
+            node, target = self.graph.nodes[place], self.targets[place]
             result = Var(node.name) if target is None else target
-            found.append(result.name in live and self.has_grad(result))
+            has_grad = self.has_grad(result, place + 1)
+            found.append(result.name in live and has_grad)
             if found[-1]:
-                live |= {var.name for var in uses_of(node) if self.has_grad(var)}
+                live |= {var.name for var in uses_of(node) if self.has_grad(var, place)}
+            elif not has_grad:
+                live.discard(result.name)
         return found[::-1]
 
     def piece(self, start: int, end: int) -> Piece:
@@ -213,13 +224,20 @@ class _Whole:
         for var in takes:
             item = given.get(var)
             if item is None:
-                meta = meta_of(var, self.metas)
                 name = _fresh("_".join(map(str, (var.name, *var.path))), taken)
-                item = Input(name, meta, str(var), is_leaf=not _has_grad(meta))
-            if self.grown.get(var, start) < start and isinstance(item.meta, TensorMeta):
-                item = replace(item, meta=replace(item.meta, requires_grad=True), is_leaf=False)
+                item = Input(name, meta_of(var, self.metas), str(var))
+            if var not in given or any(place < start for place, _ in self.changes.get(var, ())):
+                item = _requiring(item, self.has_grad(var, start))
             found.append(replace(item, is_guarded=item.is_guarded and var not in written))
         return tuple(found)
+
+
+def _requiring(item: Input, has_grad: bool) -> Input:
+    """Return an input that requires gradients, with a history, or does not."""
+    meta = item.meta
+    if isinstance(meta, TensorMeta):
+        meta = replace(meta, requires_grad=has_grad)
+    return replace(item, meta=meta, is_leaf=not has_grad)
 
 
 def _target(node: Node, used: set[str]) -> Var | None:
