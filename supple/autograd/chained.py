@@ -12,14 +12,20 @@ So such a result is an input of the piece that computes with it, and each piece 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count, pairwise
+from typing import Final
 
 from supple.autograd.errors import NeedsGrad
 from supple.autograd.modes_inside import modes_before
+from supple.expr import Eq, Expr
+from supple.expr.real import Real
 from supple.ir.graph.nodes import (
+    Arg,
+    Constant,
     Graph,
     Input,
     Meta,
     Node,
+    Number,
     Var,
     definitions,
     map_arg,
@@ -30,7 +36,9 @@ from supple.ir.graph.nodes import (
 )
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op, OpKind
-from supple.shapes.layout import generally_all_equal
+
+ANEW: Final = frozenset({"Tensor.set_", "Tensor.resize_", "Tensor.resize_as_"})
+"""Operators that give a tensor another storage, or more of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +46,12 @@ class Piece:
     """A part of a graph that is a graph of its own.
 
     Attributes:
-        takes: the values of the whole graph that are its inputs.
+        takes: the values of the whole graph that are its inputs, and numbers that earlier ones find out.
         gives: the values of the whole graph that are its outputs.
     """
 
     graph: Graph
-    takes: tuple[Var, ...]
+    takes: tuple[Arg, ...]
     gives: tuple[Var, ...]
 
 
@@ -58,29 +66,34 @@ def pieces(graph: Graph) -> tuple[Piece, ...]:
     whole = _Whole(graph)
     if not whole.has_gradients:
         return ()
-    if whole.is_shared and any(whole.cuts()):
-        raise NeedsGrad("a result computed of another, beside views of what gains a history,")
-    if not whole.is_known:
-        return ()
     cuts = list(whole.cuts())
+    if cuts and whole.is_shared:
+        raise NeedsGrad("a result computed of another, beside views of what gains a history,")
+    if cuts and not whole.is_known:
+        raise NeedsGrad("a result computed of another, beside a tensor that gets another storage,")
     parts = pairwise((0, *cuts, len(graph.nodes))) if cuts else ()
     found = tuple(whole.piece(start, end) for start, end in parts)
     crossing = (meta_of(var, whole.metas) for piece in found for var in piece.gives)
-    return found if all(isinstance(meta, TensorMeta) for meta in crossing) else ()
+    return () if any(isinstance(meta, tuple | Constant) for meta in crossing) else found
 
 
 def joined(graph: Graph, parts: Sequence[tuple[Piece, Callable[..., object]]]) -> Graph:
     """Return a graph with the inputs and outputs of the whole one whose nodes run its pieces."""
-    taken = {*graph.metas()}
+    metas = graph.metas()
+    taken = {*metas}
     places: dict[Var, Var] = {}
+
+    def outside(var: Var) -> Var:
+        return places.get(var, var)
+
     nodes: list[Node] = []
     for number, (piece, run) in enumerate(parts):
         name = _fresh(f"piece_{number}", taken)
         op = Op(f"supple.{name}", OpKind.FUNCTION, run, is_pure=False)
-        args = tuple(places.get(var, var) for var in piece.takes)
-        nodes.append(Node(name, op, args))
-        places |= {var: Var(name, (place,)) for place, var in enumerate(piece.gives)}
-    outputs = map_arg(lambda var: places.get(var, var), graph.outputs)
+        args = map_arg(outside, piece.takes)
+        nodes.append(Node(name, op, args, meta=tuple(meta_of(var, metas) for var in piece.gives)))
+        places.update({var: Var(name, (place,)) for place, var in enumerate(piece.gives)})
+    outputs = map_arg(outside, graph.outputs)
     return Graph(graph.inputs, tuple(nodes), outputs)
 
 
@@ -90,11 +103,12 @@ class _Whole:
     Attributes:
         metas: of each named value, as its node leaves it.
         targets: what each node writes; None where it writes nothing.
-        changes: of a value that comes to require gradients, or stops: the writes that do so, and to which.
+        changes: the writes that lay a value out anew, or change whether it requires gradients: their places, and
+            what is known of it behind them.
         is_shared: whether other values may show what a write makes require gradients.
         has_gradients: whether any operator records gradients.
-        is_known: whether that is all that changes. Sizes that a node finds out, and writes to what other
-            values may show, or that change a layout, are seen by one trace only.
+        found: the numbers that nodes find out: the place of the first node that tells one, and its value.
+        is_known: whether no value gets another storage or type.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -103,34 +117,33 @@ class _Whole:
         used = {var.name for node in graph.nodes for var in uses_of(node)}
         used |= {var.name for var in vars_of(graph.outputs)}
         self.targets = [_target(node, used) for node in graph.nodes]
-        self.changes: dict[Var, list[tuple[int, bool]]] = {}
+        self.changes: dict[Var, list[tuple[int, Meta]]] = {}
         self.is_shared = False
         self._modes = list(modes_before(graph.nodes))
         self.has_gradients = any(modes.has_gradients for modes in self._modes)
         given = {name for item in graph.inputs for name, _, _ in definitions(item.meta)}
-        found = (name for node in graph.nodes for name, _, _ in definitions(node.meta))
-        is_followed = [self._is_followed(place) for place in range(len(graph.nodes))]
-        self.is_known = given.issuperset(found) and all(is_followed) and not self.is_shared
+        self.found: dict[str, tuple[int, Var, Number]] = {}
+        for place, node in enumerate(graph.nodes):
+            for name, path, dim in definitions(node.meta):
+                if name not in given:
+                    self.found.setdefault(name, (place, Var(node.name, path), _number(node.meta, path, dim)))
+        self.is_known = all([self._is_followed(place) for place in range(len(graph.nodes))])
 
     def _is_followed(self, place: int) -> bool:
         """Note what a write changes of what is known of its target; tell whether that is all it changes."""
         node, target = self.graph.nodes[place], self.targets[place]
-        if target is None:
+        before = None if target is None else self.meta(target, place)
+        if target is None or not isinstance(before, TensorMeta):
             return True
-        before, after = meta_of(target, self.metas), node.meta
-        had_grad = self.has_grad(target, place)
-        if isinstance(after, TensorMeta) and isinstance(before, TensorMeta):
-            has_grad = after.requires_grad
-            is_same = after.dtype is before.dtype and generally_all_equal(
-                (*after.sizes, *after.strides), (*before.sizes, *before.strides)
-            )
-        else:
-            has_grad = had_grad or any(self.has_grad(var, place) for var in uses_of(node))
-            is_same = had_grad or not has_grad or self._modes[place].has_gradients
-        if has_grad != had_grad:
-            self.changes.setdefault(target, []).append((place, has_grad))
-            self.is_shared |= has_grad and self._is_shown_by_others(target, place)
-        return is_same
+        after = node.meta
+        if not isinstance(after, TensorMeta):
+            reach = self._modes[place].has_gradients and [self.has_grad(var, place) for var in uses_of(node)]
+            after = replace(before, requires_grad=before.requires_grad or any(reach or ()))
+        if after != before:
+            self.changes.setdefault(target, []).append((place, after))
+            gains = after.requires_grad and not before.requires_grad
+            self.is_shared |= gains and self._is_shown_by_others(target, place)
+        return after.dtype is before.dtype and node.op.name not in ANEW
 
     def _is_shown_by_others(self, target: Var, place: int) -> bool:
         """Tell whether a value that is used later may be a view of the target, or the target of it.
@@ -149,10 +162,14 @@ class _Whole:
         later += [var.name for var in vars_of(self.graph.outputs)]
         return not (connected - {target.name}).isdisjoint(later)
 
+    def meta(self, var: Var, place: int) -> Meta:
+        """Return what is known of a value before a node."""
+        changes = [meta for changed, meta in self.changes.get(var, ()) if changed < place]
+        return changes[-1] if changes else meta_of(var, self.metas)
+
     def has_grad(self, var: Var, place: int) -> bool:
         """Tell whether a value requires gradients before a node."""
-        changes = [has_grad for changed, has_grad in self.changes.get(var, ()) if changed < place]
-        return changes[-1] if changes else _has_grad(meta_of(var, self.metas))
+        return _has_grad(self.meta(var, place))
 
     def _shown(self) -> set[Var]:
         """Return what of the graph's work the program can ask gradients of: results, and what is written."""
@@ -203,17 +220,20 @@ class _Whole:
         names = {node.name for node in nodes}
         numbers = (Var(item.name) for item in graph.inputs if not isinstance(item.meta, TensorMeta))
         used = (var for node in nodes for var in uses_of(node) if var.name not in names)
+        found = {name: number for name, (place, _, number) in self.found.items() if place < start}
         takes = tuple(dict.fromkeys((*numbers, *used)))
-        wanted = (*(var for node in later for var in uses_of(node)), *vars_of(graph.outputs))
+        telling = (var for place, var, _ in self.found.values() if start <= place < end and later)
+        wanted = (*(var for node in later for var in uses_of(node)), *vars_of(graph.outputs), *telling)
         gives = tuple(dict.fromkeys(var for var in wanted if var.name in names))
         inputs = self._inputs(takes, start)
         inside = {var: Var(item.name) for var, item in zip(takes, inputs, strict=True)}
+        inputs = (*(Input(name, number) for name, number in found.items()), *inputs)
         body = (with_mapped(node, lambda var: inside.get(var, var)) for node in nodes)
         taken = {*self.metas, *(item.name for item in inputs)}
         fresh = (_fresh(f"mode_{number}", taken) for number in count())
         before = self._modes[start].entering(fresh) if start else ()
         after = self._modes[end].leaving(fresh) if later else ()
-        return Piece(Graph(inputs, (*before, *body, *after), gives), takes, gives)
+        return Piece(Graph(inputs, (*before, *body, *after), gives), (*found.values(), *takes), gives)
 
     def _inputs(self, takes: Sequence[Var], start: int) -> tuple[Input, ...]:
         """Return the inputs of a piece: those of the graph, and what earlier pieces made or wrote."""
@@ -225,19 +245,13 @@ class _Whole:
             item = given.get(var)
             if item is None:
                 name = _fresh("_".join(map(str, (var.name, *var.path))), taken)
-                item = Input(name, meta_of(var, self.metas), str(var))
-            if var not in given or any(place < start for place, _ in self.changes.get(var, ())):
-                item = _requiring(item, self.has_grad(var, start))
+                meta = meta_of(var, self.metas)
+                item = Input(name, meta, str(var), is_leaf=not _has_grad(meta))
+            meta, has_grad = self.meta(var, start), self.has_grad(var, start)
+            is_leaf = item.is_leaf if has_grad == _has_grad(item.meta) else not has_grad
+            item = replace(item, meta=meta, is_leaf=is_leaf)
             found.append(replace(item, is_guarded=item.is_guarded and var not in written))
         return tuple(found)
-
-
-def _requiring(item: Input, has_grad: bool) -> Input:
-    """Return an input that requires gradients, with a history, or does not."""
-    meta = item.meta
-    if isinstance(meta, TensorMeta):
-        meta = replace(meta, requires_grad=has_grad)
-    return replace(item, meta=meta, is_leaf=not has_grad)
 
 
 def _target(node: Node, used: set[str]) -> Var | None:
@@ -245,6 +259,19 @@ def _target(node: Node, used: set[str]) -> Var | None:
     first = node.args[0] if node.args else None
     is_write = not node.op.is_pure and node.name not in used
     return first if is_write and isinstance(first, Var) else None
+
+
+def _number(meta: Meta, path: tuple[int, ...], dim: int | None) -> Number:
+    """Return the number that `definitions` has found in what is known of a value."""
+    for place in path:
+        assert isinstance(meta, tuple)
+        meta = meta[place]
+    if isinstance(meta, TensorMeta):
+        assert dim is not None
+        return meta.sizes[dim]
+    number = meta.args[0] if isinstance(meta, Eq) else meta
+    assert isinstance(number, Expr | Real)
+    return number
 
 
 def _has_grad(meta: Meta) -> bool:

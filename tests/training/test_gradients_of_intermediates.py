@@ -215,7 +215,82 @@ def an_input_that_gains_by_a_part(x: Tensor, w: Tensor) -> Any:
     return y, (y.sin() + x).sum()
 
 
+def found_sizes(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    chosen = y[y > 0.1]
+    z = chosen * chosen
+    return y, z, (z.sum() + chosen.shape[0]) * y
+
+
+def found_numbers(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    number = int((y > 0).sum().item())
+    z = y[:number].sin() * number
+    factor = z.detach().sum().item()
+    return y, z, (y * factor).exp() + z.sum()
+
+
+def found_truths(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    torch._check((y > -100).all().item())
+    z = y * y
+    return y, z, z.sum() * y + z.count_nonzero().item()
+
+
+def detached_in_place(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    z = y * y
+    z.detach_()
+    return y, (z * y).sin(), z
+
+
+def detached_before_it_gains(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    z = y.exp()
+    z.detach_()
+    z.add_(w)
+    return y, z, z * y
+
+
+def said_to_require_gradients(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    z = y.sin()
+    y.requires_grad_()
+    return y, z
+
+
+def written_without_gradients(x: Tensor, w: Tensor) -> Any:
+    y = x * w
+    z = y + 1
+    alone = torch.zeros_like(x)
+    with torch.no_grad():
+        alone[1] = y[1]
+        alone.add_(y)
+        y.add_(1)
+        z[0] = 7
+    return y, z, y + z + alone
+
+
+def laid_out_anew(x: Tensor, w: Tensor) -> Any:
+    y = (x * w)[None]
+    z = y + 1
+    y.t_()
+    y.unsqueeze_(0)
+    return y, z, y + z
+
+
+def a_view_laid_out_anew(x: Tensor, w: Tensor) -> Any:
+    y = (x * w).view(2, -1)
+    part = y.view(-1)
+    z = part + 1
+    y.unsqueeze_(0)
+    y.add_(1)
+    return y, z, part * 2 + z, part
+
+
 RETURNING = (
+    *(found_sizes, found_numbers, found_truths, detached_in_place, detached_before_it_gains),
+    *(said_to_require_gradients, written_without_gradients, laid_out_anew, a_view_laid_out_anew),
     *(pair, chain, pieces_of_one, view, written_input),
     *(beside_an_input_that_gains, of_an_input_that_gains, an_input_that_gains),
     *(a_part_of_an_input_that_gains, what_a_function_makes_that_gains, an_input_that_gains_by_a_part),
@@ -224,14 +299,14 @@ RETURNING = (
 
 def asked_of(results: Any, how: str) -> Any:
     """Ask for gradients of a result out of the last one, in one of the ways that there are."""
-    *earlier, last = sorted(results, key=lambda one: one.ndim, reverse=True)
+    *earlier, last = sorted((one for one in results if one.grad_fn), key=lambda one: one.ndim, reverse=True)
     if how == "grad":
-        return torch.autograd.grad(last, earlier, allow_unused=True)
+        return torch.autograd.grad(last.sum(), earlier, allow_unused=True)
     seen: dict[int, Tensor] = {}
     for place, one in enumerate(earlier):
         one.retain_grad()
         one.register_hook(lambda grad, place=place: seen.setdefault(place, grad) * 2)
-    (last + sum(one.sum() for one in earlier[:1])).backward()
+    (last.sum() + sum(one.sum() for one in earlier[:1])).backward()
     return [one.grad for one in earlier], sorted(seen.items())
 
 
