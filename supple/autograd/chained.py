@@ -103,7 +103,7 @@ class _Whole:
     Attributes:
         metas: of each named value, as its node leaves it.
         targets: what each node writes; None where it writes nothing.
-        changes: the writes that lay a value out anew, or change whether it requires gradients: their places, and
+        changes: writes that lay a value out anew, or change whether it requires gradients: their places, and
             what is known of it behind them.
         is_shared: whether other values may show what a write makes require gradients.
         has_gradients: whether any operator records gradients.
