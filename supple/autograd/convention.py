@@ -3,7 +3,7 @@ constants."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import assert_never, cast
 
@@ -51,6 +51,7 @@ class ViewCall:
 
     Attributes:
         has_grad: whether gradients are recorded.
+        is_inference: whether it is made in inference mode, of which the errors of later writes tell.
     """
 
     base: Made
@@ -58,6 +59,7 @@ class ViewCall:
     args: tuple[Arg, ...]
     kwargs: Mapping[str, Arg]
     has_grad: bool
+    is_inference: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,7 @@ def bind(
     """
     if convention.is_plain:
         return run
-    views = [(call.has_grad, _viewer(call, convention.sizes)) for call in convention.views]
+    views = [(call, _viewer(call, convention.sizes)) for call in convention.views]
     outputs = convention.outputs
     makers = [_maker(cast("Made", outputs[one.index]) if isinstance(one, SameAs) else one) for one in outputs]
     cloned = [mutation.input for mutation in convention.mutations if mutation.is_read]
@@ -217,12 +219,23 @@ def bind(
         if settle is not None:
             settle(inputs, results)
         made: list[object] = []
-        for has_grad, view in views:
-            with nullcontext() if torch.is_grad_enabled() is has_grad else torch.set_grad_enabled(has_grad):
-                made.append(view(inputs, results, made))
+        for view, viewed in views:
+            with _modes_of(view):
+                made.append(viewed(inputs, results, made))
         return tuple([maker(inputs, results, made) for maker in makers])
 
     return call
+
+
+def _modes_of(view: ViewCall) -> AbstractContextManager[object]:
+    """Return a context in which a view is made."""
+    if torch.is_inference_mode_enabled() is view.is_inference:
+        is_same = torch.is_grad_enabled() is view.has_grad
+        return nullcontext() if is_same else torch.set_grad_enabled(view.has_grad)
+    stack = ExitStack()
+    stack.enter_context(torch.inference_mode(view.is_inference))
+    stack.enter_context(torch.set_grad_enabled(view.has_grad))
+    return stack
 
 
 def _differentiable_copy(tensor: torch.Tensor) -> torch.Tensor:

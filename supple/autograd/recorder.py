@@ -319,7 +319,8 @@ class Recorder(Faking):
         of = cast("torch.Tensor", args[0])
         base = self.cell(of)
         named = {name: self._arg(arg) for name, arg in kwargs.items()}
-        call = Viewing(of, op, self._args(args[1:]), named, of.requires_grad, torch.is_grad_enabled())
+        modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+        call = Viewing(of, op, self._args(args[1:]), named, of.requires_grad, *modes)
         if op.name == "aten.view_as_real.default" and any(step.op.name == CONJ for step in base.chain):
             raise NotFunctional("a conjugate is seen as real numbers")
         for place, (view, step) in enumerate(self._steps(op, args, kwargs, result)):

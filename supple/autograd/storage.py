@@ -98,6 +98,7 @@ class Viewing:
         of: the tensor that is viewed.
         requires_grad: whether that required gradients.
         has_grad: whether gradients were recorded.
+        is_inference: whether that was in inference mode.
     """
 
     of: torch.Tensor
@@ -106,6 +107,7 @@ class Viewing:
     kwargs: dict[str, Arg]
     requires_grad: bool
     has_grad: bool
+    is_inference: bool
 
 
 @dataclass(frozen=True, slots=True)

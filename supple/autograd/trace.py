@@ -279,7 +279,8 @@ class _Ending:
                 if isinstance(number, Expr | Real) and number not in self.sizes:
                     self.sizes[number] = self._add(number)
             self._calls[id(call)] = len(self.views)
-            self.views.append(ViewCall(base, call.op, call.args, call.kwargs, call.has_grad))
+            modes = call.has_grad, call.is_inference
+            self.views.append(ViewCall(base, call.op, call.args, call.kwargs, *modes))
         return convention.ViewItem(self._calls[id(call)], item)
 
     def _result(self, storage: Storage) -> int:

@@ -47,6 +47,37 @@ def shaken(program: Callable[..., Any], seed: int) -> Callable[..., Any]:
     return run
 
 
+UNEVEN: Final = (torch.ops.aten.fmod, torch.ops.aten.remainder)
+"""Operators of which eager's vectors give other results than its code for one element, beyond rounding."""
+
+
+class Alone(TorchDispatchMode):
+    """While active, such an operator computes each element by itself."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if (
+            func.overloadpacket not in UNEVEN
+            or not isinstance(result, torch.Tensor)
+            or func._schema.is_mutable
+        ):
+            return result
+        operands = [one if isinstance(one, torch.Tensor) else torch.tensor(one) for one in args]
+        rows = zip(*(one.broadcast_to(result.shape).flatten() for one in operands), strict=True)
+        single = [func.overloadpacket(*row) for row in rows]
+        return torch.stack(single).to(result.dtype).view(result.shape) if single else result
+
+
+def alone(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a program whose elements are computed one by one, where that makes a difference to eager."""
+
+    def run(*args: Any) -> Any:
+        with Alone():
+            return program(*args)
+
+    return run
+
+
 def litter(seed: int) -> list[object]:
     """Return objects between which later ones lie elsewhere: sets order some members by their addresses."""
     chosen = random.Random(seed)

@@ -59,6 +59,13 @@ def program(x):
 def arguments_0():
     return (torch.ones(3),)
 """
+VECTORS = """
+def program(x):
+    return torch.fmod(x, 0.5)
+
+def arguments_0():
+    return (torch.full((8,), torch.finfo(torch.float64).max, dtype=torch.float64),)
+"""
 ROWS = """
 def program(rows):
     return torch.stack(rows)
@@ -84,6 +91,7 @@ def call_0(program, *args):
         (NUMBERS, Difference("", "result[]", is_at_edge=True), True),
         (SIGN, Difference("", "result[]", is_at_edge=True), False),
         (SIGN, Difference("", "result[]"), True),
+        (VECTORS, Difference("", "result[]", is_at_edge=True), False),
     ],
     ids=[
         *(
@@ -94,7 +102,7 @@ def call_0(program, *args):
             "another program",
         ),
         *("the end of a function", "another end of a function", "numbers far from the end"),
-        *("the sign of a NaN", "no sign"),
+        *("the sign of a NaN", "no sign", "vectors"),
     ],
 )
 def test_eager_settles_what_rounding_and_addresses_do_not_decide(
@@ -103,7 +111,7 @@ def test_eager_settles_what_rounding_and_addresses_do_not_decide(
     assert is_settled(source, "native", found) is expected
 
 
-@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN])
+@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN, VECTORS])
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
     assert running.difference(source, backend) is None

@@ -142,3 +142,60 @@ def test_what_is_reshaped_in_place_is_of_the_mode_it_was_made_in(
 
     x = torch.ones(2, 2)
     assert supple.compile(program, backend=backend)(x) == program(x)
+
+
+MODES = {
+    "inference": torch.inference_mode,
+    "no_grad": torch.no_grad,
+    "normal": lambda: torch.inference_mode(False),
+    "grad": torch.enable_grad,
+}
+
+
+def a_view(x: torch.Tensor, mode: str) -> list[torch.Tensor]:
+    with MODES[mode]():
+        return [x.t()]
+
+
+def a_view_of_a_view(x: torch.Tensor, mode: str) -> list[torch.Tensor]:
+    with MODES[mode]():
+        first = x.t()
+    return [first[0], first]
+
+
+def views_in_it(x: torch.Tensor, mode: str) -> list[torch.Tensor]:
+    with MODES[mode]():
+        return [*x.t().split(2), x[1]]
+
+
+def a_view_of_a_product(x: torch.Tensor, mode: str) -> list[torch.Tensor]:
+    y = x * 2
+    with MODES[mode]():
+        return [y.t(), y]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("program", [a_view, a_view_of_a_view, views_in_it, a_view_of_a_product])
+def test_errors_of_writes_say_in_which_mode_a_view_was_made(
+    program: Callable[[torch.Tensor, str], list[torch.Tensor]], mode: str, backend: str
+) -> None:
+    compiled = supple.compile(program, backend=backend)
+    for outer in MODES:
+        found: list[list[object]] = []
+        for run in (program, compiled):
+            x = torch.ones(3, 3, requires_grad=True) * 1
+            with MODES[outer]():
+                made = run(x, mode)
+            found.append([said_of_a_write(one) for one in made])
+        assert found[1] == found[0], outer
+
+
+def said_of_a_write(tensor: torch.Tensor) -> object:
+    """Return what torch says of a write to a tensor, and what it is."""
+    known = tensor.is_inference(), tensor.requires_grad
+    try:
+        tensor.mul_(2)
+    except RuntimeError as error:
+        return *known, str(error)
+    return *known, tensor.grad_fn is None
