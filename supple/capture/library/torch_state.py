@@ -64,7 +64,10 @@ def _change(function: object, name: str, machine: Machine, args: Args, kwargs: K
         machine.ask_state("autocast_defaults")  # to which the end of a block returns
     if function is modes.leave_inference and not _entered(machine):
         machine.unsupported(breaks.CALL, name=name)  # the block began where other modes were active
-    result = function(*plain)
+    try:
+        result = function(*plain)
+    except (TypeError, RuntimeError):  # Python raises it, behind what the call has written
+        machine.unsupported(breaks.CALL, name=name)
     op = function_op(name, function, is_pure=False)
     machine.recorder.record(op, plain, {}, result, machine.user_stack())
     return machine.wrap(result, None)

@@ -24,6 +24,7 @@ from tests.fuzz.groups.modes import MODES
 from tests.fuzz.groups.numbers import NUMBERS
 from tests.fuzz.groups.operations import OPERATIONS
 from tests.fuzz.groups.places import PLACES
+from tests.fuzz.groups.results import RESULTS
 from tests.fuzz.groups.special import SPECIAL
 from tests.fuzz.groups.threads import THREADS
 from tests.fuzz.templates import PLAIN
@@ -38,6 +39,7 @@ GROUPS: Final = (
     VIEWS,
     PLACES,
     GRADIENTS,
+    RESULTS,
     KINDS,
     *SPECIAL,
     INTEGERS,
@@ -49,7 +51,9 @@ GROUPS: Final = (
     WEAK,
     FINALISERS,
 )
-ALONE: Final = frozenset((THREADS.name, OPERATIONS.name, PLACES.name, *(one.name for one in SPECIAL)))
+ALONE: Final = frozenset(
+    (THREADS.name, OPERATIONS.name, PLACES.name, RESULTS.name, *(one.name for one in SPECIAL))
+)
 """Groups that have all they need, and are not mixed with others."""
 CALM: Final = joined(CORE, TALK)
 
