@@ -15,7 +15,7 @@ from itertools import count, pairwise
 from typing import Final
 
 from supple.autograd.errors import NeedsGrad
-from supple.autograd.modes_inside import modes_before
+from supple.autograd.modes_inside import Modes, modes_before
 from supple.expr import Eq, Expr
 from supple.expr.real import Real
 from supple.ir.graph.nodes import (
@@ -61,11 +61,10 @@ def pieces(graph: Graph) -> tuple[Piece, ...]:
     Raises:
         NeedsGrad: it has to be cut, and one trace only sees what a write changes.
     """
-    if not any(_has_grad(item.meta) for item in graph.inputs):
+    modes = list(modes_before(graph.nodes))
+    if not any(one.has_gradients for one in modes) or not any(_has_grad(item.meta) for item in graph.inputs):
         return ()
-    whole = _Whole(graph)
-    if not whole.has_gradients:
-        return ()
+    whole = _Whole(graph, modes)
     cuts = list(whole.cuts())
     if cuts and whole.is_shared:
         raise NeedsGrad("a result computed of another, beside views of what gains a history,")
@@ -106,12 +105,11 @@ class _Whole:
         changes: writes that lay a value out anew, or change whether it requires gradients: their places, and
             what is known of it behind them.
         is_shared: whether other values may show what a write makes require gradients.
-        has_gradients: whether any operator records gradients.
         found: the numbers that nodes find out: the place of the first node that tells one, and its value.
         is_known: whether no value gets another storage or type.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, modes: Sequence[Modes]) -> None:
         self.graph = graph
         self.metas = graph.metas()
         used = {var.name for node in graph.nodes for var in uses_of(node)}
@@ -119,8 +117,7 @@ class _Whole:
         self.targets = [_target(node, used) for node in graph.nodes]
         self.changes: dict[Var, list[tuple[int, Meta]]] = {}
         self.is_shared = False
-        self._modes = list(modes_before(graph.nodes))
-        self.has_gradients = any(modes.has_gradients for modes in self._modes)
+        self._modes = modes
         given = {name for item in graph.inputs for name, _, _ in definitions(item.meta)}
         self.found: dict[str, tuple[int, Var, Number]] = {}
         for place, node in enumerate(graph.nodes):
