@@ -32,9 +32,6 @@ WRITES: dict[str, Callable[[Tensor], object]] = {
 }
 
 
-REFUSED = [("checkpointed", "add nothing", "in_the_graph"), ("checkpointed", "fill", "in_the_graph")]
-"""Not yet: autograd, by which the graph is traced, keeps the result of a region that is made again."""
-
 Write = Callable[[Tensor], object]
 Step = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -79,10 +76,7 @@ def test_writes_to_what_eager_keeps_are_seen(
     make: str,
     write: str,
     program: Callable[[Callable[[Tensor], Tensor], Write], Step],
-    request: pytest.FixtureRequest,
 ) -> None:
-    if (make, write, program.__name__) in REFUSED:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="the trace keeps what regions make"))
     run = program(MAKERS[make], WRITES[write])
     wanted = trained(run, WRITES[write])
     compiled = supple.compile(run)
