@@ -73,7 +73,9 @@ def pieces(graph: Graph) -> tuple[Piece, ...]:
     parts = pairwise((0, *cuts, len(graph.nodes))) if cuts else ()
     found = tuple(whole.piece(start, end) for start, end in parts)
     crossing = (meta_of(var, whole.metas) for piece in found for var in piece.gives)
-    return () if any(isinstance(meta, tuple | Constant) for meta in crossing) else found
+    if any(isinstance(meta, tuple | Constant) for meta in crossing):
+        raise NeedsGrad("a result computed of another, beside several values in one,")
+    return found
 
 
 def joined(graph: Graph, parts: Sequence[tuple[Piece, Callable[..., object]]]) -> Graph:

@@ -5,7 +5,7 @@ after:   n = aten.neg.default(x); e = aten.exp.default(n); a = aten.add.Tensor(e
          y = aten.div.Tensor(x, a)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
@@ -33,13 +33,23 @@ from supple.shapes.layout import generally_equal, is_dense
 RULE_FILES = (_activation, _backward, _creation, _norm, _pointwise, _reduce, _view)
 
 
-def decompose(graph: Graph) -> Graph:
+def decompose(graph: Graph, lent: Collection[str] = (), results: int = 0) -> Graph:
     """Return an equal graph of core operators, without dead or repeated nodes.
 
     Outputs have the strides of the given graph's; no two outputs, and no output and input, share memory.
+
+    Args:
+        lent: names of the inputs that the program may write to before backward.
+        results: so many of the outputs the program gets, and may write to as well.
     """
-    core = unread(_rewritten(without_dead(unstacked(graph))))
-    return separated(without_dead(without_copies(without_repeats(core))), graph)
+    core = without_repeats(unread(_rewritten(without_dead(unstacked(graph)))))
+    return separated(without_dead(without_copies(core, {*lent, *_roots(core, results)})), graph)
+
+
+def _roots(graph: Graph, results: int) -> Iterator[str]:
+    """Yield the names of the values in whose memory the first outputs of a graph are seen."""
+    makers = {node.name: node for node in graph.nodes}
+    return (root_of(var, makers) for var in vars_of(graph.outputs[:results]))
 
 
 def _rewritten(graph: Graph) -> Graph:
@@ -132,10 +142,11 @@ def _as_integer(arg: Arg) -> Arg:
     return int(arg) if isinstance(arg, float) and arg.is_integer() else arg
 
 
-def without_copies(graph: Graph) -> Graph:
+def without_copies(graph: Graph, lent: Collection[str] = ()) -> Graph:
     """Return the graph with each clone that changes no strides replaced by what it copies.
 
-    What `as_strided` counts in the memory of stays: a copy begins at its first element, and a view may not.
+    A copy of what the program may write to before backward stays, for backward may need it as it was. What
+    `as_strided` counts in the memory of stays: a copy begins at its first element, and a view may not.
     So does that of which a result is a view, and a result that copies a view: their places in memory are
     eager's.
     """
@@ -159,7 +170,8 @@ def without_copies(graph: Graph) -> Graph:
             meta, copy = cast("TensorMeta", meta_of(source, metas)), cast("TensorMeta", node.meta)
             is_shown = Var(node.name) in shown and root_of(source, makers) != str(source)
             # A copy of complex numbers may be one of their conjugates, which a view shows.
-            if not is_shown and meta.dtype not in COMPLEX and meta.strides == copy.strides:
+            is_kept = is_shown or root_of(source, makers) in lent
+            if not is_kept and meta.dtype not in COMPLEX and meta.strides == copy.strides:
                 renamed[node.name] = source
                 later[node.name] = meta.offset + later.get(source.name, 0) - copy.offset
                 continue

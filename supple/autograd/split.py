@@ -35,13 +35,6 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
     traced = trace(graph)
     _require_distinct_elements(graph, traced.convention)
     _require_dense(traced.graph)
-    joint = decompose(traced.graph) if decomposed else separated(without_dead(traced.graph), traced.graph)
-    if traced.gradients is None:
-        _tell(None, joint)
-        mutations = tuple(replace(mutation, is_read=False) for mutation in traced.convention.mutations)
-        return Split(graph, joint, None, replace(traced.convention, mutations=mutations))
-    convention = _with_reads(traced.convention, joint, traced.gradients)
-    reach = reached(traced.graph, traced.gradients)
     # Eager lets the program write to these before backward; those of inference mode it lets nobody keep.
     # What training changes it changes after backward.
     free = [
@@ -49,6 +42,18 @@ def split(graph: Graph, options: Options, *, decomposed: bool = True) -> Split:
         for item in graph.inputs
         if item.is_inference or (item.name not in traced.read and not item.is_parameter)
     ]
+    if not decomposed:
+        joint = separated(without_dead(traced.graph), traced.graph)
+    elif traced.gradients is None:
+        joint = decompose(traced.graph)
+    else:
+        joint = decompose(traced.graph, free, traced.gradients.results)
+    if traced.gradients is None:
+        _tell(None, joint)
+        mutations = tuple(replace(mutation, is_read=False) for mutation in traced.convention.mutations)
+        return Split(graph, joint, None, replace(traced.convention, mutations=mutations))
+    convention = _with_reads(traced.convention, joint, traced.gradients)
+    reach = reached(traced.graph, traced.gradients)
     shown = _shown(traced, joint)
     budget = options.config.activation_memory_budget
     parts = partition(joint, traced.gradients, free, shown, budget=budget)
