@@ -8,7 +8,7 @@ from typing import cast
 import torch
 
 from supple.autograd.lowering import Lowering, calculated, decompositions, dims_of, fixed, plain
-from supple.expr import Expr, maximum
+from supple.expr import Expr, maximum, minimum
 from supple.ir.dtypes import DType, from_torch
 from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
@@ -130,10 +130,12 @@ def moments(b: Lowering, x: Var, dims: Sequence[int], correction: float = 0) -> 
 
 
 def _degrees(count: int | Expr, correction: float) -> Number:
-    """Return the number that a sum of squares is divided by."""
+    """Return the number that a sum of squares is divided by: 0 for that of nothing, whatever is added."""
     if isinstance(count, Expr) and float(correction).is_integer():
-        return maximum(count - int(correction), 0)
-    return calculated("max", 0.0, calculated("-", count, float(correction)))  # 0 for a NaN, as in C++
+        whole = int(correction)
+        return minimum(count - whole, count * (1 - whole)) if whole < 0 else maximum(count - whole, 0)
+    degrees = calculated("max", 0.0, calculated("-", count, float(correction)))  # 0 for a NaN, as in C++
+    return calculated("min", degrees, calculated("*", count, 1.0 - correction)) if correction < 0 else degrees
 
 
 def _spread(

@@ -42,9 +42,12 @@ def has_effects(graph: Graph, fakes: Sequence[torch.Tensor] | None) -> bool:
 
 
 _WRITES: Final = re.compile(
-    r"Tensor\.(?!requires_grad_|detach_|share_memory_)(\w+[a-z0-9]_|__setitem__|__i\w+__)"
+    r"(Tensor|torch|torch\.nn\.functional|aten)\."
+    r"(?!requires_grad_|detach_|share_memory_|resize_as_|embedding_renorm_)"
+    r"([a-z]\w*[a-z0-9]_(\.\w+)?|__setitem__|__i\w+__)"
+    r"|torch\.nn\.functional\.\w+_in_place|operator\.i\w+"
 )
-"""Operators that write to the tensor that they are methods of, which counts that, and do nothing else."""
+"""Operators that write to their first tensor, which counts that, and do nothing else."""
 
 
 def reaches_beyond(graph: Graph) -> bool:

@@ -6,14 +6,14 @@ from keyword import iskeyword
 from typing import Final
 
 from supple.expr import Expr
-from supple.expr.real import Real
+from supple.expr.real import FUNCTIONS, NAMES, Real
 from supple.ir.core_ops import CORE_OPS, Kind, kind_of
 from supple.ir.graph.nodes import Constant, Meta, Var, definitions, map_arg
 from supple.ir.host.nodes import Alloc, Bind, Extern, Launch, Return, Step, Value, View
 from supple.ir.loops.nodes import Access, Nest
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import function_op
-from supple.runtime.empty import laid_out
+from supple.runtime.empty import SAFE, laid_out
 from supple.schedule.deps import base_of
 from supple.schedule.exact import Computed
 from supple.schedule.extern import WITH_NUMBER
@@ -140,14 +140,28 @@ def _plain(numbers: Sequence[Expr]) -> tuple[Expr | int, ...]:
     return tuple(number.value if number.is_const else number for number in numbers)
 
 
+RESERVED: Final = frozenset(
+    (
+        *filter(str.isidentifier, FUNCTIONS),
+        *NAMES,
+        *(call.__name__ for call in SAFE.values()),
+        *"float_bits float_of has_strides mismatch between_guards poisoned inputs math torch str".split(),
+    )
+)
+"""What the text of a host program calls: a value of such a name would be called in its place."""
+
+
 def identifiers(names: Sequence[str], numbers: Collection[str]) -> dict[str, str]:
-    """Return a Python identifier for each value name; different names get different ones, none a number's."""
+    """Return a Python identifier for each value name; different names get different ones, none a number's.
+
+    None is the name of a function that the text of the program needs (`RESERVED`).
+    """
     result: dict[str, str] = {}
     taken = set(numbers)
     for name in dict.fromkeys(names):
         word = re.sub(r"\W+", "_", name).strip("_") or "v"
         word = word if word[0].isalpha() or word[0] == "_" else f"v{word}"
-        while word in taken or iskeyword(word):
+        while word in taken or word in RESERVED or iskeyword(word):
             word += "_"
         taken.add(word)
         result[name] = word

@@ -181,9 +181,10 @@ def _(state: Lowering, node: Node) -> None:
     keepdim = bool(argument(node, 2, "keepdim", False))
     reduction = Reduction(state.tensor(node.args[0]), argument(node, 1, "dim", None), keepdim=keepdim)
     if any(axis.extent is const(0) for axis in reduction.inner):
-        if op not in _NEUTRAL:
+        is_greatest_float = op == "max" and meta.dtype.is_float
+        if op not in _NEUTRAL and not is_greatest_float:
             raise NotLowered(f"{op} of nothing raises in eager")
-        state.define(Body(meta).definition(node.name, meta, number(_NEUTRAL[op], meta.dtype)))
+        state.define(Body(meta).definition(node.name, meta, number(_neutral(op, meta.dtype), meta.dtype)))
         return
     if op in PLACES:
         state.define(_position(state, node, meta, reduction, op))

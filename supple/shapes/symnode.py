@@ -174,7 +174,9 @@ class SymNode:
         return self.env.decide(condition)
 
     def bool_(self) -> bool:
-        """Decide a condition that a program asks."""
+        """Decide a condition that a program asks; of a float, whether it is another number than 0."""
+        if self.pytype is float:
+            return self.ne(self.wrap_float(0.0)).bool_()
         return self.env.decide(self.integer())
 
     def guard_int(self, file: str = "", line: int = 0) -> int:

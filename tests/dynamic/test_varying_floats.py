@@ -1,5 +1,6 @@
 """A float that varies from call to call: each call gets the answer for its own number."""
 
+import math
 from collections.abc import Callable
 
 import pytest
@@ -7,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 import supple
+from supple.base.config import config
 
 
 def same(got: object, want: object) -> bool:
@@ -98,6 +100,10 @@ PROGRAMS: dict[str, Program] = {
     "two of them": lambda x, s: F.layer_norm(x, (4,), eps=s) * F.elu(x, alpha=s + 1),
     "derived": lambda x, s: F.layer_norm(x, (4,), eps=s * 2 + 1),
     "returned too": lambda x, s: (F.layer_norm(x, (4,), eps=s), s, s * 2),
+    "a flag": lambda x, s: F.max_pool1d(x, 2, return_indices=s - 1.5),
+    "a flag of an operator": lambda x, s: x.sum(0, keepdim=bool(s - 1.5)),
+    "a truth": lambda x, s: x + 1 if s - 1.5 else x,
+    "no truth": lambda x, s: x + (not s - 1.5),
     "in a list": lambda x, s: F.layer_norm(x, (4,), eps=[s][0]),
 }
 
@@ -128,6 +134,45 @@ def test_gradients_are_those_for_the_float_of_the_call(name: str) -> None:
         want, got = results
         assert (got is None) == (want is None)
         assert want is None or same(got, want), number
+
+
+OF_ONE_NAME: dict[str, tuple[Callable[[torch.Tensor], object], Callable[[float], float]]] = {
+    **{
+        name: (getattr(torch.Tensor, name), getattr(math, name))
+        for name in "sqrt sin cos floor ceil trunc exp expm1 log log2 log10 log1p tanh atan erf erfc".split()
+    },
+    "abs": (torch.Tensor.abs, abs),
+    "round": (torch.Tensor.round, round),
+    "max": (torch.Tensor.max, lambda number: max(number, 1.75)),
+    "min": (torch.Tensor.min, lambda number: min(number, 1.75)),
+    "greatest": (torch.Tensor.amax, lambda number: max(number * 2, 3.5)),
+    "float": (torch.Tensor.float, lambda number: float(number + 1)),
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_NAME)
+def test_an_operator_and_a_function_of_numbers_have_one_name(name: str) -> None:
+    of_tensors, of_numbers = OF_ONE_NAME[name]
+
+    def program(x: torch.Tensor, s: float) -> object:
+        return of_tensors(x), (x * of_numbers(s)).sum(0)
+
+    compiled = supple.compile(program, backend="native", dynamic=True)
+    for number in FLOATS:
+        with config.patch(suppress_errors=False):
+            assert same(compiled(X.abs(), number), program(X.abs(), number)), number
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_an_operator_and_a_function_of_sizes_have_one_name(name: str) -> None:
+    def program(x: torch.Tensor, n: int) -> object:
+        limit = max(n, 2) if name == "max" else min(n, 3)
+        return getattr(x, name)(), x.new_ones(limit) + 1
+
+    compiled = supple.compile(program, backend="native", dynamic=True)
+    for number in (3, 1, 5):
+        with config.patch(suppress_errors=False):
+            assert same(compiled(X, number), program(X, number)), number
 
 
 @pytest.mark.parametrize("backend", ["eager", "native"])

@@ -1,13 +1,16 @@
 """A graph that raises for what tensors hold: every effect before the exception is there, none twice."""
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 
 import supple
 from supple import autograd
+from supple.base.config import config
 from supple.base.errors import TraceError
 
 Program = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, list[str]], torch.Tensor]
@@ -442,3 +445,30 @@ def test_what_raises_before_all_writes_is_caught(name: str, hiding: str, backend
             run(x, torch.tensor([3]), x if is_one else torch.ones(2), told)
             seen.append([told, x.tolist()])
         assert seen[1] == seen[0]
+
+
+IN_PLACE: dict[str, Callable[[torch.Tensor], object]] = {
+    "a method": lambda y: y.relu_(),
+    "a function": torch.relu_,
+    "a function for neural networks": F.relu_,
+    "an argument": lambda y: F.relu(y, inplace=True),
+    "an argument without a name": lambda y: F.dropout(y, 0.5, True, True),
+    "an operator": torch.ops.aten.relu_.default,
+    "arithmetic": lambda y: operator.iadd(y, 1),
+    "an element": lambda y: operator.setitem(y, 0, 1.0),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_writes_to_what_the_program_made_are_no_effects(name: str, backend: str) -> None:
+    def program(x: torch.Tensor) -> None:
+        y = x[x > 0]
+        IN_PLACE[name](y)
+        torch.ones(3)[[0]] = y
+
+    with pytest.raises(RuntimeError) as wanted:
+        program(torch.ones(3))
+    with config.patch(suppress_errors=False), pytest.raises(RuntimeError) as found:
+        supple.compile(program, backend=backend)(torch.ones(3))
+    assert str(found.value) == str(wanted.value)

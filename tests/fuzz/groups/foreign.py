@@ -76,7 +76,7 @@ FOREIGN: Final = Grammar(
         "$=Arr = $Arr",
         "np.random.seed(3)\n$=F = np.random.rand()",
     ),
-    preamble="rng = np.random.default_rng(5)\narray_kept = np.arange(3.0)\n",
+    preamble="is_rounded = True\nrng = np.random.default_rng(5)\narray_kept = np.arange(3.0)\n",
     globals={"Rng": "rng", "Arr": "array_kept"},
     arguments={
         "Arr": (

@@ -2,7 +2,7 @@
 
 from keyword import iskeyword
 
-from supple.schedule.host import identifiers
+from supple.schedule.host import RESERVED, identifiers
 
 
 def test_no_name_is_a_word_of_python() -> None:
@@ -15,3 +15,7 @@ def test_no_name_is_a_word_of_python() -> None:
 
 def test_numbers_keep_their_names() -> None:
     assert identifiers(["s0", "s1"], {"s0"}) == {"s0": "s0_", "s1": "s1"}
+
+
+def test_no_value_has_the_name_of_what_the_text_calls() -> None:
+    assert not RESERVED.intersection(identifiers(sorted(RESERVED), set()).values())

@@ -1,0 +1,297 @@
+"""Calls of operators in drawn surroundings: what a program looks like, and with what it is called.
+
+Each aspect is harmless alone and has its own tests; bugs stand where two or three of them meet.
+"""
+
+import contextlib
+import dataclasses
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from tests.fuzz.calling import default_dtype, deterministic
+from tests.operators.test_samples import OPERATORS
+
+UNDEFINED: Final = frozenset(
+    "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize_ resize_as_".split()
+)
+"""Operators whose results hold what memory held before."""
+OPEN: Final = ("fft", "unsafe_split", "unsafe_chunk", "nn.functional.max_unpool", "linalg.eig", "sparse", "max_pool2d_with_indices_backward")
+"""How names of operators begin whose strides or memory are left open (`META_KERNELS` of their samples)."""
+MOST: Final = 100_000
+"""Elements of the samples that are run: a few take seconds each."""
+
+PLAIN: Final = "plain"
+"""An aspect of a call that is as usual."""
+
+FORMS: Final = {
+    PLAIN: "return {call}",
+    "unread": "{call}\nreturn 1",
+    "behind a write": "w.add_(1)\nreturn {call}",
+    "before a write": "r = {call}\nw.add_(1)\nreturn r",
+    "handled": (
+        "w.add_(1)\ntry:\n    r = {call}\nexcept Exception as error:\n    w.mul_(5)\n"
+        "    r = told(error)\nreturn r"
+    ),
+    "behind a break": "n = w.sum()\nsupple.graph_break()\nreturn {call}, n",
+    "twice": "return {call}, {call}",
+    "used": "r = {call}\nreturn r, r * 2 if isinstance(r, torch.Tensor) else r",
+    "a branch that raises": (
+        "if w.sum() > 100:\n    raise ValueError('large')\nw.data.mul_(200)\nreturn {call}"
+    ),
+    "names of its own": "class Own: pass\nkept = Own()\nr = {call}\nreturn r, type(kept).__name__",
+}
+"""What a program does with the call; `w` is a tensor that it may write."""
+
+MADE: Final = {
+    PLAIN: "",
+    "a copy": "x.clone()",
+    "a part of a copy": "x.clone()[1:]",
+    "a part": "x[1:]",
+    "every second": "x[..., ::2]",
+    "a product": "x * 1",
+    "detached": "x.detach()",
+    "data": "x.data",
+    "a view": "x.view_as(x)",
+    "doubles": "x.to(torch.float64)",
+    "one of two": "torch.stack([x, x])[1]",
+    "turned": "x.mT.contiguous().mT",
+    "no rows": "x[:0]",
+}
+"""What a program makes of the first tensor before the call."""
+
+TYPES: Final = {
+    PLAIN: torch.float32,
+    "complex": torch.complex64,
+    "bfloat16": torch.bfloat16,
+    "half": torch.float16,
+    "double": torch.float64,
+    "long": torch.int64,
+    "bool": torch.bool,
+}
+"""Of the floating-point tensors that a program gets."""
+
+SPECIAL: Final = torch.tensor(
+    [-0.0, float("inf"), 1e-45, float("nan"), 0.0, -float("inf"), 3.4e38, -1.5], dtype=torch.float64
+)
+FILLS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
+    PLAIN: lambda x: x,
+    "negative zeros": lambda x: x * 0 * -1,
+    "special values": lambda x: SPECIAL.repeat(x.numel() // 8 + 1)[: x.numel()].reshape(x.shape).to(x.dtype),
+    "ones": torch.ones_like,
+    "large": lambda x: x * 3e38,
+    "whole numbers": lambda x: x.round(),
+}
+"""What floating-point tensors hold."""
+
+
+def _offset(x: Tensor) -> Tensor:
+    room = torch.ones(x.numel() + 5, dtype=x.dtype)
+    return room[3 : 3 + x.numel()].view(x.shape).copy_(x)
+
+
+def _spread(x: Tensor) -> Tensor:
+    room = torch.ones((*x.shape, 2), dtype=x.dtype)
+    return room[..., 0].copy_(x)
+
+
+def _turned(x: Tensor) -> Tensor:
+    return x.T.contiguous().T if x.dim() == 2 else x.transpose(0, -1).contiguous().transpose(0, -1)
+
+
+LAYOUTS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
+    PLAIN: lambda x: x,
+    "behind other elements": _offset,
+    "with gaps": _spread,
+    "turned": lambda x: _turned(x) if x.dim() > 1 else x,
+    "no rows": lambda x: x[:0] if x.dim() else x,
+    "no columns": lambda x: x[..., :0] if x.dim() else x,
+    "one for many": lambda x: x[:1].expand(x.shape) if x.dim() and x.shape[0] else x,
+}
+"""How tensors lie in memory."""
+
+MODES: Final[dict[str, Callable[[], contextlib.AbstractContextManager[Any]]]] = {
+    PLAIN: contextlib.nullcontext,
+    "no_grad": torch.no_grad,
+    "inference": torch.inference_mode,
+    "autocast": lambda: torch.autocast("cpu", torch.bfloat16),
+    "autocast, off": lambda: torch.autocast("cpu", enabled=False),
+    "doubles": lambda: default_dtype(torch.float64),
+    "deterministic": deterministic,
+}
+
+NUMBERS: Final[dict[str, object]] = {
+    repr(one): one
+    for one in (0, 1, 2, 3, 7, -1, -4, 2**31, 2**70, 0.5, 1.0, 2.5, -0.0, -1.5, 1e300, float("nan"), True, None)
+} | {
+    "'no'": "no",
+    "tensor(1)": torch.tensor(1),
+    "tensor(1.5)": torch.tensor(1.5),
+    "numpy.float64(2)": np.float64(2),
+    "numpy.int64(1)": np.int64(1),
+    "()": (),
+    "torch.int32": torch.int32,
+}
+"""What stands in place of an argument that is no tensor."""
+
+OTHERS: Final[dict[str, Callable[[Tensor], object]]] = {
+    "* 3": lambda x: x * 3,
+    "[:1]": lambda x: x[:1],
+    "[:0]": lambda x: x[:0],
+    "[None]": lambda x: x[None],
+    "doubles": lambda x: x.double(),
+    "longs": lambda x: x.long(),
+    "- 1": lambda x: x - 1,
+    "a list": lambda x: x.tolist(),
+    "nothing": lambda x: None,
+}
+"""What stands in place of an argument that is a tensor."""
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """One call of an operator, with all that surrounds it.
+
+    Attributes:
+        sample: which of the operator's samples it is called with.
+        earlier: with which one the program is called before; None for none.
+        changes: arguments that are replaced: the number of the leaf, and what stands there.
+        inside: the mode in which the program calls the operator.
+        outside: the mode in which the program is called.
+        has_gradients: the tensors require gradients, and backward runs from all results.
+        are_constant: the program knows all arguments but the first, which come with each call otherwise.
+    """
+
+    operator: str
+    sample: int = 0
+    earlier: int | None = None
+    form: str = PLAIN
+    made: str = PLAIN
+    dtype: str = PLAIN
+    fill: str = PLAIN
+    layout: str = PLAIN
+    inside: str = PLAIN
+    outside: str = PLAIN
+    changes: tuple[tuple[int, str], ...] = ()
+    has_gradients: bool = False
+    are_constant: bool = False
+    dynamic: bool | None = None
+    backend: str = "eager"
+
+    def __str__(self) -> str:
+        usual = Crossing(self.operator)
+        kept = {
+            field.name: value
+            for field in dataclasses.fields(self)
+            if (value := getattr(self, field.name)) != getattr(usual, field.name)
+        }
+        named = ", ".join(f"{name}={value!r}" for name, value in kept.items())
+        return f"Crossing({self.operator!r}{named and ', '}{named})"
+
+    def simpler(self) -> Iterator["Crossing"]:
+        """Yield this call with one aspect less."""
+        usual = Crossing(self.operator)
+        for field in dataclasses.fields(self):
+            name = field.name
+            if name not in ("operator", "backend") and getattr(self, name) != getattr(usual, name):
+                yield dataclasses.replace(self, **{name: getattr(usual, name)})
+        for place in range(len(self.changes)):
+            yield dataclasses.replace(self, changes=self.changes[:place] + self.changes[place + 1 :])
+
+    def source(self) -> str:
+        """Return the text of the program."""
+        lines = ["x, *rest = args"]
+        if MADE[self.made]:
+            lines.append(f"if isinstance(x, torch.Tensor): x = {MADE[self.made]}")
+        if self.inside != PLAIN:
+            lines.append(f"with MODES[{self.inside!r}]():")
+        indent = "    " * (self.inside != PLAIN)
+        call = "operator(x, *rest, **named)"
+        if self.are_constant:
+            call = "operator(x, *ARGS, **NAMED)"
+            lines[0] = "x = args[0]"
+        lines += [indent + line for line in FORMS[self.form].replace("{call}", call).splitlines()]
+        return "def program(args, named, w, thing):\n" + "".join(f"    {line}\n" for line in lines)
+
+    def arguments(self, sample: int | None = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return new arguments: those of the operator's sample, in this call's types and places."""
+        found = _samples(self.operator)
+        args, named = found[(self.sample if sample is None else sample) % len(found)]
+        leaves, spec = tree_flatten((args, named))
+        for place, change in self.changes:
+            place %= len(leaves)
+            leaf = leaves[place]
+            if isinstance(leaf, Tensor):
+                leaves[place] = list(OTHERS.values())[len(change) % len(OTHERS)](leaf) if place else leaf
+            else:
+                leaves[place] = NUMBERS[change]
+        args, named = tree_unflatten(leaves, spec)
+        return tree_map(self._placed, args), tree_map(self._placed, named)
+
+    def _placed(self, leaf: object) -> object:
+        """Return a tensor with this call's type, elements and layout; others as they are."""
+        if not isinstance(leaf, Tensor):
+            return leaf
+        x = leaf.detach().clone()
+        if x.layout is not torch.strided:
+            return x
+        if x.dtype is torch.float32:
+            x = FILLS[self.fill](x).to(TYPES[self.dtype])
+        x = LAYOUTS[self.layout](x).detach()
+        takes = self.has_gradients and (x.is_floating_point() or x.is_complex())
+        return x.requires_grad_(takes)
+
+
+@lru_cache(maxsize=2)
+def _samples(name: str) -> Sequence[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Return the arguments of an operator's samples."""
+    torch.manual_seed(0)
+    found = OPERATORS[name].sample_inputs("cpu", torch.float32)
+    calls = [((sample.input, *sample.args), sample.kwargs) for sample in found]
+    return [one for one in calls if _elements(one) < MOST]
+
+
+def _elements(tree: object) -> int:
+    leaves = tree_flatten(tree)[0]
+    return sum(one.numel() for one in leaves if isinstance(one, Tensor))
+
+
+def operators() -> list[str]:
+    """Return the names of operators whose results are defined."""
+    return [name for name in OPERATORS if OPERATORS[name].name not in UNDEFINED and not name.startswith(OPEN)]
+
+
+def drawn(chosen: random.Random, name: str) -> Crossing | None:
+    """Return a call of an operator, None where it has no samples: most aspects as usual, a few not."""
+    count = len(_samples(name))
+    if not count:
+        return None
+
+    def some(table: Sequence[str] | dict[str, Any], share: float) -> str:
+        return chosen.choice(list(table)) if chosen.random() < share else PLAIN
+
+    changes = chosen.choice((0, 0, 1, 1, 2))
+    return Crossing(
+        name,
+        sample=chosen.randrange(count),
+        earlier=chosen.randrange(count) if chosen.random() < 0.25 else None,
+        form=some(FORMS, 0.7),
+        made=some(MADE, 0.4),
+        dtype=some(TYPES, 0.4),
+        fill=some(FILLS, 0.4),
+        layout=some(LAYOUTS, 0.4),
+        inside=some(MODES, 0.3),
+        outside=some(MODES, 0.3),
+        changes=tuple((chosen.randrange(1, 8), chosen.choice(list(NUMBERS))) for _ in range(changes)),
+        has_gradients=chosen.random() < 0.3,
+        are_constant=chosen.random() < 0.3,
+        dynamic=chosen.choice((None, True, False)),
+        backend=chosen.choice(("native", "native", "eager")),
+    )
