@@ -1,5 +1,6 @@
 """Shape rules of reductions, scans, softmax and normalisations: their results are row-major unless said."""
 
+import math
 from collections.abc import Sequence
 from typing import Final
 
@@ -198,7 +199,9 @@ def _(
     *,
     dtype: torch.dtype | None = None,
 ) -> TensorMeta:
-    """A real number."""
+    """A real number; orders below 0, and the largest, are not defined for no elements."""
+    if isinstance(ord, int | float) and (ord < 0 or ord == math.inf):
+        _require_elements(self, dim)
     wanted = as_dtype(dtype, self.dtype)
     kind, wide = real_dtype(wanted), promoted(self.dtype, wanted)
     require(category(self.dtype) >= 2 and real_dtype(wide) is kind)
@@ -224,7 +227,9 @@ def _(self: TensorMeta, dim: int) -> TensorMeta:
 def _(self: TensorMeta, dim: int, dtype: torch.dtype | None = None) -> TensorMeta:
     """Numbers that add up to 1 along a dimension, or are all 0."""
     wrapped_dim(dim, self.rank)
-    return fresh(self.sizes, as_dtype(dtype, self.dtype), self)
+    kind = as_dtype(dtype, self.dtype)
+    require(category(self.dtype) <= 2, category(kind) == 2)
+    return fresh(self.sizes, kind, self)
 
 
 @shape_rules.on(*aten("_softmax", "_log_softmax"))

@@ -23,8 +23,17 @@ UNDEFINED: Final = frozenset(
     "empty empty_like empty_permuted empty_strided new_empty new_empty_strided resize_ resize_as_".split()
 )
 """Operators whose results hold what memory held before."""
-OPEN: Final = ("fft", "unsafe_split", "unsafe_chunk", "nn.functional.max_unpool", "linalg.eig", "sparse", "max_pool2d_with_indices_backward")
-"""How names of operators begin whose strides or memory are left open (`META_KERNELS` of their samples)."""
+OPEN: Final = (
+    "fft",
+    "unsafe_split",
+    "unsafe_chunk",
+    "nn.functional.max_unpool",
+    "linalg.eig",
+    "sparse",
+    "to_sparse",
+    "max_pool2d_with_indices_backward",
+)
+"""How names begin of operators whose strides or memory are left open (see `META_KERNELS`), or sparse."""
 MOST: Final = 100_000
 """Elements of the samples that are run: a few take seconds each."""
 
@@ -129,7 +138,26 @@ MODES: Final[dict[str, Callable[[], contextlib.AbstractContextManager[Any]]]] = 
 
 NUMBERS: Final[dict[str, object]] = {
     repr(one): one
-    for one in (0, 1, 2, 3, 7, -1, -4, 2**31, 2**70, 0.5, 1.0, 2.5, -0.0, -1.5, 1e300, float("nan"), True, None)
+    for one in (
+        0,
+        1,
+        2,
+        3,
+        7,
+        -1,
+        -4,
+        2**31,
+        2**70,
+        0.5,
+        1.0,
+        2.5,
+        -0.0,
+        -1.5,
+        1e300,
+        float("nan"),
+        True,
+        None,
+    )
 } | {
     "'no'": "no",
     "tensor(1)": torch.tensor(1),

@@ -1,4 +1,4 @@
-"""Every operator with tensors that have no elements along their first or their last dimension: as in eager."""
+"""Every operator with tensors without elements along their first or their last dimension: as in eager."""
 
 import pytest
 
@@ -6,7 +6,18 @@ from tests.crossings.cases import Crossing, operators
 from tests.crossings.running import findings
 
 PARTS = 40
-NAMES = operators()
+OTHERWISE = {
+    "linalg.cond": "eager makes a tensor of zeros, which does not require gradients",
+    "trapz": "eager makes a tensor of zeros, which does not require gradients",
+    "trapezoid": "eager makes a tensor of zeros, which does not require gradients",
+    "nn.functional.adaptive_avg_pool3d": "to one element it is a mean, which takes what the operator refuses",
+    "nn.functional.multi_margin_loss": "eager gives what memory held",
+    "nn.functional.multilabel_margin_loss": "eager gives what memory held",
+    "svd": "the checks between stages do not see that a loop has no turns",
+    "linalg.svd": "the checks between stages do not see that a loop has no turns",
+}
+"""Operators that are left out, and why."""
+NAMES = [name for name in operators() if name not in OTHERWISE]
 
 
 @pytest.mark.sweep

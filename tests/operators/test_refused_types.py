@@ -20,6 +20,7 @@ OPERATORS: dict[str, Operator] = {
     "mean": lambda x, dtype: x.mean(dtype=dtype),
     "nansum": lambda x, dtype: x.nansum(dtype=dtype),
     "softmax": lambda x, dtype: x.softmax(0, dtype=dtype),
+    "_safe_softmax": lambda x, dtype: torch.ops.aten._safe_softmax(x, 0, dtype=dtype),
     "log_softmax": lambda x, dtype: x.log_softmax(0, dtype=dtype),
     "norm": lambda x, dtype: x.norm(dtype=dtype),
     "arange": lambda x, dtype: torch.arange(5, dtype=dtype),

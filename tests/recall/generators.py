@@ -93,6 +93,12 @@ GENERATORS: Final[dict[str, Generator]] = {
             _timed("tests.histories", "--seed", str(HISTORIES), "--first"),
             "={80}",
         ),
+        Generator(
+            "crossings",
+            "tests/crossings",
+            _timed("tests.crossings", "--seed", str(SEED), "--first"),
+            "={80}",
+        ),
         Generator("special", _SWEEP, _whole(*_PYTEST, _SWEEP)),
         Generator("breaks", "tests/breaks", _whole("-m", "tests.breaks"), "break before instruction"),
         Generator("samples", _SAMPLES, _whole(*_PYTEST, _SAMPLES)),
