@@ -10,7 +10,7 @@ bin := $(VENV)/bin
 stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
 
-.PHONY: help env check format test slow golden docs bench demo fuzz mutate histories recall breaks properties clean
+.PHONY: help env check format test slow golden docs bench demo fuzz mutate histories crossings recall breaks properties clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -59,6 +59,9 @@ breaks: $(stamp) ## a break before every instruction of the corpus (90 minutes);
 
 properties: $(stamp) ## the property tests with 5,000 examples each
 	HYPOTHESIS_PROFILE=nightly $(bin)/python -m pytest -n $(WORKERS) tests/property $(ARGS)
+
+crossings: $(stamp) ## every operator in drawn surroundings, eager against compiled, for MINUTES=20
+	$(bin)/python -m tests.crossings --minutes $(MINUTES) $(ARGS)
 
 histories: $(stamp) ## what autograd knows of tensors, eager against compiled, for MINUTES=20
 	$(bin)/python -m tests.histories --minutes $(MINUTES) $(ARGS)

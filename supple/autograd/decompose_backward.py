@@ -198,7 +198,10 @@ def _(b: Lowering, grad: Var, x: Var, weight: Var | None, *rest: object) -> tupl
 
 
 @decompositions.on("aten.native_dropout_backward.default")
-def _(b: Lowering, grad: Var, mask: Var, scale: float) -> Var:
-    """The gradient where the mask is true, scaled."""
+def _(b: Lowering, grad: Var, mask: Var, scale: float) -> Var | None:
+    """The gradient times the scale or 0, as the mask says: what is infinite is none times 0."""
     dtype = b.tensor_meta(grad).dtype
-    return b.cast(b.where(mask, b.mul(b.wide(grad), scale), 0.0), dtype)
+    if b.tensor_meta(mask).dtype is not DType.BOOL:
+        return None
+    wide = b.wide(grad)
+    return b.cast(b.mul(wide, b.where(mask, scale, 0.0, b.tensor_meta(wide).dtype)), dtype)

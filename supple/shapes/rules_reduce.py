@@ -271,6 +271,8 @@ def _(
     batch, channels, count, group = exprs(numbers[:4])
     require(must_equal(channels % group, ZERO))
     require(input.rank >= 2 and all_must_equal(input.sizes[:2], (batch, channels)))
+    is_dense = layout.is_contiguous(input.sizes, input.strides)
+    require(is_dense or layout.is_channels_last(input.sizes, input.strides))
     require(must_equal(product(input.sizes[2:]), count))
     require(all(item is None or all_must_equal(item.sizes, (channels,)) for item in (weight, bias)))
     dtype = weight.dtype if weight is not None and input.dtype.is_low_precision else input.dtype

@@ -34,6 +34,17 @@ OPEN: Final = (
     "max_pool2d_with_indices_backward",
 )
 """How names begin of operators whose strides or memory are left open (see `META_KERNELS`), or sparse."""
+OTHERWISE: Final = {
+    "linalg.cond": "eager makes a tensor of zeros, which does not require gradients",
+    "trapz": "eager makes a tensor of zeros, which does not require gradients",
+    "trapezoid": "eager makes a tensor of zeros, which does not require gradients",
+    "nn.functional.adaptive_avg_pool3d": "to one element it is a mean, which takes what the operator refuses",
+    "nn.functional.multi_margin_loss": "eager gives what memory held",
+    "nn.functional.multilabel_margin_loss": "eager gives what memory held",
+    "svd": "the checks between stages do not see that a loop has no turns",
+    "linalg.svd": "the checks between stages do not see that a loop has no turns",
+}
+"""Operators that are not called without elements, and why."""
 MOST: Final = 100_000
 """Elements of the samples that are run: a few take seconds each."""
 
@@ -169,6 +180,16 @@ NUMBERS: Final[dict[str, object]] = {
 }
 """What stands in place of an argument that is no tensor."""
 
+NEAR: Final[dict[str, Callable[[Any], object]]] = {
+    "+ 1": lambda n: n + 1,
+    "- 1": lambda n: n - 1,
+    "* -1": lambda n: n * -1,
+    "* 2": lambda n: n * 2,
+    "- 5": lambda n: n - 5,
+    "+ 7": lambda n: n + 7,
+}
+"""What stands in place of a number, made of it."""
+
 OTHERS: Final[dict[str, Callable[[Tensor], object]]] = {
     "* 3": lambda x: x * 3,
     "[:1]": lambda x: x[:1],
@@ -255,11 +276,7 @@ class Crossing:
         leaves, spec = tree_flatten((args, named))
         for place, change in self.changes:
             place %= len(leaves)
-            leaf = leaves[place]
-            if isinstance(leaf, Tensor):
-                leaves[place] = list(OTHERS.values())[len(change) % len(OTHERS)](leaf) if place else leaf
-            else:
-                leaves[place] = NUMBERS[change]
+            leaves[place] = _changed(leaves[place], change) if place else leaves[place]
         args, named = tree_unflatten(leaves, spec)
         return tree_map(self._placed, args), tree_map(self._placed, named)
 
@@ -275,6 +292,15 @@ class Crossing:
         x = LAYOUTS[self.layout](x).detach()
         takes = self.has_gradients and (x.is_floating_point() or x.is_complex())
         return x.requires_grad_(takes)
+
+
+def _changed(leaf: object, change: str) -> object:
+    """Return an argument as a change makes it; one that is for other kinds of arguments does nothing."""
+    if isinstance(leaf, Tensor):
+        return OTHERS[change](leaf) if change in OTHERS else leaf
+    if change in NEAR:
+        return NEAR[change](leaf) if isinstance(leaf, int | float) else leaf
+    return NUMBERS.get(change, leaf)
 
 
 @lru_cache(maxsize=2)
@@ -302,10 +328,13 @@ def drawn(chosen: random.Random, name: str) -> Crossing | None:
     if not count:
         return None
 
-    def some(table: Sequence[str] | dict[str, Any], share: float) -> str:
-        return chosen.choice(list(table)) if chosen.random() < share else PLAIN
+    def some(table: dict[str, Any], share: float) -> str:
+        found = chosen.choice(list(table)) if chosen.random() < share else PLAIN
+        return PLAIN if name in OTHERWISE and found.startswith("no ") else found
 
-    changes = chosen.choice((0, 0, 1, 1, 2))
+    def change() -> tuple[int, str]:
+        return chosen.randrange(1, 8), chosen.choice(list(chosen.choice((NUMBERS, NEAR, NEAR, OTHERS))))
+
     return Crossing(
         name,
         sample=chosen.randrange(count),
@@ -317,7 +346,7 @@ def drawn(chosen: random.Random, name: str) -> Crossing | None:
         layout=some(LAYOUTS, 0.4),
         inside=some(MODES, 0.3),
         outside=some(MODES, 0.3),
-        changes=tuple((chosen.randrange(1, 8), chosen.choice(list(NUMBERS))) for _ in range(changes)),
+        changes=tuple(change() for _ in range(chosen.choice((0, 0, 1, 1, 2, 3)))),
         has_gradients=chosen.random() < 0.3,
         are_constant=chosen.random() < 0.3,
         dynamic=chosen.choice((None, True, False)),

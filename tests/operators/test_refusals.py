@@ -152,3 +152,30 @@ def test_what_gives_several_tensors_gives_a_tuple_of_them(dynamic: bool | None) 
     for function in functions:
         compiled = supple.compile(function, backend="eager", dynamic=dynamic)
         assert type(compiled(x)) is type(function(x))
+
+
+LAYOUTS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "rows": lambda x: x,
+    "channels last": lambda x: x.contiguous(memory_format=torch.channels_last),
+    "turned": lambda x: x.transpose(2, 3),
+    "with gaps": lambda x: x.repeat(1, 1, 1, 2)[..., ::2],
+    "one for many": lambda x: x[:1].expand(2, 4, 3, 3),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_that_a_norm_of_groups_does_not_take(layout: str, backend: str) -> None:
+    def program(x: torch.Tensor) -> object:
+        try:
+            return torch.native_group_norm(x, None, None, 2, 4, 9, 2, 1e-5)
+        except RuntimeError as error:
+            return str(error)
+
+    x = LAYOUTS[layout](torch.arange(72.0).reshape(2, 4, 3, 3))
+    with config.patch(suppress_errors=False):
+        found, wanted = supple.compile(program, backend=backend)(x), program(x)
+    if isinstance(wanted, str):
+        assert found == wanted
+    else:
+        torch.testing.assert_close(found, wanted)

@@ -82,3 +82,15 @@ def test_zeros_have_the_sign_of_eager(name: str) -> None:
     program = PROGRAMS[name]
     x = torch.tensor([-2.0, -1.0, -0.0, 0.0, 1.0, 2.0]).reshape(6, 1).repeat(1, 3)
     assert shown(supple.compile(program, backend="native"), x) == shown(program, x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_what_flows_into_dropped_elements_is_multiplied_by_0(dtype: torch.dtype) -> None:
+    def program(flowing: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        return torch.ops.aten.native_dropout_backward(flowing, mask, 2.0)
+
+    values = [-1.0, 1.0, float("inf"), float("nan"), -0.0]
+    flowing = torch.tensor(values * 2).to(dtype)
+    mask = torch.tensor([False] * 5 + [True] * 5)
+    found, wanted = supple.compile(program, backend="native")(flowing, mask), program(flowing, mask)
+    assert str(found) == str(wanted)
