@@ -35,6 +35,7 @@ OPEN: Final = (
 )
 """How names begin of operators whose strides or memory are left open (see `META_KERNELS`), or sparse."""
 OTHERWISE: Final = {
+    "cumprod": "the gradient of no elements asks for a maximum, and the graph is refused",
     "linalg.cond": "eager makes a tensor of zeros, which does not require gradients",
     "trapz": "eager makes a tensor of zeros, which does not require gradients",
     "trapezoid": "eager makes a tensor of zeros, which does not require gradients",
