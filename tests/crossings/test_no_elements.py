@@ -9,7 +9,7 @@ PARTS = 40
 NAMES = [name for name in operators() if name not in OTHERWISE]
 
 
-@pytest.mark.sweep
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_operators_of_no_elements(part: int) -> None:
