@@ -1,6 +1,7 @@
 """Host program -> Python text: one straight-line function with nothing in it but the steps.
 
-The text defines `run(inputs) -> tuple`; kernels are global names (the convention of `runtime.load`).
+The text defines `run(inputs) -> tuple`; kernels are global names (the convention of `runtime.load`). Names
+that are made here begin with an underscore, and those of values do not (`schedule.host.identifiers`).
 Measured per call: `torch.empty_strided` 1.3 us, `torch.mm` 4.3 us against `torch.ops.aten.mm.default` 7.5
 us, `torch.as_strided` 4.5 us, `torch.t` 3.2 us, `data_ptr` 0.1 us. So library calls go through the function
 of `torch` with the same schema where one exists, and a pointer or product of sizes that several steps need
@@ -76,7 +77,7 @@ class Text:
 
     def pointer(self, name: str) -> str:
         """Return the address of a tensor: a call, or a name where several launches need it."""
-        return self._once(self.pointers, name, f"p_{name}", f"{name}.data_ptr()")
+        return self._once(self.pointers, name, f"_p_{name}", f"{name}.data_ptr()")
 
     def _once(self, known: dict[Key, str], key: Key, name: str, text: str) -> str:
         """Return an expression, or a name for its value where several steps need it."""
@@ -94,11 +95,11 @@ class Text:
             shown = str(number)
             return f"float_of(lambda: {shown})" if "/" in shown and not inputs_of(number) else shown
         text = expr_text(number, ranges=False)
-        return self._once(self.numbers, number, f"n_{len(self.numbers)}", text) if number.args else text
+        return self._once(self.numbers, number, f"_n_{len(self.numbers)}", text) if number.args else text
 
     def bits(self, number: Real) -> str:
         """Return the bits of a float, or a name for them where several launches need it."""
-        name, text = f"n_{len(self.numbers)}", f"float_bits({self.number(number)})"
+        name, text = f"_n_{len(self.numbers)}", f"float_bits({self.number(number)})"
         return self._once(self.numbers, number, name, text)
 
     def numbers_of(self, values: Sequence[Expr]) -> str:

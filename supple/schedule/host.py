@@ -151,16 +151,17 @@ RESERVED: Final = frozenset(
 """What the text of a host program calls: a value of such a name would be called in its place."""
 
 
-def identifiers(names: Sequence[str], numbers: Collection[str]) -> dict[str, str]:
-    """Return a Python identifier for each value name; different names get different ones, none a number's.
+def identifiers(names: Sequence[str], others: Collection[str]) -> dict[str, str]:
+    """Return a Python identifier for each value name; different names get different ones.
 
-    None is the name of a function that the text of the program needs (`RESERVED`).
+    None is that of a number or a kernel (`others`), none that of a function which the text of the program
+    needs (`RESERVED`), and none begins with an underscore, as the names that the text makes do.
     """
     result: dict[str, str] = {}
-    taken = set(numbers)
+    taken = set(others)
     for name in dict.fromkeys(names):
         word = re.sub(r"\W+", "_", name).strip("_") or "v"
-        word = word if word[0].isalpha() or word[0] == "_" else f"v{word}"
+        word = word if word[0].isalpha() else f"v{word}"
         while word in taken or word in RESERVED or iskeyword(word):
             word += "_"
         taken.add(word)

@@ -6,7 +6,7 @@ from typing import Final
 from supple.base import events
 from supple.expr import Expr, Symbol, const
 from supple.ir.graph.nodes import Graph
-from supple.ir.host.nodes import Bind, Host
+from supple.ir.host.nodes import Bind, Host, Launch
 from supple.ir.loops.nodes import Access, Nest, Role
 from supple.ir.loops.text import text as loops_text
 from supple.ir.program import Scheduled, Target
@@ -83,7 +83,8 @@ def _host(lowered: Lowered, steps: Steps, nests: Mapping[str, Nest], homes: Mapp
     inputs = [item.name for item in lowered.inputs]
     placed = in_place(shaped(steps.steps), nests, lowered.metas, homes)
     ready = checked(freed(taken_over(placed)), lowered.inputs, lowered.metas)
-    words = identifiers([*inputs, *(name for step in ready for name in defined(step))], steps.numbers)
+    taken = {*steps.numbers, *(step.kernel for step in ready if isinstance(step, Launch))}
+    words = identifiers([*inputs, *(name for step in ready for name in defined(step))], taken)
     words.update(
         (step.value, step.value) for step in ready if isinstance(step, Bind) and step.number == step.value
     )
