@@ -1,14 +1,22 @@
 """Runs what residual code hands over to, until a frame has its result: call after call, none in another."""
 
+import contextlib
 import functools
+import inspect
+import sys
+import traceback
+import types
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 if TYPE_CHECKING:
     from supple.capture.resume import Continuation
 
 Function = Callable[..., object]
+
+HANDS_ON: Final = frozenset(f"supple.capture.{name}" for name in ("dispatch", "drive", "resume"))
+"""The modules whose frames lie between a step or a continuation and `drive`."""
 
 
 class Onward(NamedTuple):
@@ -18,6 +26,12 @@ class Onward(NamedTuple):
     state: tuple[object, ...]
     continuation: "Continuation | None" = None
     is_yield: bool = False
+
+    def fail(self, error: BaseException) -> object:
+        """Raise in the frame where it would go on; out of it, where that is its beginning."""
+        if self.continuation is None:
+            raise error
+        return self.continuation.fail(error, self.state, at_yield=self.is_yield)
 
 
 class Refused(Exception):  # never leaves `drive`
@@ -30,16 +44,42 @@ class Refused(Exception):  # never leaves `drive`
 
 def drive(found: object) -> object:
     """Return the result of a frame, after all that its steps and continuations hand over to."""
-    while type(found) is Onward:
-        error: Exception | None = None
-        try:
-            found = found.function(*found.state)
-        except Refused as refused:
-            error = refused.error
-        if error is not None and type(found) is Onward:
-            assert found.continuation is not None, "a step is not compiled"
-            found = found.continuation.fail(error, found.state)
-    return found
+    try:
+        while type(found) is Onward:
+            error: Exception | None = None
+            try:
+                found = found.function(*found.state)
+            except Refused as refused:
+                error = refused.error
+            if error is not None and type(found) is Onward:
+                found = found.fail(error)
+    except BaseException as raised:
+        let_go(raised)
+        raise
+    else:
+        return found
+    finally:
+        error = found = None
+
+
+def let_go(raised: BaseException) -> None:
+    """Empty the frames by which state was handed on to where this was raised.
+
+    The exception may be a part of that state, and its traceback holds the frames: a cycle, which would keep
+    all that the program's call was given until the garbage collector runs.
+    """
+    caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]  # documented; it is still running
+    seen = {caller}
+    for each, _ in traceback.walk_tb(raised.__traceback__):
+        frame: types.FrameType | None = each
+        while frame is not None and frame not in seen:
+            seen.add(frame)
+            # A frame of a generator may be suspended: to empty it closes the generator.
+            is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
+            if frame.f_globals.get("__name__") in HANDS_ON and not is_generator:
+                with contextlib.suppress(RuntimeError):  # it still runs
+                    frame.clear()
+            frame = frame.f_back
 
 
 def generate(
@@ -52,28 +92,35 @@ def generate(
             the result in a tuple, or, where it is not captured, the generator itself.
     """
     found: object = Onward(call, (args, kwargs))
-    while type(found) is Onward:
-        error: BaseException | None = None
-        try:
-            if found.is_yield:
-                sent = yield found.state[-1]
-                found = found._replace(state=(*found.state[:-1], sent), is_yield=False)
-            else:
-                found = found.function(*found.state)
-        except Refused as refused:
-            error = refused.error
-        except BaseException as raised:
-            if not found.is_yield:
-                raise
-            error = raised
-        if error is not None:
-            assert type(found) is Onward, "what fails is still to be done"
-            if found.continuation is None:
-                raise error
-            found = found.continuation.fail(error, found.state, at_yield=found.is_yield)
-    if type(found) is tuple:
-        return cast("tuple[object]", found)[0]
-    return (yield from cast("Generator[object, object, object]", found))
+    error: BaseException | None = None
+    try:
+        while type(found) is Onward:
+            error = None
+            try:
+                if found.is_yield:
+                    sent = yield found.state[-1]
+                    found = found._replace(state=(*found.state[:-1], sent), is_yield=False)
+                else:
+                    found = found.function(*found.state)
+            except Refused as refused:
+                error = refused.error
+            except BaseException as raised:
+                if not found.is_yield:
+                    raise
+                error = raised
+            if error is not None and type(found) is Onward:
+                found = found.fail(error)
+        if type(found) is tuple:
+            result = cast("tuple[object]", found)[0]
+        else:
+            result = yield from cast("Generator[object, object, object]", found)
+    except BaseException as raised:
+        let_go(raised)
+        raise
+    else:
+        return result
+    finally:
+        error = found = None
 
 
 def driven(run: Function) -> Function:

@@ -15,6 +15,7 @@ would, and what an exception finds on its way out are the original handlers.
 import enum
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -104,14 +105,10 @@ class Continuation:
 
     def fail(self, error: BaseException, state: tuple[object, ...], *, at_yield: bool = False) -> object:
         """Raise in the frame, where it would go on, or at the `yield` before: its handlers run."""
-
-        def raises() -> None:
-            raise error
-
         cells = cast("Sequence[object]", state[0]) if cell_names(self._point.code) else ()
         point = replace(self._point, index=self._point.index - at_yield)
         made = step(point, self._globals, self._owner, Runs.ERROR)(cells)
-        return made(*state[bool(cells) :], raises)
+        return made(*state[bool(cells) :], functools.partial(_raise, error))
 
     def _made(self) -> Function:
         code = continued(self._point)
@@ -119,9 +116,8 @@ class Continuation:
             function = types.FunctionType(code, self._globals, code.co_name)
             function.__dict__[CONTINUES] = True
             return self._owner.compile(function)
-        namespace: dict[str, object] = {
-            "make": functools.partial(make_function, code, self._globals, None, None)
-        }
+        make = functools.partial(make_function, code, self._globals, None, None)
+        namespace: dict[str, object] = {"make": make, "__name__": __name__}
         parameters = ", ".join(self._point.parameters)
         exec(f"def enter({CELLS}, {parameters}): return make({CELLS})({parameters})", namespace)
         enter = namespace["enter"]
@@ -135,6 +131,10 @@ class Continuation:
         )
         enter.__dict__.update({ENTERS: (code, self._globals), CONTINUES: True})
         return self._owner.compile(enter)
+
+
+def _raise(error: BaseException) -> None:
+    raise error
 
 
 CONTINUES: Final = "__supple_continues__"
@@ -255,11 +255,16 @@ def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruct
             continue
         if slot is Slot.HANDLED and in_python:
             yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", with_traceback))
-        yield Instruction("LOAD_FAST", slot_name(place))
+        yield from _taken(slot_name(place))
         if slot is Slot.HANDLED:
             if in_python:
                 yield Instruction("CALL", (1, ()))
             yield from (Instruction("PUSH_EXC_INFO"), Instruction("POP_TOP"))
+
+
+def _taken(name: str) -> tuple[Instruction, Instruction]:
+    """Return what moves a local to the stack: a traceback may keep the frame, not what was on its stack."""
+    return Instruction("LOAD_FAST", name), Instruction("DELETE_FAST", name)
 
 
 def _relabelled(
@@ -307,13 +312,13 @@ class _Step:
         """Yield what calls the step of the next frame, and leaves what the instruction gives."""
         yield Instruction("PUSH_NULL")
         if self.runs is Runs.GETTER:
-            yield from (Instruction("LOAD_CONST", asked), Instruction("LOAD_FAST", MADE))
-            yield from (Instruction("LOAD_CONST", instruction.arg), Instruction("LOAD_FAST", NEXT))
+            yield from (Instruction("LOAD_CONST", asked), *_taken(MADE))
+            yield from (Instruction("LOAD_CONST", instruction.arg), *_taken(NEXT))
             yield Instruction("CALL", (3, ()))
             return
-        yield from (Instruction("LOAD_FAST", NEXT), Instruction("CALL", (0, ())))
+        yield from (*_taken(NEXT), Instruction("CALL", (0, ())))
         if self.runs is Runs.INIT:
-            yield from (Instruction("POP_TOP"), Instruction("LOAD_FAST", MADE))
+            yield from (Instruction("POP_TOP"), *_taken(MADE))
 
     def _returned(self) -> Iterator[Instruction]:
         """Yield what goes on after the call in place of the instruction."""
@@ -371,7 +376,8 @@ class _Step:
         names = needed_names(point.code, index - is_yield, bound)
         for place in reversed(range(len(slots))):
             if slots[place] is Slot.HANDLED:
-                # What is handled is still in the parameter.
+                yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", sys.exception))
+                yield from (Instruction("CALL", (0, ())), Instruction("STORE_FAST", slot_name(place)))
                 yield Instruction("POP_EXCEPT")
             elif slots[place] is Slot.OBJECT or place < len(kept):
                 yield Instruction("STORE_FAST", slot_name(place))
@@ -386,8 +392,7 @@ class _Step:
             yield Instruction("BUILD_TUPLE", len(cells))
         objects = [slot_name(place) for place, slot in enumerate(slots) if slot is not Slot.NULL]
         for name in (*names, *objects):
-            # A traceback may keep this frame: it lets go of what the continuation has.
-            yield from (Instruction("LOAD_FAST", name), Instruction("DELETE_FAST", name))
+            yield from _taken(name)
         yield Instruction("CALL", (bool(cells) + len(names) + len(objects), ()))
         yield Instruction("RETURN_VALUE")
 
