@@ -10,7 +10,7 @@ from supple.autograd.decompose_activation import sigmoid
 from supple.autograd.decompose_reduce import count_of
 from supple.autograd.lowering import Lowering, Size, decompositions, dims_of, index_from_front, plain
 from supple.expr import as_expr, maximum, minimum
-from supple.ir.dtypes import DType, from_torch
+from supple.ir.dtypes import DType, narrowed
 from supple.ir.graph.nodes import Arg, Var
 from supple.shapes.promote import Number
 
@@ -78,7 +78,7 @@ def _(b: Lowering, grad: Var, y: Var, dim: int, input_dtype: torch.dtype) -> Var
     """y * (g - sum(g * y))."""
     wide, share = b.wide(grad), b.wide(y)
     total = b.sum(b.mul(wide, share), dims_of(dim, b.tensor_meta(y).rank))
-    return b.cast(b.mul(share, b.sub(wide, total)), from_torch(input_dtype))
+    return b.cast(b.mul(share, b.sub(wide, total)), narrowed(b.tensor_meta(grad).dtype, input_dtype))
 
 
 @decompositions.on("aten._log_softmax_backward_data.default")
@@ -86,7 +86,8 @@ def _(b: Lowering, grad: Var, y: Var, dim: int, input_dtype: torch.dtype) -> Var
     """g - exp(y) * sum(g)."""
     wide = b.wide(grad)
     total = b.sum(wide, dims_of(dim, b.tensor_meta(y).rank))
-    return b.cast(b.sub(wide, b.mul(b.unary("exp", b.wide(y)), total)), from_torch(input_dtype))
+    result = b.sub(wide, b.mul(b.unary("exp", b.wide(y)), total))
+    return b.cast(result, narrowed(b.tensor_meta(grad).dtype, input_dtype))
 
 
 @decompositions.on("aten.native_layer_norm_backward.default")

@@ -88,3 +88,12 @@ def from_torch(dtype: torch.dtype) -> DType:
 def is_represented(dtype: torch.dtype) -> bool:
     """Tell whether `from_torch` knows the dtype."""
     return dtype in _FROM_TORCH
+
+
+def narrowed(gradient: DType, operand: torch.dtype) -> DType:
+    """Return the type of the gradient of a softmax's operand: that of the gradient of its result.
+
+    A softmax that widens float16 to float32 on its way, as some devices do, is the exception.
+    """
+    is_widened = gradient is DType.F32 and operand is torch.float16
+    return DType.F16 if is_widened else gradient

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 import torch
 
-from supple.ir.dtypes import from_torch
+from supple.ir.dtypes import narrowed
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import all_must_equal
 from supple.shapes.layout import preserved_strides
@@ -40,10 +40,10 @@ for _name, _places in _ELEMENTWISE.items():
 
 @shape_rules.on(*aten("_softmax_backward_data", "_log_softmax_backward_data"))
 def _(grad_output: TensorMeta, output: TensorMeta, dim: int, input_dtype: torch.dtype) -> TensorMeta:
-    """The sizes of the result, the type of the operand."""
+    """The sizes and the type of the gradient; only that of a widened softmax of halves has another type."""
     require(all_must_equal(grad_output.sizes, output.sizes))
     strides = preserved_strides(grad_output.sizes, grad_output.strides)
-    return fresh(output.sizes, from_torch(input_dtype), output, strides)
+    return fresh(output.sizes, narrowed(grad_output.dtype, input_dtype), output, strides)
 
 
 @shape_rules.on(*aten("native_layer_norm_backward"))

@@ -18,7 +18,7 @@ from tests.crossings.cases import MODES, Crossing
 from tests.fuzz.calling import told
 from tests.fuzz.comparing import Twins
 from tests.fuzz.running import ROOM, TOO_LARGE, UNDEFINED, let_go, limited_memory
-from tests.fuzz.settled import shaken
+from tests.fuzz.settled import in_vectors, shaken
 from tests.modes import modes_now, set_modes
 from tests.operators.test_samples import OPERATORS
 
@@ -182,14 +182,10 @@ def difference(crossing: Crossing) -> Found | None:
     if found is None:
         return None
     kind, text, is_rounded = found
-    if is_rounded and any(is_shaken(crossing, eager, seed) for seed in range(6)):
+    others = (in_vectors(eager), *(shaken(eager, seed) for seed in range(6)))
+    if is_rounded and any(compared(crossing, eager, other) is not None for other in others):
         return None
     return Found(crossing, kind, text)
-
-
-def is_shaken(crossing: Crossing, eager: Program, seed: int) -> bool:
-    """Tell whether eager itself differs where its operators round otherwise."""
-    return compared(crossing, eager, shaken(eager, seed)) is not None
 
 
 def one_eager(crossing: Crossing) -> None:

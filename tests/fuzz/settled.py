@@ -78,6 +78,42 @@ def alone(program: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+SIGNED: Final = tuple(
+    getattr(torch.ops.aten, name) for name in ("maximum", "minimum", "clamp", "clamp_min", "clamp_max")
+)
+"""Operators of which eager's vectors give a zero of another sign than its code for the rest."""
+
+
+class InVectors(TorchDispatchMode):
+    """While active, such an operator computes each element in a vector of its own, filled with it."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if (
+            func.overloadpacket not in SIGNED
+            or not isinstance(result, torch.Tensor)
+            or func._schema.is_mutable
+        ):
+            return result
+        given = [
+            one.broadcast_to(result.shape).unsqueeze(-1).expand(*result.shape, 64).contiguous()
+            if isinstance(one, torch.Tensor)
+            else one
+            for one in args
+        ]
+        return func(*given, **(kwargs or {}))[..., 0].contiguous()
+
+
+def in_vectors(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a program whose elements are computed in vectors, where that makes a difference to eager."""
+
+    def run(*args: Any) -> Any:
+        with InVectors():
+            return program(*args)
+
+    return run
+
+
 def litter(seed: int) -> list[object]:
     """Return objects between which later ones lie elsewhere: sets order some members by their addresses."""
     chosen = random.Random(seed)

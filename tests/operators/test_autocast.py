@@ -100,3 +100,19 @@ def test_dropout_draws_as_in_eager(mode: str, rate: float) -> None:
             function(x)
         states.append(torch.get_rng_state())
     assert torch.equal(*states)
+
+
+@pytest.mark.parametrize("form", [torch.matrix_exp, torch.linalg.matrix_exp, torch.Tensor.matrix_exp])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_what_a_kernel_joins_is_refused_for_halves(form: Any, dtype: torch.dtype) -> None:
+    def program(x: torch.Tensor) -> torch.Tensor | str:
+        try:
+            return form(x)
+        except RuntimeError as error:
+            return str(error)
+
+    x = torch.rand(3, 3).to(dtype)
+    with torch.autocast("cpu"):
+        expected, found = program(x), supple.compile(program)(x)
+    assert isinstance(expected, str) == (dtype is torch.float16)
+    assert found == expected if isinstance(expected, str) else torch.equal(found, expected)

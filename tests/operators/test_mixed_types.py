@@ -140,3 +140,20 @@ def test_types_that_do_not_go_together(name: str, pair: tuple[torch.dtype, torch
 
     assert outcome(supple.compile(unread), x, w) == outcome(unread, x, w)
     assert outcome(supple.compile(operator), x, w) == outcome(operator, x, w)
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("named", [FLOAT, DOUBLE, LOW], ids=str)
+@pytest.mark.parametrize("dtype", [FLOAT, DOUBLE, LOW], ids=str)
+@pytest.mark.parametrize("name", ["_softmax_backward_data", "_log_softmax_backward_data"])
+def test_the_type_of_a_softmax_s_gradient(
+    name: str, dtype: torch.dtype, named: torch.dtype, backend: str
+) -> None:
+    def program(grad: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+        return getattr(torch.ops.aten, name)(grad, output, 0, named)
+
+    grad, output = torch.rand(5).to(dtype), torch.rand(5).to(dtype)
+    expected = program(grad, output)
+    found = supple.compile(program, backend=backend)(grad, output)
+    assert found.dtype is expected.dtype is dtype
+    torch.testing.assert_close(found, expected)

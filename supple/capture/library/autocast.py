@@ -38,6 +38,13 @@ def _refuse(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> None:
     machine.unsupported(breaks.CAST_WITHIN, name=name)
 
 
+def _refuse_halves(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    """Leave to Python an operator whose kernel joins tensors, which autocast refuses to do for float16."""
+    for operand in (*args, *kwargs.values()):
+        if isinstance(operand, TensorValue) and operand.fake.dtype is torch.float16:
+            machine.unsupported(breaks.CAST_WITHIN, name=name)
+
+
 def _ask_for_one_element(value: Value | None, contracted: Sequence[int]) -> None:
     """Ask whether an operand has one element beside those contracted: under autocast a dtype depends on it.
 
@@ -75,6 +82,9 @@ _CHECKS: Final[dict[object, Check]] = {
     functional.bilinear: partial(_refuse, "F.bilinear"),
     trilinear: partial(_refuse, "torch._trilinear"),
     encoder_layer: partial(_refuse, "torch._transformer_encoder_layer_fwd"),
+    torch.matrix_exp: partial(_refuse_halves, "torch.matrix_exp"),
+    torch.linalg.matrix_exp: partial(_refuse_halves, "torch.linalg.matrix_exp"),
+    torch.Tensor.matrix_exp: partial(_refuse_halves, "torch.Tensor.matrix_exp"),
     torch.tensordot: _tensordot,
     torch.inner: _inner,
     torch.Tensor.inner: _inner,
