@@ -202,7 +202,8 @@ def _(b: Lowering, grad: Var, x: Var, weight: Var | None, *rest: object) -> tupl
 def _(b: Lowering, grad: Var, mask: Var, scale: float) -> Var | None:
     """The gradient times the scale or 0, as the mask says: what is infinite is none times 0."""
     dtype = b.tensor_meta(grad).dtype
-    if b.tensor_meta(mask).dtype is not DType.BOOL:
+    is_whole = dtype.is_integer or dtype is DType.BOOL  # whose product with the scale is a float
+    if b.tensor_meta(mask).dtype is not DType.BOOL or is_whole:
         return None
     wide = b.wide(grad)
     return b.cast(b.mul(wide, b.where(mask, scale, 0.0, b.tensor_meta(wide).dtype)), dtype)

@@ -12,6 +12,9 @@ ALONE: Final = 1 << 28
 #: What `supple.compile` returns names its original here; capture goes through it.
 ORIGINAL: Final = "__supple_original__"
 
+#: Attribute of an exception: inputs of the graph that raised it may hold what the graph writes to them.
+WRITTEN: Final = "__supple_written__"
+
 
 def is_compiling() -> bool:
     """Tell whether the caller runs as captured code; a plain call is not, capture answers True."""

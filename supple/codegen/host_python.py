@@ -19,7 +19,20 @@ from supple.expr import Expr, const
 from supple.expr import text as expr_text
 from supple.expr.real import NAMES, Real, inputs_of
 from supple.ir.arguments import leaves
-from supple.ir.host.nodes import Alloc, Bind, Check, Compared, Extern, Free, Host, Launch, Return, Step, View
+from supple.ir.host.nodes import (
+    Alloc,
+    Bind,
+    Check,
+    Compared,
+    Extern,
+    Free,
+    Host,
+    Launch,
+    Return,
+    Step,
+    View,
+    Writes,
+)
 from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta
@@ -124,9 +137,21 @@ def host_source(host: Host, fences: Mapping[str, Fence] | None = None) -> str:
     for step in host.steps:
         lines[type(step)](out, step)
     bound = "\n".join(f"{name} = {value}" for name, value in out.bound.items())
-    body = "\n".join(f"    {line}" for line in out.lines)
+    body = "\n".join(f"    {line}" for line in _guarded(out.lines))
     guards = "" if fences is None else "\nfrom supple.runtime.guard_pages import between_guards, poisoned\n"
     return f"import math\n\nimport torch\n{guards}\n{bound}\n\n\ndef run(inputs):\n{body}\n"
+
+
+def _guarded(written: Sequence[str]) -> Iterator[str]:
+    """Yield lines of which those behind that of `Writes` say of an exception that inputs are written."""
+    end = written.index(_TRY) + 1 if _TRY in written else len(written)
+    yield from written[:end]
+    if end < len(written):
+        yield from (f"    {line}" for line in written[end:])
+        yield from ("except Exception as error:", "    note_writes(error)", "    raise")
+
+
+_TRY: Final = "try:"
 
 
 def _uses(step: Step) -> Iterator[object]:
@@ -246,6 +271,12 @@ def _(out: Text, step: Free) -> None:
     """del name; its address is forgotten."""
     out.pointers.pop(step.name, None)
     out.lines.append(f"del {step.name}")
+
+
+@lines.on(Writes)
+def _(out: Text, step: Writes) -> None:
+    """try: what follows."""
+    out.lines.append(_TRY)
 
 
 @lines.on(Return)

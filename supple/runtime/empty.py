@@ -72,6 +72,8 @@ def laid_out(
         )
     if tensor.stride() == strides or not tensor.numel():  # of nothing eager's layout is as good
         return tensor
+    if any(step == 0 and size > 1 for step, size in zip(strides, tensor.shape, strict=True)):
+        return tensor.as_strided(tensor.shape, strides)  # a view: expanded, as eager's is
     made = torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
     return made.copy_(tensor)
 

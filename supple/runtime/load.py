@@ -25,6 +25,7 @@ from supple.runtime.artifact import Artifact, Kernel
 from supple.runtime.empty import SAFE
 from supple.runtime.link import Hold, linked
 from supple.runtime.mismatch import has_strides, mismatch
+from supple.runtime.undo import note_writes
 
 Run = Callable[[Iterable[object]], tuple[object, ...]]
 
@@ -36,7 +37,7 @@ def load(artifact: Artifact) -> Run:
         LinkError: a symbol that the machine code needs is not in this process.
     """
     namespace: dict[str, object] = {**kernels(artifact), "float_bits": float_bits, "float_of": float_of}
-    namespace.update((call.__name__, call) for call in (*SAFE.values(), mismatch, has_strides))
+    namespace.update((call.__name__, call) for call in (*SAFE.values(), mismatch, has_strides, note_writes))
     exec(compile(artifact.host_source, "<supple host program>", "exec"), namespace)
     return cast("Run", namespace.pop("run"))  # else the function would be in a cycle
 

@@ -6,6 +6,7 @@ from typing import Final
 
 import torch
 
+from supple.base.marks import WRITTEN
 from supple.runtime.autograd_fn import draws
 from supple.torch_private import set_versions
 
@@ -65,11 +66,17 @@ def noting(
             return compiled(*inputs)
         except Exception as error:
             is_same = before is not None and before == _versions(inputs)
+            is_same = is_same and not getattr(error, WRITTEN, False)
             is_same = is_same and (_are_counted(before) or is_whole or is_atomic(inputs))
             error.__dict__.update({UNWRITTEN: is_same or _restored(held), DRAWN: drawn})
             raise
 
     return run
+
+
+def note_writes(error: BaseException) -> None:
+    """Note on what a graph raises that it has begun to write to its inputs."""
+    vars(error)[WRITTEN] = True
 
 
 def is_unwritten(error: BaseException) -> bool:

@@ -145,7 +145,8 @@ RESERVED: Final = frozenset(
         *filter(str.isidentifier, FUNCTIONS),
         *NAMES,
         *(call.__name__ for call in SAFE.values()),
-        *"float_bits float_of has_strides mismatch between_guards poisoned inputs math torch str".split(),
+        *"float_bits float_of has_strides mismatch note_writes between_guards poisoned".split(),
+        *"inputs error math torch str".split(),
     )
 )
 """What the text of a host program calls: a value of such a name would be called in its place."""

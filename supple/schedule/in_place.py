@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from supple.expr import Expr
 from supple.expr.walk import substitute
 from supple.expr.width import may_be_wide
-from supple.ir.host.nodes import Alloc, Extern, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import Alloc, Check, Extern, Launch, Return, Step, Value, View, Writes
 from supple.ir.loops.nodes import Access, Load, Loop, Nest, Statement, Store, flat
 from supple.ir.meta import TensorMeta
 from supple.schedule.extern import is_sure
@@ -71,6 +71,26 @@ def in_place(
         known |= fresh
     kept = (step for step in steps if not (isinstance(step, Alloc) and step.name in moved))
     return [renamed_step(step, moved) for step in kept]
+
+
+def marked(steps: Sequence[Step], nests: Mapping[str, Nest], inputs: frozenset[str]) -> tuple[Step, ...]:
+    """Return the steps with a `Writes` before the first that writes to an input, if another may raise later.
+
+    None should: this is for what an operator refuses that its rules do not know of.
+    """
+    first = next((at for at, step in enumerate(steps) if _written(step, nests) & inputs), len(steps))
+    if not any(isinstance(step, Extern | Check) or _may_raise(step) for step in steps[first + 1 :]):
+        return tuple(steps)
+    return (*steps[:first], Writes(), *steps[first:])
+
+
+def _written(step: Step, nests: Mapping[str, Nest]) -> set[str]:
+    """Return the names of the tensors to which a kernel writes."""
+    if not isinstance(step, Launch):
+        return set()
+    roles = [buffer.access for buffer in nests[step.kernel].buffers if buffer.access is not Access.SCRATCH]
+    pairs = zip(step.buffers, roles, strict=True)
+    return {name for name, access in pairs if access is not Access.READ}
 
 
 def _may_raise(step: Step) -> bool:

@@ -145,6 +145,8 @@ def renamed_step(step: nodes.Step, names: Mapping[str, str]) -> nodes.Step:
             return nodes.Return(tuple(renamed_arg(arg, names) for arg in step.values))
         case nodes.Alloc() | nodes.Check() | nodes.Free():
             return replace(step, name=names.get(step.name, step.name))
+        case nodes.Writes():
+            return step
 
 
 def renamed_arg(arg: object, names: Mapping[str, str]) -> object:

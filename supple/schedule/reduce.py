@@ -155,6 +155,8 @@ def _reduced(body: Body, name: str, operand: Scalar, op: str, reduction: Reducti
     """Return the definition of a reduction; one of single elements is the element, at place 0."""
     if not reduction.is_single:
         return body.definition(name, body.meta, operand, reduce=op, domain=reduction.domain)
+    if op == "sum" and body.meta.dtype.is_float and isinstance(operand, str):
+        operand = body.compute("add", body.meta.dtype, operand, 0.0)  # no sum is -0.0
     single = Body(body.meta)
     place = {axis.symbol: const(0) for axis in reduction.inner}
     single.statements = [

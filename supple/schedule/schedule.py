@@ -18,7 +18,7 @@ from supple.schedule.epilogue import with_epilogues
 from supple.schedule.exact import Computed, stands_for
 from supple.schedule.fuse import fuse
 from supple.schedule.host import Steps, identifiers
-from supple.schedule.in_place import in_place
+from supple.schedule.in_place import in_place, marked
 from supple.schedule.lower import Lowered, lower
 from supple.schedule.memory import defined, freed, renamed_step, shaped, taken_over
 from supple.schedule.tile import tile
@@ -84,6 +84,7 @@ def _host(lowered: Lowered, steps: Steps, nests: Mapping[str, Nest], homes: Mapp
     placed = in_place(shaped(steps.steps), nests, lowered.metas, homes)
     ready = checked(freed(taken_over(placed)), lowered.inputs, lowered.metas)
     taken = {*steps.numbers, *(step.kernel for step in ready if isinstance(step, Launch))}
+    ready = marked(ready, nests, frozenset(inputs))
     words = identifiers([*inputs, *(name for step in ready for name in defined(step))], taken)
     words.update(
         (step.value, step.value) for step in ready if isinstance(step, Bind) and step.number == step.value

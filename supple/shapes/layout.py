@@ -238,6 +238,18 @@ def preserved_strides(sizes: Exprs, strides: Exprs) -> Exprs:
     return strides_in_order(sizes, order)
 
 
+def cloned_strides(sizes: Exprs, strides: Exprs) -> Exprs:
+    """Return the strides of a copy of memory, gaps included: the same, unless elements overlap."""
+    last = ZERO
+    for dim in _sorted_dims(len(sizes), partial(_compare_strides, sizes, strides)):
+        if generally_equal(sizes[dim], ONE):
+            continue
+        if not _is_less(last, strides[dim]):
+            return preserved_strides(sizes, strides)
+        last = last + (sizes[dim] - ONE) * strides[dim]
+    return strides
+
+
 def pointwise_strides(operands: Sequence[TensorMeta], sizes: Exprs, *, has_scalar: bool = False) -> Exprs:
     """Return the strides that eager gives to the result of a pointwise operation.
 

@@ -10,6 +10,7 @@ from supple.ir.dtypes import narrowed
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import all_must_equal
 from supple.shapes.layout import preserved_strides
+from supple.shapes.promote import float_dtype
 from supple.shapes.rules import Size, aten, fresh, require, resized, shape_rules
 from supple.shapes.rules_library import convolved_strides
 from supple.shapes.rules_pointwise import pointwise
@@ -19,7 +20,7 @@ _ELEMENTWISE: Final[dict[str, tuple[int, ...]]] = {
         (
             *("silu_backward", "gelu_backward", "tanh_backward", "sigmoid_backward", "threshold_backward"),
             *("leaky_relu_backward", "hardtanh_backward", "hardswish_backward", "hardsigmoid_backward"),
-            *("softplus_backward", "native_dropout_backward", "log_sigmoid_backward"),
+            *("softplus_backward", "log_sigmoid_backward"),
         ),
         (0, 1),
     ),
@@ -36,6 +37,12 @@ def _elementwise(places: tuple[int, ...], *args: object, **_options: object) -> 
 
 for _name, _places in _ELEMENTWISE.items():
     shape_rules.on(*aten(_name))(partial(_elementwise, _places))
+
+
+@shape_rules.on(*aten("native_dropout_backward"))
+def _(grad_output: TensorMeta, mask: TensorMeta, scale: float) -> TensorMeta:
+    """The product of all three: a float, also of whole numbers."""
+    return pointwise([grad_output, mask], float_dtype(grad_output.dtype))
 
 
 @shape_rules.on(*aten("_softmax_backward_data", "_log_softmax_backward_data"))

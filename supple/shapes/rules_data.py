@@ -9,9 +9,10 @@ from supple.expr import Expr, as_expr, equal, less_equal
 from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
+from supple.shapes.decide import ZERO
 from supple.shapes.env import active
 from supple.shapes.errors import DataDependent
-from supple.shapes.rules import Size, aten, broadcast, fresh, shape_rules, wrapped_dim
+from supple.shapes.rules import Size, aten, broadcast, fresh, require, shape_rules, wrapped_dim
 
 
 def unbacked(origin: str, most: Expr | None = None, least: int | None = 0) -> Expr:
@@ -52,6 +53,13 @@ def _(self: TensorMeta) -> TensorMeta:
     """The positions of the elements that are not zero, one column per dimension, column-major."""
     count = unbacked("aten.nonzero", self.numel)
     return fresh((count, self.rank), DType.I64, self, (1, count))
+
+
+@shape_rules.on(*aten("nonzero_static"))
+def _(self: TensorMeta, *, size: Size, fill_value: int = -1) -> TensorMeta:
+    """As many positions as asked for, row-major."""
+    require(less_equal(ZERO, as_expr(size)))
+    return fresh((size, self.rank), DType.I64, self)
 
 
 @shape_rules.on(*aten("masked_select"))

@@ -19,6 +19,7 @@ from supple.shapes.decide import (
     number,
     requires,
 )
+from supple.shapes.layout import cloned_strides
 from supple.shapes.promote import Operand, promoted
 from supple.shapes.rules import Size, aten, copied, fresh, replaced, require, shape_rules, wrapped_dim
 from supple.shapes.rules_data import unbacked
@@ -280,6 +281,11 @@ def _(self: TensorMeta, repeats: Sequence[Size]) -> TensorMeta:
     return fresh(wide, self.dtype, self)
 
 
+def _cloned(tensor: TensorMeta) -> TensorMeta:
+    """Return the metadata of a copy of a tensor and of the gaps between its elements."""
+    return fresh(tensor.sizes, tensor.dtype, tensor, cloned_strides(tensor.sizes, tensor.strides))
+
+
 @shape_rules.on(*aten("slice_scatter"))
 def _(
     self: TensorMeta,
@@ -293,7 +299,7 @@ def _(
     place = wrapped_dim(dim, self.rank)
     _, count = sliced(self.sizes[place], start, end, number(as_expr(step)))
     require(all_must_equal(replaced(self.sizes, place, count), src.sizes))
-    return copied(self)
+    return _cloned(self)
 
 
 @shape_rules.on(*aten("select_scatter"))
@@ -301,14 +307,14 @@ def _(self: TensorMeta, src: TensorMeta, dim: int, index: Size) -> TensorMeta:
     """A copy with a row replaced."""
     _, _, kept = selected(self, dim, index)
     require(all_must_equal([self.sizes[d] for d in kept], src.sizes))
-    return copied(self)
+    return _cloned(self)
 
 
 @shape_rules.on(*aten("diagonal_scatter"))
 def _(self: TensorMeta, src: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
     """A copy with a diagonal replaced."""
     require(all_must_equal(diagonal_of(self, offset, dim1, dim2).sizes, src.sizes))
-    return copied(self)
+    return _cloned(self)
 
 
 @shape_rules.on(*aten("tril", "triu"))

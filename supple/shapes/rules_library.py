@@ -68,6 +68,8 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
     require(*(less(ZERO, number) for number in (*steps, *spreads, as_expr(groups))))
     require(*(less_equal(ZERO, number) for number in (*pads, *extras)))
     _check_convolution(input, weight, groups, is_transposed=bool(is_transposed))
+    channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
+    require(bias is None or all_must_equal(bias.sizes, (channels,)))
     batch = input.sizes[:1] if input.rank == weight.rank else ()
     places: list[Expr] = []
     for dim in range(spatial):
@@ -77,8 +79,7 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
             places.append((size - 1) * steps[dim] - 2 * pads[dim] + reach + extras[dim] + 1)
         else:
             places.append((size + 2 * pads[dim] - reach - 1) // steps[dim] + 1)
-        require(less(ZERO, places[-1]), less(ZERO, size))
-    channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
+        require(less(ZERO, places[-1]), less(ZERO, size), less(ZERO, window))
     sizes = (*batch, channels, *places)
     return fresh(sizes, input.dtype, input, convolved_strides(input, weight, sizes))
 
@@ -117,6 +118,7 @@ def _check_convolution(input: TensorMeta, weight: TensorMeta, groups: Size, *, i
     wanted = weight.sizes[0] if is_transposed else weight.sizes[1] * groups
     require(must_equal(input.sizes[1], wanted))
     require(input.dtype is weight.dtype)
+    require(less_equal(as_expr(groups), weight.sizes[0]), must_equal(weight.sizes[0] % groups, ZERO))
 
 
 Numbers = Sequence[int]

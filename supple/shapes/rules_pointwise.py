@@ -99,7 +99,7 @@ elementwise(1, "bitwise_not", lambda dtype: require(category(dtype) <= 1))
 elementwise(
     2,
     "add.Tensor add.Scalar mul.Tensor mul.Scalar maximum minimum fmax fmin pow.Tensor_Tensor heaviside "
-    "xlogy.Tensor clamp_min.Tensor clamp_max.Tensor",
+    "clamp_min.Tensor clamp_max.Tensor",
 )
 elementwise(
     2,
@@ -108,7 +108,9 @@ elementwise(
     require_number,
 )
 elementwise(
-    2, "div.Tensor div.Scalar true_divide.Tensor atan2 copysign.Tensor xlogy.Scalar_Other", result=float_dtype
+    2,
+    "div.Tensor div.Scalar true_divide.Tensor atan2 copysign.Tensor xlogy.Tensor xlogy.Scalar_Other",
+    result=float_dtype,
 )
 elementwise(2, "hypot logaddexp logaddexp2 nextafter igamma igammac", require_float)
 elementwise(

@@ -22,6 +22,8 @@ RESAMPLING: Final = (
 @shape_rules.on(*aten(*RESAMPLING))
 def _(self: TensorMeta, output_size: Sequence[Size], *_options: object) -> TensorMeta:
     """The given sizes after batch and channels; channels-last stays so."""
+    require(self.rank == len(output_size) + 2)
+    require(*(less(ZERO, size) for size in (*self.sizes[1:], *exprs(output_size))))
     return resized(self, [*self.sizes[:2], *output_size])
 
 

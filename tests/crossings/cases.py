@@ -47,9 +47,15 @@ OTHERWISE: Final = {
     "linalg.svd": "the checks between stages do not see that a loop has no turns",
 }
 """Operators that are not called without elements, and why."""
-FINITE: Final = ("var_mean", "std_mean")
-"""Operators that are not called with infinite numbers: eager's mean is NaN or infinite by their order."""
+FINITE: Final = (
+    *("var_mean", "std_mean", "native_layer_norm", "native_batch_norm", "native_group_norm"),
+    *("linalg.svdvals", "linalg.cond", "linalg.norm", "linalg.matrix_norm", "norm.nuc", "linalg.matrix_rank"),
+)
+"""Operators that are not called with infinite numbers: eager's mean is NaN or infinite by their order, and
+singular values alone, which a graph computes with their vectors, are NaN where these are refused."""
 INFINITE: Final = ("special values", "large")
+UNCHANGED: Final = ("grid_sampler_2d", "nn.functional.pad.circular")
+"""Operators that are not called with other numbers: eager gives what memory held."""
 MOST: Final = 100_000
 """Elements of the samples that are run: a few take seconds each."""
 
@@ -127,6 +133,16 @@ def _spread(x: Tensor) -> Tensor:
     return room[..., 0].copy_(x)
 
 
+def _windows(x: Tensor) -> Tensor:
+    room = torch.arange(sum(x.shape) + 1).to(x.dtype)
+    return room.as_strided(x.shape, (1,) * x.dim())
+
+
+def _odd(x: Tensor) -> Tensor:
+    """Return the same with other strides where there is one element along a dimension."""
+    return x.as_strided(x.shape, [s if n > 1 else 5 for n, s in zip(x.shape, x.stride(), strict=True)])
+
+
 def _turned(x: Tensor) -> Tensor:
     return x.T.contiguous().T if x.dim() == 2 else x.transpose(0, -1).contiguous().transpose(0, -1)
 
@@ -138,6 +154,9 @@ LAYOUTS: Final[dict[str, Callable[[Tensor], Tensor]]] = {
     "turned": lambda x: _turned(x) if x.dim() > 1 else x,
     "no rows": lambda x: x[:0] if x.dim() else x,
     "no columns": lambda x: x[..., :0] if x.dim() else x,
+    "windows": lambda x: _windows(x) if x.dim() > 1 else x,
+    "one column": lambda x: _odd(x[..., :1]) if x.dim() else x,
+    "one row": lambda x: _odd(x[:1]) if x.dim() else x,
     "one for many": lambda x: x[:1].expand(x.shape) if x.dim() and x.shape[0] else x,
 }
 """How tensors lie in memory."""
@@ -216,6 +235,7 @@ class Crossing:
     Attributes:
         sample: which of the operator's samples it is called with.
         earlier: with which one the program is called before; None for none.
+        was_usual: that call has torch's own arguments, in no mode, whatever is changed in this one.
         changes: arguments that are replaced: the number of the leaf, and what stands there.
         inside: the mode in which the program calls the operator.
         outside: the mode in which the program is called.
@@ -226,6 +246,7 @@ class Crossing:
     operator: str
     sample: int = 0
     earlier: int | None = None
+    was_usual: bool = False
     form: str = PLAIN
     made: str = PLAIN
     dtype: str = PLAIN
@@ -248,6 +269,14 @@ class Crossing:
         }
         named = ", ".join(f"{name}={value!r}" for name, value in kept.items())
         return f"Crossing({self.operator!r}{named and ', '}{named})"
+
+    def calls(self) -> list["Crossing"]:
+        """Return the calls of the program that are made: an earlier one, if any, and this."""
+        if self.earlier is None:
+            return [self]
+        usual = {name: PLAIN for name in ("dtype", "fill", "layout", "outside")} if self.was_usual else {}
+        changes = () if self.was_usual else self.changes
+        return [dataclasses.replace(self, sample=self.earlier, changes=changes, **usual), self]
 
     def simpler(self) -> Iterator["Crossing"]:
         """Yield this call with one aspect less."""
@@ -274,10 +303,10 @@ class Crossing:
         lines += [indent + line for line in FORMS[self.form].replace("{call}", call).splitlines()]
         return "def program(args, named, w, thing):\n" + "".join(f"    {line}\n" for line in lines)
 
-    def arguments(self, sample: int | None = None) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return new arguments: those of the operator's sample, in this call's types and places."""
         found = _samples(self.operator)
-        args, named = found[(self.sample if sample is None else sample) % len(found)]
+        args, named = found[self.sample % len(found)]
         leaves, spec = tree_flatten((args, named))
         for place, change in self.changes:
             place %= len(leaves)
@@ -344,7 +373,8 @@ def drawn(chosen: random.Random, name: str) -> Crossing | None:
     return Crossing(
         name,
         sample=chosen.randrange(count),
-        earlier=chosen.randrange(count) if chosen.random() < 0.25 else None,
+        earlier=chosen.randrange(count) if chosen.random() < 0.4 else None,
+        was_usual=chosen.random() < 0.5,
         form=some(FORMS, 0.7),
         made=some(MADE, 0.4),
         dtype=some(TYPES, 0.4),
@@ -352,7 +382,7 @@ def drawn(chosen: random.Random, name: str) -> Crossing | None:
         layout=some(LAYOUTS, 0.4),
         inside=some(MODES, 0.3),
         outside=some(MODES, 0.3),
-        changes=tuple(change() for _ in range(chosen.choice((0, 0, 1, 1, 2, 3)))),
+        changes=tuple(change() for _ in range(chosen.choice((0, 0, 1, 1, 2, 3)) * (name not in UNCHANGED))),
         has_gradients=chosen.random() < 0.3,
         are_constant=chosen.random() < 0.3,
         dynamic=chosen.choice((None, True, False)),

@@ -12,6 +12,7 @@ import supple
 from supple import autograd
 from supple.base.config import config
 from supple.base.errors import TraceError
+from supple.shapes import rules_library
 
 Program = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, list[str]], torch.Tensor]
 
@@ -472,3 +473,20 @@ def test_writes_to_what_the_program_made_are_no_effects(name: str, backend: str)
     with config.patch(suppress_errors=False), pytest.raises(RuntimeError) as found:
         supple.compile(program, backend=backend)(torch.ones(3))
     assert str(found.value) == str(wanted.value)
+
+
+def test_what_no_rule_knows_is_not_answered_by_a_second_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel has written by then: the program would meet its own write."""
+    monkeypatch.setattr(rules_library, "_check_convolution", lambda *args, **named: None)
+
+    def program(w: torch.Tensor, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        if w.sum() > 100:
+            raise ValueError("written twice")
+        w.data.mul_(100)
+        return F.conv2d(x, weight)
+
+    for backend in ("eager", "native"):
+        w = torch.ones(2)
+        with pytest.raises(RuntimeError, match="at least 1 at dimension 0"):
+            supple.compile(program, backend=backend)(w, torch.ones(0, 3, 4, 4), torch.ones(0, 3, 3, 3))
+        assert w.tolist() == [100.0, 100.0]

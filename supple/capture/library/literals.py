@@ -36,7 +36,7 @@ def _made(function: object, machine: Machine, args: Args, kwargs: Kwargs) -> Val
             assert isinstance(like, TensorValue), like.describe()
             options = {"dtype": like.fake.dtype, "device": like.fake.device, **options}
         dtype = _dtype(leaves, options.get("dtype")) if shape is not None else None
-        if shape is not None and dtype is not None and not options.get("requires_grad"):
+        if shape is not None and dtype is not None and options.get("requires_grad", False) is False:
             return _stacked(machine, leaves, shape, dtype, options.get("device"))
     op = torch_op(function)
     assert op is not None, function

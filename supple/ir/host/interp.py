@@ -6,6 +6,7 @@ from typing import Final, cast
 
 import torch
 
+from supple.base.marks import WRITTEN
 from supple.base.rules import Rules
 from supple.expr import Expr, evaluate
 from supple.expr.real import Real, evaluate_real
@@ -26,6 +27,7 @@ class Machine:
     values: dict[str, object]
     sizes: dict[str, int] = field(default_factory=dict[str, int])
     floats: dict[str, float] = field(default_factory=dict[str, float])
+    has_written: bool = False
 
     def number(self, e: Expr) -> int:
         """Return the value of a size expression."""
@@ -66,8 +68,12 @@ def run(host: nodes.Host, inputs: Sequence[object], run_kernel: RunKernel) -> tu
         run_kernel: runs one kernel; see `RunKernel`.
     """
     machine = Machine(run_kernel, dict(zip(host.inputs, inputs, strict=True)))
-    for step in host.steps[:-1]:
-        runs[type(step)](machine, step)
+    try:
+        for step in host.steps[:-1]:
+            runs[type(step)](machine, step)
+    except Exception as error:
+        vars(error)[WRITTEN] = machine.has_written
+        raise
     last = host.steps[-1]
     assert isinstance(last, nodes.Return), f"{last} is no Return"
     return tuple(machine.argument(value) for value in last.values)
@@ -144,6 +150,12 @@ def _(machine: Machine, step: nodes.View) -> None:
 def _(machine: Machine, step: nodes.Free) -> None:
     """The name ends."""
     del machine.values[step.name]
+
+
+@runs.on(nodes.Writes)
+def _(machine: Machine, step: nodes.Writes) -> None:
+    """Noted, for an exception."""
+    machine.has_written = True
 
 
 @runs.on(nodes.Return)

@@ -1,4 +1,4 @@
-"""Bind, Check, Alloc, Launch, Extern, View, Free, Return: frozen steps of a host program, run in order.
+"""Bind, Check, Alloc, Launch, Extern, View, Free, Writes, Return: frozen steps of a host program, in order.
 
 A value is a tensor, known by its name. Inputs are named first; each step defines new names; `Free` ends one.
 The numbers that expressions name (s0, u0, f0) are bound to sizes of values, or to values that are numbers.
@@ -107,13 +107,18 @@ class Free:
 
 
 @dataclass(frozen=True, slots=True)
+class Writes:
+    """From here on inputs may hold what the program writes to them: an exception says so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Return:
     """End the program with these results: Values, constants, Exprs, Reals."""
 
     values: tuple[Arg, ...]
 
 
-Step = Bind | Check | Alloc | Launch | Extern | View | Free | Return
+Step = Bind | Check | Alloc | Launch | Extern | View | Free | Writes | Return
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,20 @@ from supple.base.rules import Rules
 from supple.expr import Expr
 from supple.expr.real import Real, names_of
 from supple.ir.arguments import leaves
-from supple.ir.host.nodes import Alloc, Bind, Check, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import (
+    Alloc,
+    Bind,
+    Check,
+    Extern,
+    Free,
+    Host,
+    Launch,
+    Return,
+    Step,
+    Value,
+    View,
+    Writes,
+)
 from supple.ir.meta import TensorMeta
 
 
@@ -27,6 +40,7 @@ class State:
     numbers: set[str] = field(default_factory=set[str])
     freed: set[str] = field(default_factory=set[str])
     step: Step | None = None
+    has_writes: bool = False
 
     def require(self, holds: bool, rule: str) -> None:
         """Raise SpecError where a rule does not hold."""
@@ -125,6 +139,13 @@ def _(state: State, step: Free) -> None:
     state.use_names((step.name,))
     state.live.discard(step.name)
     state.freed.add(step.name)
+
+
+@checks.on(Writes)
+def _(state: State, step: Writes) -> None:
+    """Stands once."""
+    state.require(not state.has_writes, "inputs are written from one step on")
+    state.has_writes = True
 
 
 @checks.on(Return)

@@ -39,6 +39,7 @@ from supple.ir.host.nodes import (
     Step,
     Value,
     View,
+    Writes,
 )
 from supple.ir.literals import read, shown
 from supple.ir.meta import meta_text, parse_meta
@@ -147,6 +148,7 @@ FORMS: Final[Mapping[type[Step], Form[Any]]] = {
     Alloc: Form(Alloc, "{name} = alloc {meta}", meta=_META),
     View: Form(View, "{name} = view {base} {meta}", meta=_META),
     Free: Form(Free, "free {name}"),
+    Writes: Form(Writes, "writes"),
     Return: Form(Return, "return {values}", values=_VALUES),
     Extern: Form(
         _extern, "{names}{is_tuple} = {op}({call})", names=_NAMES, is_tuple=_COMMA, op=_OP, call=_CALL

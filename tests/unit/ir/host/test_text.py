@@ -8,7 +8,7 @@ from supple.expr import const, symbol
 from supple.expr.real import Real
 from supple.ir.dtypes import DType
 from supple.ir.host.interp import run
-from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View
+from supple.ir.host.nodes import Alloc, Bind, Extern, Free, Host, Launch, Return, Step, Value, View, Writes
 from supple.ir.host.text import parse, text
 from supple.ir.meta import TensorMeta, contiguous
 
@@ -28,6 +28,7 @@ STEPS: tuple[Step, ...] = (
         {"dtype": torch.float32, "device": torch.device("cpu"), "memory_format": torch.contiguous_format},
         is_tuple=True,
     ),
+    Writes(),
     Free("w"),
     Free("y"),
     Return((Value("values"), 1, S0, ())),

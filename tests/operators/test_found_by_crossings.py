@@ -1,0 +1,187 @@
+"""What calls of operators in drawn surroundings found: layouts, types and refusals of odd arguments."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+import supple
+from supple.base.config import config
+from tests.fuzz.calling import told
+
+Program = Callable[..., Any]
+
+
+def outcome(run: Program, *args: Tensor) -> object:
+    """Return the layout, the type and the elements of a result, or what is raised."""
+    try:
+        with config.patch(suppress_errors=False):
+            result = run(*args)
+    except Exception as error:  # what a program raises is compared
+        return told(error)
+    assert isinstance(result, Tensor)
+    return result.dtype, result.shape, result.stride() if result.numel() else (), repr(result.tolist())
+
+
+def check(program: Program, *args: Tensor) -> None:
+    wanted = outcome(program, *args)
+    for backend in ("eager", "native"):
+        for dynamic in (None, True):
+            compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+            assert outcome(compiled, *args) == wanted, (backend, dynamic)
+
+
+SCATTERS: dict[str, Program] = {
+    "a row": lambda x: torch.select_scatter(x, x[0], 0, 1),
+    "a column": lambda x: torch.select_scatter(x, x[:, 0], 1, -1),
+    "a range": lambda x: torch.slice_scatter(x, x[:2], 0, 1, 3),
+    "a diagonal": lambda x: torch.diagonal_scatter(x, x[0]),
+}
+LAYOUTS: dict[str, Callable[[], Tensor]] = {
+    "with gaps": lambda: torch.arange(18.0).view(3, 3, 2)[..., 0],
+    "with rows between": lambda: torch.arange(18.0).view(6, 3)[::2],
+    "turned, with gaps": lambda: torch.arange(18.0).view(3, 3, 2)[..., 0].T,
+    "turned": lambda: torch.arange(9.0).view(3, 3).T,
+    "a row for many": lambda: torch.arange(3.0).expand(3, 3),
+    "dense": lambda: torch.arange(9.0).view(3, 3),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", SCATTERS)
+def test_a_copy_with_a_part_replaced_keeps_the_gaps(name: str, layout: str) -> None:
+    check(SCATTERS[name], LAYOUTS[layout]())
+
+
+@pytest.mark.parametrize("size", [0, 2, 7])
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (0, 3)])
+def test_so_many_positions_lie_row_by_row(shape: tuple[int, ...], size: int) -> None:
+    check(lambda x: torch.nonzero_static(x, size=size), torch.ones(shape))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float16, torch.float64], ids=str)
+def test_the_gradient_of_dropout_is_a_float(dtype: torch.dtype) -> None:
+    check(
+        lambda g, m: torch.ops.aten.native_dropout_backward(g, m, 2.0),
+        torch.ones(3).to(dtype),
+        torch.ones(3) > 0,
+    )
+
+
+@pytest.mark.parametrize(
+    "form", [lambda x, y: (torch.xlogy(x, y), torch.xlogy(x, y))[1], torch.special.xlog1py]
+)
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.float16], ids=str)
+def test_products_with_logarithms_are_floats(
+    form: Program, shape: tuple[int, ...], dtype: torch.dtype
+) -> None:
+    check(lambda x, y: form(x, y), torch.ones(shape).to(dtype), torch.ones(shape).to(dtype))
+
+
+SUMS: dict[str, Program] = {
+    "of a row": lambda x: x.sum(0),
+    "of a kept row": lambda x: x.sum(0, keepdim=True),
+    "of all": lambda x: x[:, :1].sum(),
+    "of a diagonal": lambda x: x.diagonal(0, 0, 1).sum(-1),
+    "a mean": lambda x: x.mean(0),
+    "of numbers alone": lambda x: x.nansum(0),
+    "a product": lambda x: x.prod(0),
+    "einsum": lambda x: torch.einsum("ij->j", x),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64], ids=str)
+@pytest.mark.parametrize("name", SUMS)
+def test_a_sum_of_one_negative_zero_is_0(name: str, dtype: torch.dtype) -> None:
+    check(SUMS[name], torch.tensor([[-0.0, 1.0, -2.0]], dtype=dtype))
+
+
+@pytest.mark.parametrize("told_as", [None, 0, 1, "no", False])
+def test_a_tensor_of_symbolic_numbers_takes_what_eager_takes(told_as: Any) -> None:
+    def program(x: Tensor) -> Tensor:
+        return torch.tensor([x.shape[0], 1.5], requires_grad=told_as).detach()
+
+    check(program, torch.ones(3))
+
+
+def refusing(operator: Program) -> tuple[Program, Program]:
+    """Return programs that write before the call: one handles what it raises, one is unseen by autograd."""
+
+    def handles(w: Tensor, *args: Tensor) -> Tensor:
+        w.add_(1)
+        try:
+            operator(*args)
+        except RuntimeError:
+            w.mul_(5)
+        return w + 0
+
+    def hides(w: Tensor, *args: Tensor) -> Tensor:
+        if w.sum() > 100:
+            raise ValueError("written twice")
+        w.data.mul_(100)
+        return operator(*args)
+
+    return handles, hides
+
+
+def check_refused(operator: Program, *shapes: tuple[int, ...]) -> None:
+    for program in refusing(operator):
+        wanted_w = torch.ones(2)
+        wanted = outcome(program, wanted_w, *map(torch.ones, shapes))
+        for backend in ("eager", "native"):
+            w = torch.ones(2)
+            assert outcome(supple.compile(program, backend=backend), w, *map(torch.ones, shapes)) == wanted
+            assert torch.equal(w, wanted_w)
+
+
+WEIGHTS = [(0, 3, 3, 3), (2, 0, 3, 3), (2, 3, 0, 3), (3, 3, 3, 3), (4, 1, 2, 2)]
+
+
+@pytest.mark.parametrize("bias", [None, (3,), (0,), (1,)])
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("weight", WEIGHTS, ids=str)
+@pytest.mark.parametrize("operator", [F.conv2d, F.conv_transpose2d])
+def test_convolutions_that_eager_refuses(
+    operator: Program, weight: tuple[int, ...], groups: int, bias: tuple[int, ...] | None
+) -> None:
+    def convolved(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+        return operator(x, w, b, groups=groups)
+
+    check_refused(convolved, (0, 3, 4, 4), weight, *(() if bias is None else (bias,)))
+
+
+@pytest.mark.parametrize("size", [3, 0])
+@pytest.mark.parametrize("shape", [(2, 3, 0), (2, 0, 4), (0, 3, 4), (2, 3, 4, 4), (2, 3, 4)], ids=str)
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "area"])
+def test_resampling_that_eager_refuses(mode: str, shape: tuple[int, ...], size: int) -> None:
+    check_refused(lambda x: F.interpolate(x, size, mode=mode), shape)
+
+
+def test_a_weight_of_complex_numbers_without_gradients() -> None:
+    def program(x: Tensor, y: Tensor, weight: Tensor) -> Tensor:
+        with torch.no_grad():
+            return F.bilinear(x, y, weight)
+
+    shapes = (4, 3), (4, 2), (5, 3, 2)
+    given = [torch.ones(shape, dtype=torch.complex64, requires_grad=True) for shape in shapes]
+    check(program, *given)
+
+
+def test_a_gradient_that_is_expanded_from_one_element() -> None:
+    def gradients(run: Program, x: Tensor, y: Tensor) -> list[object]:
+        given = [one.clone().requires_grad_() for one in (x, y)]
+        result = run(*given)
+        result.backward(torch.ones_like(result))
+        return [one.grad.tolist() for one in given if one.grad is not None]
+
+    def program(x: Tensor, y: Tensor) -> Tensor:
+        return torch.einsum("...ik, ...j -> ij", x, y)
+
+    x, y = torch.ones(1, 2, 3, dtype=torch.complex64), torch.ones(3, dtype=torch.complex64)
+    compiled = supple.compile(program, dynamic=True)
+    for rows in (1, 2, 1):
+        assert gradients(compiled, x.expand(rows, 2, 3), y) == gradients(program, x.expand(rows, 2, 3), y)
