@@ -356,6 +356,7 @@ class OperatorMode(TorchDispatchMode):
 
 # What nn.TransformerEncoderLayer calls for inference, and F.bilinear: kernels of several products each.
 encoder_layer = torch._transformer_encoder_layer_fwd  # pyright: ignore[reportPrivateImportUsage]  # no stub
+chunk_cat = torch._chunk_cat  # pyright: ignore[reportPrivateImportUsage]  # no stub
 trilinear = torch._trilinear  # pyright: ignore[reportPrivateImportUsage]  # no stub
 
 # The object in C that `torch.inference_mode` holds: a context manager of one bool.

@@ -206,4 +206,4 @@ def _(b: Lowering, grad: Var, mask: Var, scale: float) -> Var | None:
     if b.tensor_meta(mask).dtype is not DType.BOOL or is_whole:
         return None
     wide = b.wide(grad)
-    return b.cast(b.mul(wide, b.where(mask, scale, 0.0, b.tensor_meta(wide).dtype)), dtype)
+    return b.cast(b.mul(wide, b.where(mask, scale, 0.0 * scale, b.tensor_meta(wide).dtype)), dtype)

@@ -15,6 +15,7 @@ from supple.ir.graph.nodes import Arg, Var
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import op_named
 from supple.shapes.decide import ONE, is_one
+from supple.shapes.layout import is_dense
 from supple.shapes.promote import Number, promoted
 from supple.shapes.rules_index import are_joined
 from supple.shapes.rules_view import inferred_sizes, sliced
@@ -125,14 +126,17 @@ def _(b: Lowering, x: Var, dim: int, index: Size) -> Var:
 
 @decompositions.on("aten.slice_scatter.default")
 def _(b: Lowering, x: Var, src: Var, dim: int = 0, *bounds: Size | None) -> Var:
-    """Bounds within the dimension; the source alone where it is the whole dimension."""
+    """Bounds within the dimension; the source alone where it is the whole dimension, without gaps."""
     meta = b.tensor_meta(x)
     place = dim % meta.rank
     start, end, step = (*bounds, *(None, None, 1)[len(bounds) :])
     stride = 1 if step is None else cast("int", step)
     ends = _bounds(meta.sizes[place], start, end, stride)
     source = b.cast(src, meta.dtype)
-    return source if ends is None else b.emit("aten.slice_scatter.default", (x, source, place, *ends, stride))
+    if ends is None and is_dense(meta.sizes, meta.strides):
+        return source
+    ends = ends or [0, *plain(meta.sizes[place : place + 1])]
+    return b.emit("aten.slice_scatter.default", (x, source, place, *ends, stride))
 
 
 @decompositions.on("aten.select_scatter.default")

@@ -9,9 +9,8 @@ import torch
 from supple.ir.dtypes import narrowed
 from supple.ir.meta import TensorMeta
 from supple.shapes.decide import all_must_equal
-from supple.shapes.layout import preserved_strides
 from supple.shapes.promote import float_dtype
-from supple.shapes.rules import Size, aten, fresh, require, resized, shape_rules
+from supple.shapes.rules import Size, aten, fresh, require, require_float, resized, shape_rules
 from supple.shapes.rules_library import convolved_strides
 from supple.shapes.rules_pointwise import pointwise
 
@@ -47,10 +46,10 @@ def _(grad_output: TensorMeta, mask: TensorMeta, scale: float) -> TensorMeta:
 
 @shape_rules.on(*aten("_softmax_backward_data", "_log_softmax_backward_data"))
 def _(grad_output: TensorMeta, output: TensorMeta, dim: int, input_dtype: torch.dtype) -> TensorMeta:
-    """The sizes and the type of the gradient; only that of a widened softmax of halves has another type."""
+    """The sizes and the type of the gradient, row-major; a widened softmax of halves has another type."""
+    require_float(grad_output.dtype)
     require(all_must_equal(grad_output.sizes, output.sizes))
-    strides = preserved_strides(grad_output.sizes, grad_output.strides)
-    return fresh(output.sizes, narrowed(grad_output.dtype, input_dtype), output, strides)
+    return fresh(output.sizes, narrowed(grad_output.dtype, input_dtype), output)
 
 
 @shape_rules.on(*aten("native_layer_norm_backward"))

@@ -57,9 +57,14 @@ def _(size: Sequence[Size], fill_value: Number, **options: object) -> TensorMeta
     return _made(size, number_dtype(fill_value), options)
 
 
+def _require_strides(size: Sequence[Size], stride: Sequence[Size]) -> None:
+    require(len(size) == len(stride), *(less_equal(ZERO, one) for one in exprs(stride)))
+
+
 @shape_rules.on(*aten("empty_strided"))
 def _(size: Sequence[Size], stride: Sequence[Size], **options: object) -> TensorMeta:
-    """Sizes and strides as given."""
+    """Sizes and strides as given; none is negative."""
+    _require_strides(size, stride)
     return _made(size, default_dtype(), options, strides=stride)
 
 
@@ -149,6 +154,7 @@ def _(self: TensorMeta, size: Sequence[Size], *_value: Number, **options: object
 @shape_rules.on(*aten("new_empty_strided"))
 def _(self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], **options: object) -> TensorMeta:
     """Type and device of the tensor unless given."""
+    _require_strides(size, stride)
     return _made(size, self.dtype, options, self, stride)
 
 

@@ -8,11 +8,11 @@ import torch
 from supple.expr import Expr, as_expr, equal, less_equal
 from supple.expr.real import Real
 from supple.ir.dtypes import DType
-from supple.ir.meta import TensorMeta
+from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.shapes.decide import ZERO
 from supple.shapes.env import active
 from supple.shapes.errors import DataDependent
-from supple.shapes.rules import Size, aten, broadcast, fresh, require, shape_rules, wrapped_dim
+from supple.shapes.rules import Size, aten, broadcast, fresh, replaced, require, shape_rules, wrapped_dim
 
 
 def unbacked(origin: str, most: Expr | None = None, least: int | None = 0) -> Expr:
@@ -69,14 +69,21 @@ def _(self: TensorMeta, mask: TensorMeta) -> TensorMeta:
     return fresh((unbacked("aten.masked_select", wide.numel),), self.dtype, self)
 
 
+def _by_slices(sizes: tuple[Expr, ...], place: int) -> tuple[Expr, ...]:
+    """Return the strides of a tensor of which the slices along a dimension lie one after the other."""
+    first, *others = contiguous_strides((sizes[place], *sizes[:place], *sizes[place + 1 :]))
+    return (*others[:place], first, *others[place:])
+
+
 def _unique(
     tensor: TensorMeta, dim: int | None, inverse: bool, counts: bool
 ) -> tuple[TensorMeta, TensorMeta, TensorMeta]:
     place = None if dim is None else wrapped_dim(dim, tensor.rank)
     count = unbacked("aten.unique", tensor.numel if place is None else tensor.sizes[place])
-    kept = [count if d == place else size for d, size in enumerate(tensor.sizes)] if tensor.rank else []
+    kept = (count,) if place is None else replaced(tensor.sizes, place, count) if tensor.rank else ()
+    strides = None if place is None or not tensor.rank else _by_slices(kept, place)
     return (
-        fresh((count,) if place is None else kept, tensor.dtype, tensor),
+        fresh(kept, tensor.dtype, tensor, strides),
         fresh(
             (tensor.sizes if place is None else (tensor.sizes[place],)) if inverse else (0,),
             DType.I64,

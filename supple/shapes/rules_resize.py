@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from supple.expr import Expr, less
+from supple.expr import Expr, as_expr, less
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import rules
@@ -80,6 +80,13 @@ def _(self: TensorMeta, downscale_factor: int) -> TensorMeta:
     require(all(must_equal(size % downscale_factor, ZERO) for size in (height, width)))
     smaller = (height // downscale_factor, width // downscale_factor)
     return resized(self, (*batch, channels * downscale_factor**2, *smaller))
+
+
+@shape_rules.on(*aten("channel_shuffle", "native_channel_shuffle"))
+def _(self: TensorMeta, groups: Size) -> TensorMeta:
+    """Channels in another order."""
+    require(self.rank > 2, less(ZERO, as_expr(groups)), must_equal(self.sizes[1] % groups, ZERO))
+    return resized(self, self.sizes)
 
 
 @shape_rules.on(*aten("adaptive_max_pool2d"))

@@ -107,7 +107,9 @@ def _(self: TensorMeta, dtype: torch.dtype) -> TensorMeta:
 def _(
     self: TensorMeta, size: Sequence[Size], stride: Sequence[Size], storage_offset: Size | None = None
 ) -> TensorMeta:
-    """Sizes, strides and offset as given."""
+    """Sizes, strides and offset as given; none is negative."""
+    given = (*exprs(size), *exprs(stride), as_expr(storage_offset or 0))
+    require(len(size) == len(stride), *(less_equal(ZERO, one) for one in given))
     return view_of(self, size, stride, storage_offset)
 
 

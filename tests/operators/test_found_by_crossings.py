@@ -82,6 +82,70 @@ def test_products_with_logarithms_are_floats(
     check(lambda x, y: form(x, y), torch.ones(shape).to(dtype), torch.ones(shape).to(dtype))
 
 
+STRIDED: dict[str, Callable[..., Program]] = {
+    "a view": lambda *given: lambda x: torch.as_strided(x, *given) + 1,
+    "a copied view": lambda *given: lambda x: torch.ops.aten.as_strided(x, *given).clone(),
+    "a copy": lambda *given: lambda x: torch.as_strided_copy(x, *given),
+    "a part replaced": lambda *given: lambda x: torch.as_strided_scatter(x, torch.ones(2, 2), *given),
+    "itself": lambda *given: lambda x: x.clone().as_strided_(*given) * 2,
+    "memory": lambda size, strides, *_: lambda x: torch.empty_strided(size, strides).fill_(1),
+    "memory of its type": lambda size, strides, *_: lambda x: x.new_empty_strided(size, strides).fill_(1),
+}
+
+
+@pytest.mark.parametrize(
+    "given", [((2, 2), (-4, 2), 8), ((2, 2), (2, -1), 8), ((2, 2), (2, 1), -1), ((2, -1), (2, 1))]
+)
+@pytest.mark.parametrize("name", STRIDED)
+def test_no_stride_and_no_offset_is_negative(name: str, given: tuple[Any, ...]) -> None:
+    """A kernel would read in front of its memory."""
+    program = STRIDED[name](*given)
+    has_no_offset = "memory" in name and given[-1] == -1
+    assert has_no_offset or "Error" in str(outcome(program, torch.arange(40.0)))
+    check(program, torch.arange(40.0))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("operator", [torch.unique, torch.unique_consecutive])
+def test_unique_slices_lie_one_after_the_other(operator: Program, dim: int) -> None:
+    check(lambda x: operator(x, dim=dim), torch.tensor([[[0.0, 1.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]))
+
+
+@pytest.mark.parametrize("layout", ["dense", "turned", "channels last"])
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("operator", [torch.channel_shuffle, torch.native_channel_shuffle, F.channel_shuffle])
+def test_shuffled_channels_are_laid_out_as_eager_lays_them(
+    operator: Program, groups: int, layout: str
+) -> None:
+    x = torch.arange(96.0).view(2, 4, 3, 4)
+    if layout != "dense":
+        x = (
+            x.to(memory_format=torch.channels_last)
+            if layout == "channels last"
+            else x.transpose(0, -1).contiguous().mT
+        )
+        x = x if layout == "channels last" else x.transpose(0, 1)
+    check(lambda x: operator(x, groups), x[:, :4])
+
+
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("name", ["_softmax_backward_data", "_log_softmax_backward_data"])
+def test_the_gradient_of_softmax_is_row_major(name: str, dim: int, turned: tuple[bool, bool]) -> None:
+    given = [torch.ones(2, 3, 4).mT.contiguous().mT if one else torch.ones(2, 3, 4) for one in turned]
+    check(lambda g, y: getattr(torch.ops.aten, name)(g, y, dim, torch.float32), *given)
+
+
+@pytest.mark.parametrize("scale", [2.0, -2.0, float("inf")])
+def test_dropped_gradients_have_the_sign_of_eager(scale: float) -> None:
+    mask = torch.tensor([True, False, True, False])
+    check(
+        lambda g, m: torch.ops.aten.native_dropout_backward(g, m, scale),
+        torch.tensor([1.0, 1.0, -0.0, -3.0]),
+        mask,
+    )
+
+
 SUMS: dict[str, Program] = {
     "of a row": lambda x: x.sum(0),
     "of a kept row": lambda x: x.sum(0, keepdim=True),

@@ -16,7 +16,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.tensor import TensorValue
-from supple.torch_private import encoder_layer, trilinear
+from supple.torch_private import chunk_cat, encoder_layer, trilinear
 
 Check = Callable[[Machine, Args, Kwargs], None]
 
@@ -85,6 +85,7 @@ _CHECKS: Final[dict[object, Check]] = {
     torch.matrix_exp: partial(_refuse_halves, "torch.matrix_exp"),
     torch.linalg.matrix_exp: partial(_refuse_halves, "torch.linalg.matrix_exp"),
     torch.Tensor.matrix_exp: partial(_refuse_halves, "torch.Tensor.matrix_exp"),
+    chunk_cat: partial(_refuse_halves, "torch._chunk_cat"),
     torch.tensordot: _tensordot,
     torch.inner: _inner,
     torch.Tensor.inner: _inner,
