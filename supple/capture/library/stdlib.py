@@ -10,6 +10,7 @@ import itertools
 import operator
 import re
 import sys
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
@@ -172,10 +173,26 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return new_list([ConstantValue(match) for match in matches]).iterate(machine)
 
 
+class Trace(Value):
+    """The traceback of the exception that is handled: who looks into it runs eager."""
+
+    def python_type(self) -> type:
+        """That of tracebacks."""
+        return types.TracebackType
+
+    def truth(self, machine: Machine) -> bool:
+        """There is one."""
+        return True
+
+    def get_attr(self, machine: Machine, name: str) -> Value:
+        """A frame, a line or what lies further in."""
+        machine.unsupported(breaks.FRAMES, name="sys.exc_info")
+
+
 @call.on(sys.exc_info)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """sys.exc_info(): the exception being handled; capture keeps no tracebacks."""
+    """sys.exc_info(): the exception being handled."""
     error = machine.handling()
     if error is None:
         return new_tuple([NONE, NONE, NONE])
-    return new_tuple([machine.wrap(error.python_type(), None), error, NONE])
+    return new_tuple([machine.wrap(error.python_type(), None), error, Trace()])
