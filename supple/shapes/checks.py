@@ -48,9 +48,9 @@ def checked(graph: Graph, deferred: Iterable[Deferred], *, is_eager: bool = Fals
         if is_eager and not late and not node.op.is_pure and any(uses_of(node)):
             late.update(later.where for later in others[place + 1 :])
         nodes.append(node)
+        known |= names_in(node.meta)
         if last[node.where] == place:
             add_due(node.where)
-        known |= names_in(node.meta)
         add_due()
     late.clear()
     add_due()

@@ -136,3 +136,27 @@ def test_the_message_of_a_check_that_holds_is_not_made(check: Check) -> None:
     ]
     agree(program, *calls)
     agree(program, *calls, dynamic=True)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.enable_grad, torch.inference_mode])
+def test_a_check_without_a_message_stands_before_the_writes_behind_it(mode: Any, backend: str) -> None:
+    def program(p: torch.Tensor, g: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+        p.data.mul_(2)
+        torch._check(places.max().item() < 3)
+        g.data.add_(1)
+        return g[places]
+
+    compiled = supple.compile(program, backend=backend)
+    for places in ([0, 1], [0, 9], [0, 2]):
+        seen: list[object] = []
+        for run in (program, compiled):
+            with mode():
+                given = torch.ones(3), torch.ones(3)
+                found: object
+                try:
+                    found = run(*given, torch.tensor(places)).tolist()
+                except Exception as error:  # its class is compared
+                    found = type(error)
+            seen.append([found, *(one.tolist() for one in given)])
+        assert seen[0] == seen[1]
