@@ -86,3 +86,34 @@ def test_writes_to_what_eager_keeps_are_seen(
             assert found == wanted
         else:
             torch.testing.assert_close(found, wanted)
+
+
+INSIDE: dict[str, Callable[[Tensor], object]] = {
+    "as a whole": lambda t: t.mul_(3),
+    "a view of all": lambda t: t.view(-1).mul_(3),
+    "a row": lambda t: t[0].mul_(3),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "as a whole",
+        *(
+            pytest.param(one, marks=pytest.mark.xfail(strict=True, reason="only its own gradient is seen"))
+            for one in ("a view of all", "a row")
+        ),
+    ],
+)
+def test_what_flows_into_a_written_input_from_a_result_made_of_it_is_seen(name: str) -> None:
+    def program(t: Tensor) -> tuple[Tensor, Tensor]:
+        INSIDE[name](t)
+        return t, t.sin()
+
+    seen: list[Tensor | None] = []
+    for run in (program, supple.compile(program)):
+        written, result = run(torch.ones(2, 2, requires_grad=True) * 1)
+        written.retain_grad()
+        torch.autograd.backward([written, result], [torch.ones(2, 2), torch.ones(2, 2)])
+        seen.append(written.grad)
+    torch.testing.assert_close(*seen)
