@@ -26,7 +26,7 @@ from supple.base.config import config
 from tests.fuzz import setting
 from tests.fuzz.calling import ADDRESS
 from tests.fuzz.comparing import MODULE, Twins
-from tests.fuzz.settled import alone, litter, shaken
+from tests.fuzz.settled import alone, in_vectors, litter, shaken
 from tests.modes import modes_now, set_modes
 
 LATE: Final = (
@@ -164,7 +164,7 @@ def is_settled(source: str, backend: str, found: Difference) -> bool:
         with loaded(source) as (one, other):
             is_shaken = (found.is_by_little and seed < 2) or (found.is_at_edge and seed < 8)
             run = shaken(other["program"], seed) if is_shaken else other["program"]
-            run = alone(run) if seed == seeds[-1] else run
+            run = alone(run) if seed == seeds[-1] else in_vectors(run) if seed == seeds[-2] else run
             kept = litter(seed)
             again = first_difference(one, other, run, backend)
             del kept

@@ -78,10 +78,11 @@ def alone(program: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-SIGNED: Final = tuple(
-    getattr(torch.ops.aten, name) for name in ("maximum", "minimum", "clamp", "clamp_min", "clamp_max")
+BY_VECTORS: Final = tuple(
+    getattr(torch.ops.aten, name)
+    for name in ("maximum", "minimum", "clamp", "clamp_min", "clamp_max", "sinh", "cosh")
 )
-"""Operators of which eager's vectors give a zero of another sign than its code for the rest."""
+"""Operators of which eager's vectors give another zero or infinity than its code for the rest."""
 
 
 class InVectors(TorchDispatchMode):
@@ -90,7 +91,7 @@ class InVectors(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         if (
-            func.overloadpacket not in SIGNED
+            func.overloadpacket not in BY_VECTORS
             or not isinstance(result, torch.Tensor)
             or func._schema.is_mutable
         ):

@@ -66,6 +66,13 @@ def program(x):
 def arguments_0():
     return (torch.full((8,), torch.finfo(torch.float64).max, dtype=torch.float64),)
 """
+FEW = """
+def program(x):
+    return torch.sinh(x)
+
+def arguments_0():
+    return (torch.full((5,), 710.0, dtype=torch.float64),)
+"""
 ROWS = """
 def program(rows):
     return torch.stack(rows)
@@ -92,6 +99,7 @@ def call_0(program, *args):
         (SIGN, Difference("", "result[]", is_at_edge=True), False),
         (SIGN, Difference("", "result[]"), True),
         (VECTORS, Difference("", "result[]", is_at_edge=True), False),
+        (FEW, Difference("", "result[]"), False),
     ],
     ids=[
         *(
@@ -102,7 +110,7 @@ def call_0(program, *args):
             "another program",
         ),
         *("the end of a function", "another end of a function", "numbers far from the end"),
-        *("the sign of a NaN", "no sign", "vectors"),
+        *("the sign of a NaN", "no sign", "vectors", "fewer elements than a vector has"),
     ],
 )
 def test_eager_settles_what_rounding_and_addresses_do_not_decide(
@@ -111,7 +119,7 @@ def test_eager_settles_what_rounding_and_addresses_do_not_decide(
     assert is_settled(source, "native", found) is expected
 
 
-@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN, VECTORS])
+@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN, VECTORS, FEW])
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
     assert running.difference(source, backend) is None
