@@ -204,7 +204,7 @@ SHARED: Final = _reason(
 )
 FRAMES: Final = _reason(
     "B133",
-    "A call of {name}, which shows the frames of its callers.",
+    "A use of {name}, which shows frames of the program.",
     "Compiled code has other frames than the program, so the whole call runs eager.",
     "Hand over what the function looks for, or take it out of the compiled function.",
 )

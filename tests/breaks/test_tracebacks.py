@@ -157,6 +157,72 @@ def a_block_of_its_own(x):
     return block.said
 
 
+class Noting:
+    said: object = None
+
+    def __enter__(self) -> "Noting":
+        return self
+
+    def __exit__(self, kind, error, trace) -> bool:
+        self.said = kind and kind.__name__, str(error), trace is None
+        return True
+
+
+@program
+def what_a_block_is_told(x):
+    with Noting() as raised:
+        raise KeyError("k")
+    with Noting() as refusing:
+        refused(x)
+    with Noting() as fine:
+        x = x + 1
+    return raised.said, refusing.said, fine.said
+
+
+@program
+def what_blocks_on_a_stack_are_told(x):
+    noting = Noting()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(noting)
+        raise KeyError("k")
+    return noting.said
+
+
+@program
+def told_by_hand(x):
+    noting = Noting()
+    try:
+        raise KeyError("k")
+    except KeyError:
+        noting.__exit__(*sys.exc_info())
+    return noting.said
+
+
+@program
+def of_the_exception_itself(x):
+    try:
+        raise ValueError("a")
+    except ValueError as error:
+        return "".join(traceback.format_tb(error.__traceback__)), error.__traceback__ is None
+
+
+@program
+def of_an_exception_behind_its_handler(x):
+    kept = ValueError("a")
+    before = kept.__traceback__
+    with contextlib.suppress(ValueError):
+        raise kept
+    return before, kept.__traceback__ is None
+
+
+@program
+def of_one_from_behind_a_break(x):
+    try:
+        broken(x)
+    except RuntimeError as error:
+        return "".join(traceback.format_tb(error.__traceback__))
+
+
 def lines(value: object) -> Iterator[object]:
     """Yield the parts of a result; of a traceback the lines that show the program."""
     if isinstance(value, tuple):

@@ -9,6 +9,7 @@ from supple.capture.values.base import Raised, Value, name_in_c
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.trace import Trace
 
 _NONE = ConstantValue(None)
 
@@ -131,4 +132,4 @@ def _(frame: Frame, instruction: Instruction) -> None:
     error = frame.stack[-1]
     leave = frame.stack[-4]
     kind = frame.engine.wrap(error.python_type(), None)
-    frame.push(frame.engine.call(leave, [kind, error, _NONE]))
+    frame.push(frame.engine.call(leave, [kind, error, Trace()]))

@@ -10,7 +10,6 @@ import itertools
 import operator
 import re
 import sys
-import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import cast
 
@@ -28,6 +27,7 @@ from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.generator import GeneratorValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import new_list, new_tuple
+from supple.capture.values.trace import Trace
 
 polyfill.update(
     {
@@ -171,22 +171,6 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     plain = [value.as_python() for value in (*args, *kwargs.values())]
     matches = cast("Iterator[object]", fold_raw(machine, re.Pattern.finditer, *plain))
     return new_list([ConstantValue(match) for match in matches]).iterate(machine)
-
-
-class Trace(Value):
-    """The traceback of the exception that is handled: who looks into it runs eager."""
-
-    def python_type(self) -> type:
-        """That of tracebacks."""
-        return types.TracebackType
-
-    def truth(self, machine: Machine) -> bool:
-        """There is one."""
-        return True
-
-    def get_attr(self, machine: Machine, name: str) -> Value:
-        """A frame, a line or what lies further in."""
-        machine.unsupported(breaks.FRAMES, name="sys.exc_info")
 
 
 @call.on(sys.exc_info)

@@ -313,7 +313,8 @@ class InstanceValue(Value):
             return ConstantValue(None)
         if name in _EXCEPTION_DEFAULTS:
             return ConstantValue(_EXCEPTION_DEFAULTS[name])
-        machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
+        reason = breaks.FRAMES if name == "__traceback__" else breaks.ATTRIBUTE
+        machine.unsupported(reason, name=name, owner=self.describe())
 
     def own(self, machine: Machine, name: str) -> Value | None:
         """Return the instance's own attribute, None when it has none (guarded)."""
