@@ -20,6 +20,7 @@ from supple.expr import Eq, Expr
 from supple.expr.real import Real
 from supple.ir.graph.nodes import (
     Arg,
+    Bases,
     Constant,
     Graph,
     Input,
@@ -39,6 +40,8 @@ from supple.ir.ops import Op, OpKind
 
 ANEW: Final = frozenset({"Tensor.set_", "Tensor.resize_", "Tensor.resize_as_"})
 """Operators that give a tensor another storage, or more of it."""
+
+_FLAG: Final = "Tensor.requires_grad_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +107,9 @@ class _Whole:
     Attributes:
         metas: of each named value, as its node leaves it.
         targets: what each node writes; None where it writes nothing.
-        changes: writes that lay a value out anew, or change whether it requires gradients: their places, and
-            what is known of it behind them.
-        is_shared: whether other values may show what a write makes require gradients.
+        changes: of values that a write lays out anew, or makes require gradients or none: the places of the
+            writes, and what is known behind them.
+        is_shared: whether a flag that was set may say something else of views.
         found: the numbers that nodes find out: the place of the first node that tells one, and its value.
         is_known: whether no value gets another storage or type.
     """
@@ -117,6 +120,10 @@ class _Whole:
         used = {var.name for node in graph.nodes for var in uses_of(node)}
         used |= {var.name for var in vars_of(graph.outputs)}
         self.targets = [_target(node, used) for node in graph.nodes]
+        self._bases = {var: base for node in graph.nodes for var, base in _views(Var(node.name), node.bases)}
+        self._views: dict[Var, list[Var]] = {}
+        for var, base in self._bases.items():
+            self._views.setdefault(base, []).append(var)
         self.changes: dict[Var, list[tuple[int, Meta]]] = {}
         self.is_shared = False
         self._modes = modes
@@ -140,26 +147,26 @@ class _Whole:
             after = replace(before, requires_grad=before.requires_grad or any(reach or ()))
         if after != before:
             self.changes.setdefault(target, []).append((place, after))
-            gains = after.requires_grad and not before.requires_grad
-            self.is_shared |= gains and self._is_shown_by_others(target, place)
+        if after.requires_grad and not before.requires_grad:
+            others = [var for var in self._relatives(target) if var != target]
+            self.is_shared |= bool(others) and node.op.name == _FLAG
+            for var in others:
+                known = self.meta(var, place)
+                if isinstance(known, TensorMeta):
+                    self.changes.setdefault(var, []).append((place, replace(known, requires_grad=True)))
         return after.dtype is before.dtype and node.op.name not in ANEW
 
-    def _is_shown_by_others(self, target: Var, place: int) -> bool:
-        """Tell whether a value that is used later may be a view of the target, or the target of it.
+    def _base(self, var: Var) -> Var:
+        """Return the value whose history a write to this one changes: its base, or itself."""
+        return self._bases.get(var, var)
 
-        Capture has seen to it that other inputs are neither: `breaks.RELATED`.
+    def _relatives(self, var: Var) -> tuple[Var, ...]:
+        """Return the values to which a write to this one gives another history: its base and all views of it.
+
+        Capture has seen to it that inputs are no views of each other: `breaks.RELATED`.
         """
-        connected = {target.name}
-        size = 0
-        while size < len(connected):
-            size = len(connected)
-            for node in self.graph.nodes[:place]:
-                names = {var.name for var in uses_of(node)}
-                if node.name in connected or (names & connected and not _has_grad(node.meta)):
-                    connected |= {node.name, *names}
-        later = [var.name for node in self.graph.nodes[place + 1 :] for var in uses_of(node)]
-        later += [var.name for var in vars_of(self.graph.outputs)]
-        return not (connected - {target.name}).isdisjoint(later)
+        base = self._base(var)
+        return (base, *self._views.get(base, ()))
 
     def meta(self, var: Var, place: int) -> Meta:
         """Return what is known of a value before a node."""
@@ -174,25 +181,26 @@ class _Whole:
         """Return what of the graph's work the program can ask gradients of: results, and what is written."""
         made, end = {node.name for node in self.graph.nodes}, len(self.graph.nodes)
         results = {var for var in vars_of(self.graph.outputs) if var.name in made}
-        written = {var for var in self.targets if var is not None and var.name not in made}
-        return {var for var in results | written if self.has_grad(var, end)}
+        written = {self._base(var) for var in self.targets if var is not None}
+        inputs = {var for var in written if var.name not in made}
+        return {var for var in results | inputs if self.has_grad(var, end)}
 
     def _has_new_history(self, place: int) -> bool:
         """Tell whether gradients of what a node writes are from then on those of its new value."""
-        is_flag = self.graph.nodes[place].op.name == "Tensor.requires_grad_"
-        return self._modes[place].has_gradients and not is_flag
+        return self._modes[place].has_gradients and self.graph.nodes[place].op.name != _FLAG
 
     def cuts(self) -> Iterator[int]:
         """Yield the nodes before which the graph is cut: the first that computes one result of another."""
         shown = self._shown()
         made: dict[Var, int] = {}
         for place, (node, target) in enumerate(zip(self.graph.nodes, self.targets, strict=True)):
-            written = target if target is not None and self._has_new_history(place) else None
-            made |= {var: place for var in shown if var.name == node.name or var == written}
+            anew = self._relatives(target) if target is not None and self._has_new_history(place) else ()
+            made |= {var: place for var in shown if var.name == node.name or var in anew}
         flows = self._flows(shown)
         start = 0
         for place, node in enumerate(self.graph.nodes):
-            is_first = any(start <= made.get(var, -1) < place for var in uses_of(node))
+            uses = (one for var in uses_of(node) for one in (var, self._base(var)))
+            is_first = any(start <= made.get(var, -1) < place for var in uses)
             if is_first and flows[place] and self._modes[place].can_be_left:
                 start = place
                 yield place
@@ -205,7 +213,8 @@ class _Whole:
             node, target = self.graph.nodes[place], self.targets[place]
             result = Var(node.name) if target is None else target
             has_grad = self.has_grad(result, place + 1)
-            found.append(result.name in live and has_grad)
+            changed = (result,) if target is None else self._relatives(target)
+            found.append(has_grad and any(var.name in live for var in changed))
             if found[-1]:
                 live |= {var.name for var in uses_of(node) if self.has_grad(var, place)}
             elif not has_grad:
@@ -258,6 +267,14 @@ def _target(node: Node, used: set[str]) -> Var | None:
     first = node.args[0] if node.args else None
     is_write = not node.op.is_pure and node.name not in used
     return first if is_write and isinstance(first, Var) else None
+
+
+def _views(var: Var, bases: Bases) -> Iterator[tuple[Var, Var]]:
+    """Yield the values in a result that are views, and of what."""
+    if isinstance(bases, Var):
+        yield var, bases
+    for place, one in enumerate(bases if isinstance(bases, tuple) else ()):
+        yield from _views(Var(var.name, (*var.path, place)), one)
 
 
 def _number(meta: Meta, path: tuple[int, ...], dim: int | None) -> Number:

@@ -9,7 +9,7 @@ import torch
 from supple.base.errors import Where
 from supple.capture.source import Source
 from supple.expr import const
-from supple.ir.graph.nodes import Arg, Graph, Input, Meta, Node, Var, uses_of, vars_of
+from supple.ir.graph.nodes import Arg, Bases, Graph, Input, Meta, Node, Var, uses_of, vars_of
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import Op
 from supple.runtime.undo import version
@@ -91,7 +91,8 @@ class Recorder:
     ) -> None:
         """Append a node whose result on fake tensors was `result`, and name the tensors in it."""
         name = self._fresh(op.name.rsplit(".", 1)[-1].strip("_"))
-        self.nodes.append(Node(name, op, args, dict(kwargs), _meta(result), where))
+        bases = self._bases(result)
+        self.nodes.append(Node(name, op, args, dict(kwargs), _meta(result), where, bases))
         self._note(Var(name), result)
 
     def graph(self, outputs: tuple[Arg, ...]) -> Graph:
@@ -109,6 +110,16 @@ class Recorder:
         elif isinstance(result, tuple | list):
             for index, item in enumerate(cast("Sequence[object]", result)):
                 self._note(Var(var.name, (*var.path, index)), item)
+
+    def _bases(self, result: object) -> Bases:
+        """Return of which values autograd knows tensors to be views."""
+        if isinstance(result, torch.Tensor):
+            base = result._base if result._is_view() else None
+            return self._vars[id(base)][0] if id(base) in self._vars else None
+        if isinstance(result, tuple | list):
+            found = tuple(map(self._bases, cast("Sequence[object]", result)))
+            return found if any(found) else None
+        return None
 
     def _fresh(self, stem: str) -> str:
         count = self._taken.get(stem, 0)

@@ -88,32 +88,118 @@ def test_writes_to_what_eager_keeps_are_seen(
             torch.testing.assert_close(found, wanted)
 
 
+def a_view_then_the_whole(y: Tensor) -> tuple[Tensor, ...]:
+    view = y[0]
+    earlier = y * 3
+    view.mul_(3)
+    between, of_view = y * 5, view * 2
+    view.mul_(2)
+    return y, earlier, between, of_view, view * 2, y * 7
+
+
+def parts_one_after_the_other(y: Tensor) -> tuple[Tensor, ...]:
+    earlier = y * 3
+    y[0].mul_(3)
+    between = y * 5
+    y.view(-1)[1:].mul_(2)
+    return y, earlier, between, y * 2
+
+
+def views_of_views(y: Tensor) -> tuple[Tensor, ...]:
+    flat, turned = y.view(-1), y.t()
+    of_flat = flat * 2
+    flat[1:].mul_(3)
+    of_turned = turned * 2
+    turned[0].mul_(2)
+    return y, flat, turned, of_flat, of_turned, y * 2
+
+
+def the_whole_under_its_views(y: Tensor) -> tuple[Tensor, ...]:
+    row, column = y[0], y[:, 0]
+    first, second = y.chunk(2)
+    of_part = first * 2 + second
+    y.mul_(2)
+    return y, row, column, of_part, row * 3, column * 5, y * 7
+
+
+def a_view_behind_a_detached_one(y: Tensor) -> tuple[Tensor, ...]:
+    detached, view = y.detach(), y[0]
+    earlier = y * 3
+    detached.add_(1)
+    view.mul_(2)
+    return y, earlier, y * 5, detached * 2
+
+
+def a_view_without_gradients_that_gains_them(y: Tensor) -> tuple[Tensor, ...]:
+    made = torch.zeros(2, 2)
+    view, other = made[0], made.t()
+    view.add_(y[0])
+    of_all, of_other = made * 5, other * 3
+    other[1].mul_(3)
+    return made, of_all, of_other, view * 2, other * 7
+
+
+def nothing_is_returned_but_views(y: Tensor) -> tuple[Tensor, ...]:
+    flat, turned = y.view(-1), y.t()
+    of_flat = flat * 2
+    flat.mul_(3)
+    of_turned = turned * 2
+    turned.mul_(2)
+    return flat, turned, of_flat, of_turned, y * 2
+
+
 INSIDE: dict[str, Callable[[Tensor], object]] = {
     "as a whole": lambda t: t.mul_(3),
     "a view of all": lambda t: t.view(-1).mul_(3),
     "a row": lambda t: t[0].mul_(3),
+    "an item": lambda t: t.__setitem__((0, 1), 3),
+    "a view of a view": lambda t: t.t()[1:].add_(1),
+    "a part of a detached one": lambda t: t.detach()[0].add_(1),
 }
 
 
+@pytest.mark.parametrize("name", INSIDE)
+def test_what_flows_into_a_written_input_from_a_result_made_of_it_is_seen(name: str) -> None:
+    def program(t: Tensor) -> tuple[Tensor, ...]:
+        INSIDE[name](t)
+        return t, t.exp()
+
+    assert_gradients_of_results_are_eagers(program)
+
+
 @pytest.mark.parametrize(
-    "name",
+    "program",
     [
-        "as a whole",
-        *(
-            pytest.param(one, marks=pytest.mark.xfail(strict=True, reason="only its own gradient is seen"))
-            for one in ("a view of all", "a row")
-        ),
+        a_view_then_the_whole,
+        parts_one_after_the_other,
+        views_of_views,
+        the_whole_under_its_views,
+        a_view_behind_a_detached_one,
+        a_view_without_gradients_that_gains_them,
+        nothing_is_returned_but_views,
     ],
 )
-def test_what_flows_into_a_written_input_from_a_result_made_of_it_is_seen(name: str) -> None:
-    def program(t: Tensor) -> tuple[Tensor, Tensor]:
-        INSIDE[name](t)
-        return t, t.sin()
+@pytest.mark.parametrize("is_made_inside", [False, True], ids=["of an input", "of a result"])
+def test_what_flows_into_results_written_in_part_is_seen(
+    program: Callable[[Tensor], tuple[Tensor, ...]],
+    is_made_inside: bool,
+) -> None:
+    def inside(t: Tensor) -> tuple[Tensor, ...]:
+        return program(t * 2)
 
-    seen: list[Tensor | None] = []
-    for run in (program, supple.compile(program)):
-        written, result = run(torch.ones(2, 2, requires_grad=True) * 1)
-        written.retain_grad()
-        torch.autograd.backward([written, result], [torch.ones(2, 2), torch.ones(2, 2)])
-        seen.append(written.grad)
-    torch.testing.assert_close(*seen)
+    assert_gradients_of_results_are_eagers(inside if is_made_inside else program)
+
+
+def assert_gradients_of_results_are_eagers(program: Callable[[Tensor], tuple[Tensor, ...]]) -> None:
+    """Check results, their own gradients, and those of what they were computed of."""
+    seen: list[list[Tensor | None]] = []
+    compiled = supple.compile(program, fullgraph=True)
+    for run in (program, compiled, compiled):
+        x = torch.arange(1.0, 5.0).view(2, 2).requires_grad_()
+        results = run(x * 1)
+        asked = [one for one in results if one.requires_grad]
+        for one in asked:
+            one.retain_grad()
+        torch.autograd.backward(asked, [torch.full_like(one, 2.0**k) for k, one in enumerate(asked)])
+        seen.append([*(one.detach() for one in results), *(one.grad for one in asked), x.grad])
+    torch.testing.assert_close(seen[1:], [seen[0]] * 2)

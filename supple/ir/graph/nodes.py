@@ -44,6 +44,10 @@ class Var:
         return self.name + "".join(f"[{index}]" for index in self.path)
 
 
+Bases = Var | None | tuple["Bases", ...]
+"""Of each tensor in a result, the value of which it is a view to autograd; None where it is no view."""
+
+
 @dataclass(frozen=True, slots=True)
 class Input:
     """A value that the caller passes.
@@ -75,6 +79,7 @@ class Node:
         name: unique in the graph; the name of its result.
         meta: what is known of the result; a tuple for several results.
         where: the user's stack, innermost last.
+        bases: of captured nodes, whose history a write to the result changes too.
     """
 
     name: str
@@ -83,6 +88,7 @@ class Node:
     kwargs: Mapping[str, Arg] = field(default_factory=dict[str, Arg])
     meta: Meta = Constant(None)
     where: tuple[Where, ...] = field(default=(), compare=False, metadata=UNKEYED)
+    bases: Bases = field(default=None, compare=False, metadata=UNKEYED)  # operator and arguments imply it
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +140,9 @@ def with_mapped(
     meta: Meta | None = None,
 ) -> Node:
     """Return a node with its arguments mapped (see `map_arg`), and other metadata if there is some."""
-    args, kwargs = map_arg(function, (node.args, dict(node.kwargs)), number)
-    return Node(node.name, node.op, args, kwargs, node.meta if meta is None else meta, node.where)
+    args, kwargs, bases = map_arg(function, (node.args, dict(node.kwargs), node.bases), number)
+    known = node.meta if meta is None else meta
+    return Node(node.name, node.op, args, kwargs, known, node.where, bases)
 
 
 def vars_of(arg: Arg) -> Iterator[Var]:
