@@ -6,7 +6,7 @@ Each aspect is harmless alone and has its own tests; bugs stand where two or thr
 import contextlib
 import dataclasses
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -86,6 +86,8 @@ FORMS: Final = {
     "names of its own": "class Own: pass\nkept = Own()\nr = {call}\nreturn r, type(kept).__name__",
 }
 """What a program does with the call; `w` is a tensor that it may write."""
+OFTEN: Final = {"handled": 5}
+"""Forms that are drawn more often than others: whatever eager refuses, a handler shows when it was refused."""
 
 MADE: Final = {
     PLAIN: "",
@@ -368,7 +370,7 @@ def drawn(chosen: random.Random, name: str) -> Crossing | None:
     if not count:
         return None
 
-    def some(table: dict[str, Any], share: float) -> str:
+    def some(table: Iterable[str], share: float) -> str:
         found = chosen.choice(list(table)) if chosen.random() < share else PLAIN
         is_left_out = (
             (found.startswith("no ") and name in OTHERWISE)
@@ -385,7 +387,7 @@ def drawn(chosen: random.Random, name: str) -> Crossing | None:
         sample=chosen.randrange(count),
         earlier=chosen.randrange(count) if chosen.random() < 0.4 else None,
         was_usual=chosen.random() < 0.5,
-        form=some(FORMS, 0.7),
+        form=some([name for name in FORMS for _ in range(OFTEN.get(name, 1))], 0.8),
         made=some(MADE, 0.4),
         dtype=some(TYPES, 0.4),
         fill=some(FILLS, 0.4),

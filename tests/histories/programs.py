@@ -1,8 +1,8 @@
-"""The programs: two acts, one after the other, and what is asked after them."""
+"""The programs: two acts or three, one after the other, and what is asked after them."""
 
 import contextlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
@@ -77,17 +77,28 @@ def look(*tensors: Tensor) -> None:
 
 
 def programs(seed: int) -> Iterator[Program]:
-    """Yield all programs, each pair of acts with some of the questions, in an order that the seed says."""
+    """Yield all pairs of acts with some of the questions, in an order that the seed says.
+
+    Behind each pair comes the same with a third act, which is drawn, before or behind it.
+    """
     draw = random.Random(seed)
     pairs = list(product(ACTS, ACTS, NAMES))
     draw.shuffle(pairs)
     for first, second, name in pairs:
-        asks = [
-            f"asked.append({draw.choice(ASKS).format(t=draw.choice(NAMES))})" if draw.random() < often else ""
-            for often in (0.3, 0.8)
-        ]
-        lines = (first.format(t="x"), asks[0], second.format(t=name), asks[1])
-        # A Function may keep what no gradient reads: compiled code does not tell that that was written.
-        may_be_written = draw.random() < 0.4 and not any(".apply(" in line for line in lines)
-        later = draw.choice((*NAMES, "w", "made")) if may_be_written else ""
-        yield Program(tuple(line for line in lines if line), later)
+        acts = (first.format(t="x"), second.format(t=name))
+        yield _with_questions(draw, acts)
+        third = draw.choice(ACTS).format(t=draw.choice(NAMES))
+        yield _with_questions(draw, draw.choice(((third, *acts), (*acts, third))))
+
+
+def _with_questions(draw: random.Random, acts: Sequence[str]) -> Program:
+    """Return a program of some acts, with a question behind some of them."""
+    lines: list[str] = []
+    for place, act in enumerate(acts, 1):
+        lines.append(act)
+        if draw.random() < (0.8 if place == len(acts) else 0.3):
+            lines.append(f"asked.append({draw.choice(ASKS).format(t=draw.choice(NAMES))})")
+    # A Function may keep what no gradient reads: compiled code does not tell that that was written.
+    may_be_written = draw.random() < 0.4 and not any(".apply(" in line for line in lines)
+    later = draw.choice((*NAMES, "w", "made")) if may_be_written else ""
+    return Program(tuple(lines), later)
