@@ -87,7 +87,7 @@ FORMS: Final = {
 }
 """What a program does with the call; `w` is a tensor that it may write."""
 OFTEN: Final = {"handled": 5}
-"""Forms that are drawn more often than others: whatever eager refuses, a handler shows when it was refused."""
+"""Forms that are drawn more often than others: a handler shows when a call was refused."""
 
 MADE: Final = {
     PLAIN: "",
