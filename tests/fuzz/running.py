@@ -34,9 +34,11 @@ LATE: Final = (
     "Inplace update to inference tensor",
     "is a view and is being modified inplace",
     "a leaf Variable that requires grad is being used in an in-place operation",
+    "Can't detach views in-place",
 )
 """What only the run of a graph that writes to tensors finds out: effects before it are not replayed then.
-The last is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`."""
+The fourth is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`; the last
+not for what a graph has made (docs/training.md)."""
 
 UNDEFINED: Final = "Trying to resize storage that is not resizable"
 """It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""
