@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import cast
 
-from supple.expr import Expr, as_expr, less, less_equal, minimum
+from supple.expr import Expr, as_expr, less, less_equal, maximum, minimum
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import rules
@@ -68,6 +68,8 @@ def _(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, *numbers: 
     require(*(less(ZERO, number) for number in (*steps, *spreads, as_expr(groups))))
     require(*(less_equal(ZERO, number) for number in (*pads, *extras)))
     _check_convolution(input, weight, groups, is_transposed=bool(is_transposed))
+    if is_transposed:  # what is added lies behind the last window, and is less than one step of it
+        require(*(less(extra, maximum(*most)) for extra, *most in zip(extras, steps, spreads, strict=True)))
     channels = weight.sizes[1] * groups if is_transposed else weight.sizes[0]
     require(bias is None or all_must_equal(bias.sizes, (channels,)))
     batch = input.sizes[:1] if input.rank == weight.rank else ()

@@ -31,7 +31,7 @@ MODULE: Final = "program"
 ADDRESSES: Final = range(2**40, 2**48)
 """Where objects lie in memory, and hashes made of that: an `id` is another in each of two runs."""
 SAVED: Final = re.compile(
-    r"(?<=by an inplace operation: )\[?torch\.\w+ \[[\d, ]*\]\]?(, which [\w ]+,)?"
+    r"(?<=by an inplace operation: )\[?torch\.\w+ \[[\d, ]*\]\]?(, which [\w: ]+,)?"
     r"|(?<=; expected version \d instead\.) (Hint: enable anomaly|Do: write to a clone).*"
 )
 """Which view of a written tensor backward needs, and what to do: docs/training.md leaves it open."""

@@ -35,10 +35,11 @@ LATE: Final = (
     "is a view and is being modified inplace",
     "a leaf Variable that requires grad is being used in an in-place operation",
     "Can't detach views in-place",
+    "a saved tensor that has been detached in-place",
 )
 """What only the run of a graph that writes to tensors finds out: effects before it are not replayed then.
-The fourth is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`; the last
-not for what a graph has made (docs/training.md)."""
+The fourth is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`. Views that a
+graph has made may be detached, and what backward says of a tensor written since is its own text (docs/training.md)."""
 
 UNDEFINED: Final = "Trying to resize storage that is not resizable"
 """It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""

@@ -85,6 +85,36 @@ def test_one_element_is_a_size_like_others_where_the_dtype_is_the_same(dims: Any
             torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "equation", ["ij,kj->ik", "ij,kj", "ij,kj->", "...j,kj->...k", "ij, kj -> ki", "lists"]
+)
+def test_one_summed_element_is_not_cast(equation: str, mode: str) -> None:
+    """einsum multiplies operands whose summed dimensions have one element, and multiplies matrices of others."""
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cpu"):
+            if equation == "lists":
+                return torch.einsum(x, [0, 1], y, [2, 1], [0, 2])
+            return torch.einsum(equation, x, y)
+
+    compiled = supple.compile(program, dynamic=True)
+    with MODES[mode]():
+        for rows, columns, own in [
+            (3, 3, 3),
+            (2, 1, 1),
+            (1, 2, 2),
+            (2, 1, 3),
+            (2, 3, 1),
+            (0, 1, 1),
+            (1, 1, 1),
+        ]:
+            x, y = torch.rand(rows, columns), torch.rand(4, own)
+            expected, found = program(x, y), compiled(x, y)
+            assert found.dtype is expected.dtype
+            torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("mode", MODES)
 def test_dropout_draws_as_in_eager(mode: str, rate: float) -> None:

@@ -218,6 +218,28 @@ def test_convolutions_that_eager_refuses(
     check_refused(convolved, (0, 3, 4, 4), weight, *(() if bias is None else (bias,)))
 
 
+@pytest.mark.parametrize("more", [0, 1, 2, 3])
+@pytest.mark.parametrize("spread", [1, 3])
+@pytest.mark.parametrize("step", [1, 2])
+@pytest.mark.parametrize("operator", [F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d])
+def test_transposed_convolutions_that_eager_refuses(
+    operator: Program, step: int, spread: int, more: int
+) -> None:
+    rank = {F.conv_transpose1d: 1, F.conv_transpose2d: 2, F.conv_transpose3d: 3}[operator]
+    shapes = (1, 2, *(4,) * rank), (2, 2, *(3,) * rank)
+    check_refused(lambda x, w: operator(x, w, None, step, 1, more, 1, spread), *shapes)
+
+
+@pytest.mark.parametrize("mode", [None, "", 0, -0.0, False, "no", "linear", "bilinear"], ids=repr)
+def test_ways_to_resample_that_eager_refuses(mode: Any) -> None:
+    def program(x: Tensor) -> Tensor:
+        return F.interpolate(x, 3, mode=mode)
+
+    for backend in ("eager", "native"):
+        wanted = outcome(program, torch.ones(2, 3, 4))
+        assert outcome(supple.compile(program, backend=backend), torch.ones(2, 3, 4)) == wanted
+
+
 @pytest.mark.parametrize("size", [3, 0])
 @pytest.mark.parametrize("shape", [(2, 3, 0), (2, 0, 4), (0, 3, 4), (2, 3, 4, 4), (2, 3, 4)], ids=str)
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "area"])

@@ -15,6 +15,7 @@ from supple.capture.library.table import Args, Kwargs
 from supple.capture.machine import Machine
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.sequence import SequenceValue
 from supple.capture.values.tensor import TensorValue
 from supple.torch_private import chunk_cat, encoder_layer, trilinear
 
@@ -77,6 +78,22 @@ def _inner(machine: Machine, args: Args, kwargs: Kwargs) -> None:
         _ask_for_one_element(operand, [-1])
 
 
+def _einsum(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    """Ask which summed dimensions have one element: torch multiplies such operands, without a cast."""
+    equation, operands = args[0] if args else None, list(args[1:])
+    if len(operands) == 1 and isinstance(operands[0], SequenceValue):
+        operands = operands[0].all(machine)
+    text = equation.as_python() if isinstance(equation, ConstantValue) else None
+    terms, arrow, kept = text.replace(" ", "").partition("->") if isinstance(text, str) else ("", "", "")
+    tensors = [one.fake for one in (*args, *operands) if isinstance(one, TensorValue)]
+    labels = terms.split(",") if arrow and "." not in terms else []
+    for place, fake in enumerate(tensors):
+        own = labels[place] if place < len(labels) else ""
+        for dim, size in enumerate(fake.shape):
+            if len(own) != fake.dim() or own[dim] not in kept:
+                bool(size == 1)  # the answer becomes a guard
+
+
 _CHECKS: Final[dict[object, Check]] = {
     torch.linalg.pinv: partial(_refuse, "torch.linalg.pinv"),
     functional.bilinear: partial(_refuse, "F.bilinear"),
@@ -86,6 +103,7 @@ _CHECKS: Final[dict[object, Check]] = {
     torch.linalg.matrix_exp: partial(_refuse_halves, "torch.linalg.matrix_exp"),
     torch.Tensor.matrix_exp: partial(_refuse_halves, "torch.Tensor.matrix_exp"),
     chunk_cat: partial(_refuse_halves, "torch._chunk_cat"),
+    torch.einsum: _einsum,
     torch.tensordot: _tensordot,
     torch.inner: _inner,
     torch.Tensor.inner: _inner,

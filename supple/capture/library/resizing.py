@@ -192,17 +192,17 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     names = ("input", "size", "scale_factor", "mode", "align_corners", "recompute_scale_factor")
     given = {**dict(zip(names, args, strict=False)), **kwargs}
     options = {name: given.pop(name).as_python() for name in names[3:] if name in given}
-    mode, corners, again = (options.get(name) for name in names[3:])
+    mode, corners, again = options.get("mode", "nearest"), *(options.get(name) for name in names[4:])
     image, numbers = given.pop("input", NONE), dict[str, Sequence[Value]]()
     for name, one in given.items():
         if one.identity() is not None:
             numbers[name] = one.all(machine) if isinstance(one, SequenceValue) else [one]
     kinds = {name: [part.python_type() for part in parts] for name, parts in numbers.items()}
-    ranks = _MODES.get(str(mode or "nearest"), ())
+    ranks = _MODES.get(mode, ()) if isinstance(mode, str) else ()
     is_usual = (
         isinstance(image, TensorValue)
         and image.fake.dim() in ranks
-        and (corners is None or (type(corners) is bool and str(mode) in LINEAR))
+        and (corners is None or (type(corners) is bool and mode in LINEAR))
         and (again is None or again is False or (again is True and "size" not in kinds))
         and len(kinds) == 1
         and given.keys() <= _NUMBERS.keys()
