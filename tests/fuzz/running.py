@@ -38,8 +38,9 @@ LATE: Final = (
     "a saved tensor that has been detached in-place",
 )
 """What only the run of a graph that writes to tensors finds out: effects before it are not replayed then.
-The fourth is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`. Views that a
-graph has made may be detached, and what backward says of a tensor written since is its own text (docs/training.md)."""
+The fourth is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`. Views
+that a graph has made may be detached, and backward has a text of its own for tensors written since
+(docs/training.md)."""
 
 UNDEFINED: Final = "Trying to resize storage that is not resizable"
 """It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""

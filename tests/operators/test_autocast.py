@@ -90,7 +90,7 @@ def test_one_element_is_a_size_like_others_where_the_dtype_is_the_same(dims: Any
     "equation", ["ij,kj->ik", "ij,kj", "ij,kj->", "...j,kj->...k", "ij, kj -> ki", "lists"]
 )
 def test_one_summed_element_is_not_cast(equation: str, mode: str) -> None:
-    """einsum multiplies operands whose summed dimensions have one element, and multiplies matrices of others."""
+    """einsum multiplies element by element where a summed dimension has one, and matrices otherwise."""
 
     def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         with torch.autocast("cpu"):
