@@ -83,6 +83,9 @@ FORMS: Final = {
     "a branch that raises": (
         "if w.sum() > 100:\n    raise ValueError('large')\nw.data.mul_(200)\nreturn {call}"
     ),
+    "behind a check that fails": (
+        "if w.sum() > 2:\n    raise ValueError('large')\nw.data.mul_(200)\nreturn {call}"
+    ),
     "names of its own": "class Own: pass\nkept = Own()\nr = {call}\nreturn r, type(kept).__name__",
 }
 """What a program does with the call; `w` is a tensor that it may write."""
@@ -105,6 +108,13 @@ MADE: Final = {
     "no rows": "x[:0]",
 }
 """What a program makes of the first tensor before the call."""
+
+VARIANTS: Final[dict[str, str]] = {
+    PLAIN: "op",
+    "in place": "inplace_variant",
+    "method": "method_variant",
+}
+"""Which of an operator's forms is called: what torch's list of operators calls them."""
 
 TYPES: Final = {
     PLAIN: torch.float32,
@@ -256,6 +266,7 @@ class Crossing:
     earlier: int | None = None
     was_usual: bool = False
     form: str = PLAIN
+    variant: str = PLAIN
     made: str = PLAIN
     dtype: str = PLAIN
     fill: str = PLAIN
@@ -310,6 +321,11 @@ class Crossing:
             lines[0] = "x = args[0]"
         lines += [indent + line for line in FORMS[self.form].replace("{call}", call).splitlines()]
         return "def program(args, named, w, thing):\n" + "".join(f"    {line}\n" for line in lines)
+
+    def function(self) -> Callable[..., Any]:
+        """Return what the program calls; the operator itself, where it has no such variant."""
+        operator = OPERATORS[self.operator]
+        return getattr(operator, VARIANTS[self.variant]) or operator.op
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return new arguments: those of the operator's sample, in this call's types and places."""
@@ -388,6 +404,7 @@ def drawn(chosen: random.Random, name: str) -> Crossing | None:
         earlier=chosen.randrange(count) if chosen.random() < 0.4 else None,
         was_usual=chosen.random() < 0.5,
         form=some([name for name in FORMS for _ in range(OFTEN.get(name, 1))], 0.8),
+        variant=some(VARIANTS, 0.4),
         made=some(MADE, 0.4),
         dtype=some(TYPES, 0.4),
         fill=some(FILLS, 0.4),

@@ -20,7 +20,6 @@ from tests.fuzz.comparing import Twins
 from tests.fuzz.running import ROOM, TOO_LARGE, UNDEFINED, let_go, limited_memory
 from tests.fuzz.settled import in_vectors, shaken
 from tests.modes import modes_now, set_modes
-from tests.operators.test_samples import OPERATORS
 
 SECONDS: Final = 60.0
 """A call, compilation included, that takes longer is taken for endless."""
@@ -87,7 +86,7 @@ def program(crossing: Crossing) -> Program:
         "supple": supple,
         "MODES": MODES,
         "told": told,
-        "operator": OPERATORS[crossing.operator].op,
+        "operator": crossing.function(),
         "ARGS": args[1:],
         "NAMED": named,
     }
