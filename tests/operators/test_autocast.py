@@ -115,6 +115,23 @@ def test_one_summed_element_is_not_cast(equation: str, mode: str) -> None:
             torch.testing.assert_close(found, expected, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("equation", ["ij,kj->ik", "ij,kj->", "ij,ij->i"])
+def test_one_summed_truth_value_is_a_truth_value(equation: str) -> None:
+    """einsum refuses more of them in eager: there are no products of matrices of truth values."""
+    compiled = supple.compile(lambda x, y: torch.einsum(equation, x, y), dynamic=True)
+    for rows, columns in [(2, 1), (2, 3), (1, 1), (2, 1)]:
+        x, y = torch.ones(rows, columns, dtype=torch.bool), torch.ones(2, columns, dtype=torch.bool)
+        try:
+            expected = torch.einsum(equation, x, y)
+        except RuntimeError as error:
+            with pytest.raises(type(error)):
+                compiled(x, y)
+        else:
+            found = compiled(x, y)
+            assert found.dtype is expected.dtype
+            assert torch.equal(found, expected)
+
+
 @pytest.mark.parametrize("rate", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("mode", MODES)
 def test_dropout_draws_as_in_eager(mode: str, rate: float) -> None:

@@ -5,6 +5,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Final, cast
 
 import torch
@@ -23,8 +24,8 @@ Check = Callable[[Machine, Args, Kwargs], None]
 
 
 def check_casts(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> None:
-    """Make sure, where autocast is on, that a graph with an operation in it casts as eager does."""
-    check = _CHECKS.get(function) if _is_casting() else None
+    """Make sure that a graph casts what eager casts where autocast is on, and is made of what eager calls."""
+    check = _ALWAYS.get(function) or (_CHECKS.get(function) if _is_casting() else None)
     if check is not None:
         check(machine, args, kwargs)
 
@@ -78,22 +79,28 @@ def _inner(machine: Machine, args: Args, kwargs: Kwargs) -> None:
         _ask_for_one_element(operand, [-1])
 
 
-def _einsum(machine: Machine, args: Args, kwargs: Kwargs) -> None:
-    """Ask which summed dimensions have one element: torch multiplies such operands, without a cast."""
-    equation, operands = args[0] if args else None, list(args[1:])
-    if len(operands) == 1 and isinstance(operands[0], SequenceValue):
-        operands = operands[0].all(machine)
-    text = equation.as_python() if isinstance(equation, ConstantValue) else None
-    terms, arrow, kept = text.replace(" ", "").partition("->") if isinstance(text, str) else ("", "", "")
-    tensors = [one.fake for one in (*args, *operands) if isinstance(one, TensorValue)]
+def _einsum(machine: Machine, args: Args, _: Kwargs) -> None:
+    """Ask which summed dimensions have one element: torch multiplies such operands element by element.
+
+    That is not cast, and takes truth values, which a product of matrices refuses.
+    """
+    operands = [
+        one for arg in args for one in (arg.all(machine) if isinstance(arg, SequenceValue) else [arg])
+    ]
+    fakes = [one.fake for one in operands if isinstance(one, TensorValue)]
+    if not (_is_casting() or any(fake.dtype is torch.bool for fake in fakes)):
+        return
+    text = args[0].as_python() if args and isinstance(args[0], ConstantValue) else ""
+    terms, arrow, kept = str(text).replace(" ", "").partition("->")
     labels = terms.split(",") if arrow and "." not in terms else []
-    for place, fake in enumerate(tensors):
-        own = labels[place] if place < len(labels) else ""
+    for fake, own in zip_longest(fakes, labels[: len(fakes)], fillvalue=""):
+        assert isinstance(fake, torch.Tensor), "there are no more labels than operands"
         for dim, size in enumerate(fake.shape):
             if len(own) != fake.dim() or own[dim] not in kept:
                 bool(size == 1)  # the answer becomes a guard
 
 
+_ALWAYS: Final[dict[object, Check]] = {torch.einsum: _einsum}
 _CHECKS: Final[dict[object, Check]] = {
     torch.linalg.pinv: partial(_refuse, "torch.linalg.pinv"),
     functional.bilinear: partial(_refuse, "F.bilinear"),
@@ -103,7 +110,6 @@ _CHECKS: Final[dict[object, Check]] = {
     torch.linalg.matrix_exp: partial(_refuse_halves, "torch.linalg.matrix_exp"),
     torch.Tensor.matrix_exp: partial(_refuse_halves, "torch.Tensor.matrix_exp"),
     chunk_cat: partial(_refuse_halves, "torch._chunk_cat"),
-    torch.einsum: _einsum,
     torch.tensordot: _tensordot,
     torch.inner: _inner,
     torch.Tensor.inner: _inner,
