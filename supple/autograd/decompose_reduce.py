@@ -37,7 +37,7 @@ def _summed(meta: TensorMeta, dtype: torch.dtype | None) -> torch.dtype:
 def _(
     b: Lowering, x: Var, dim: Dims = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Var:
-    """All dimensions named; integers and bool in i64; no dimensions: a cast."""
+    """All dimensions named; integers and bool in i64; of rank 0: a cast, and 0.0 of -0.0."""
     meta = b.tensor_meta(x)
     wanted = _summed(meta, dtype)
     dims = dims_of(dim, meta.rank)
@@ -46,7 +46,8 @@ def _(
         return b.emit("aten.any.dims", (truths, dims, keepdim)) if dims else b.copy(truths)
     options = {} if wanted is _summed(meta, None) is meta.dtype.torch else {"dtype": wanted}
     if not dims:
-        return b.emit("aten._to_copy.default", (x,), options) if options else b.copy(x)
+        made = b.emit("aten._to_copy.default", (x,), options) if options else b.copy(x)
+        return b.add(made, 0.0) if wanted.is_floating_point else made
     return b.emit("aten.sum.dim_IntList", (x, dims, keepdim), options)
 
 
@@ -60,7 +61,8 @@ def _(
     if not meta.dtype.is_float:
         return b.emit("aten.mean.dim", (source, dims_of(dim, meta.rank), keepdim))
     dims = dims_of(dim, meta.rank)
-    return b.cast(b.div(b.sum(b.wide(source), dims, keepdim), count_of(meta, dims)), meta.dtype)
+    total = b.sum(b.wide(source), dims, keepdim) if dims else b.add(b.wide(source), 0.0)
+    return b.cast(b.div(total, count_of(meta, dims)), meta.dtype)
 
 
 def _extreme(core: str, b: Lowering, x: Var, dim: Dims = (), keepdim: bool = False) -> Var:

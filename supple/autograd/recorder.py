@@ -60,7 +60,7 @@ class Given:
         In inference mode, the parts of a composite operator write to views that share no count.
         """
         is_counted = not (self.fake.is_inference() or torch.is_inference_mode_enabled())
-        return self.fake._version - self.version if is_counted else storage.version - storage.unseen
+        return self.fake._version - self.version if is_counted else storage.counted
 
 
 class Recorder(Faking):
@@ -320,7 +320,7 @@ class Recorder(Faking):
         base = self.cell(of)
         named = {name: self._arg(arg) for name, arg in kwargs.items()}
         modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
-        call = Viewing(of, op, self._args(args[1:]), named, of.requires_grad, *modes)
+        call = Viewing(of, op, self._args(args[1:]), named, of.requires_grad, *modes, base.storage.counted)
         if op.name == "aten.view_as_real.default" and any(step.op.name == CONJ for step in base.chain):
             raise NotFunctional("a conjugate is seen as real numbers")
         for place, (view, step) in enumerate(self._steps(op, args, kwargs, result)):

@@ -99,6 +99,7 @@ class Viewing:
         requires_grad: whether that required gradients.
         has_grad: whether gradients were recorded.
         is_inference: whether that was in inference mode.
+        writes: how often the storage was written before, as eager counts.
     """
 
     of: torch.Tensor
@@ -108,6 +109,7 @@ class Viewing:
     requires_grad: bool
     has_grad: bool
     is_inference: bool
+    writes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,11 @@ class Storage:
     version: int = 0
     unseen: int = 0
     input: int | None = None
+
+    @property
+    def counted(self) -> int:
+        """How many of the writes eager counts."""
+        return self.version - self.unseen
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from supple.autograd.errors import NeedsGrad, NotFunctional
 from supple.autograd.functionalize import read
 from supple.autograd.joint import Flow, Flowing, Gradients, gradients, sources_of
 from supple.autograd.recorder import CONJ, Recorder
-from supple.autograd.storage import Storage
+from supple.autograd.storage import Storage, Viewing
 from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
@@ -177,6 +177,7 @@ class _Ending:
         self._shown = Counter(map(id, self._outputs))
         self._results: dict[int, int] = {}
         self._calls: dict[int, int] = {}
+        self._viewed: set[int] = set()
         self._inference: set[bool] = set()
 
     def finish(self, flowing: Sequence[Flowing] = ()) -> Traced:
@@ -274,14 +275,30 @@ class _Ending:
         except RuntimeError as error:
             raise NotFunctional("a view made in no_grad mode is returned, and was written") from error
         if id(call) not in self._calls:
-            base = self._output(call.of)
-            for number in leaves((call.args, call.kwargs)):
-                if isinstance(number, Expr | Real) and number not in self.sizes:
-                    self.sizes[number] = self._add(number)
-            self._calls[id(call)] = len(self.views)
-            modes = call.has_grad, call.is_inference
-            self.views.append(ViewCall(base, call.op, call.args, call.kwargs, *modes))
+            # Behind a write torch makes the place of each view in autograd's graph anew, from the base.
+            is_anew = call.writes < storage.counted
+            if is_anew and storage.input is not None:
+                self._viewed.add(storage.input)
+            base = self._apart(call.of) if is_anew else self._output(call.of)
+            self._calls[id(call)] = self._add_call(call, base)
         return convention.ViewItem(self._calls[id(call)], item)
+
+    def _apart(self, tensor: torch.Tensor) -> Made:
+        """Return how a view is made a second time, as a tensor of its own, which is no result."""
+        cell = self.recorder.cell(tensor)
+        if cell.made is None or tensor is cell.storage.base:
+            return self._output(tensor)
+        call, item = cell.made
+        return convention.ViewItem(self._add_call(call, self._apart(call.of)), item)
+
+    def _add_call(self, call: Viewing, base: Made) -> int:
+        """Add a call of a view operator, and the sizes that it takes; return its place."""
+        for number in leaves((call.args, call.kwargs)):
+            if isinstance(number, Expr | Real) and number not in self.sizes:
+                self.sizes[number] = self._add(number)
+        modes = call.has_grad, call.is_inference
+        self.views.append(ViewCall(base, call.op, call.args, call.kwargs, *modes))
+        return len(self.views) - 1
 
     def _result(self, storage: Storage) -> int:
         """Return which result is what a storage holds at the end, in eager's layout.
@@ -347,7 +364,8 @@ class _Ending:
                 if given.has_grown and not is_dense(meta.sizes, meta.strides):
                     raise NeedsGrad(f"input {place}, which is written and has gaps,")
                 index = self._result(storage) if given.has_grown else self._add(storage.value.var)
-                found.append(Mutation(place, index, given.writes(storage), given.has_grown))
+                writes, is_viewed = given.writes(storage), place in self._viewed
+                found.append(Mutation(place, index, writes, given.has_grown, is_viewed=is_viewed))
         for tensor in self.recorder.constants:
             if isinstance(tensor, torch.Tensor) and self.recorder.cell(tensor).storage.version:
                 raise NotFunctional("a tensor that the program holds is written")

@@ -194,12 +194,20 @@ def windows(tensor: TensorMeta, *places: Expr, first: int = 0) -> TensorMeta:
     return rules.resized(tensor, (*tensor.sizes[: -len(places)], *places))
 
 
+def averaged(tensor: TensorMeta, *places: Expr, first: int) -> TensorMeta:
+    """Return one mean per place, of which there may be none; no dimension from `first` on may be empty."""
+    require(
+        *(less_equal(ZERO, size) for size in places), *(less(ZERO, size) for size in tensor.sizes[first:])
+    )
+    return rules.resized(tensor, (*tensor.sizes[: -len(places)], *places))
+
+
 @shape_rules.on(*aten("_adaptive_avg_pool2d"))
 def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
     """Means of as many windows as asked for."""
     _require_image(self)
     rules.require_float(self.dtype)
-    return windows(self, *exprs(output_size), first=1)
+    return averaged(self, *exprs(output_size), first=self.rank - 2)
 
 
 @shape_rules.on(*aten("_scaled_dot_product_flash_attention_for_cpu"))

@@ -10,7 +10,7 @@ from supple.ir.meta import TensorMeta
 from supple.shapes import rules
 from supple.shapes.decide import ZERO, exprs, must_equal
 from supple.shapes.rules import Size, aten, fresh, require, require_float, resized, shape_rules
-from supple.shapes.rules_library import Numbers, pooled, windows
+from supple.shapes.rules_library import Numbers, averaged, pooled, windows
 
 RESAMPLING: Final = (
     "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d "
@@ -29,8 +29,10 @@ def _(self: TensorMeta, output_size: Sequence[Size], *_options: object) -> Tenso
 
 @shape_rules.on(*aten("_adaptive_avg_pool3d"))
 def _(self: TensorMeta, output_size: Sequence[Size]) -> TensorMeta:
-    """The given sizes in place of the last ones."""
-    return resized(self, [*self.sizes[: self.rank - len(output_size)], *output_size])
+    """As many means as asked for; of no channels there are none, other than of two dimensions."""
+    require(self.rank in (4, 5))
+    require_float(self.dtype)
+    return averaged(self, *exprs(output_size), first=1)
 
 
 @shape_rules.on(*aten(*(f"replication_pad{rank}d" for rank in (1, 2, 3))))

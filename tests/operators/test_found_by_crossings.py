@@ -1,5 +1,6 @@
 """What calls of operators in drawn surroundings found: layouts, types and refusals of odd arguments."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -216,6 +217,56 @@ def test_convolutions_that_eager_refuses(
         return operator(x, w, b, groups=groups)
 
     check_refused(convolved, (0, 3, 4, 4), weight, *(() if bias is None else (bias,)))
+
+
+@pytest.mark.parametrize("count", [2, 0, -1])
+@pytest.mark.parametrize("no", [None, 0, 1, -1])
+@pytest.mark.parametrize("is_batch", [True, False])
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_means_of_images_that_eager_refuses(rank: int, is_batch: bool, no: int | None, count: int) -> None:
+    operator = (F.adaptive_avg_pool1d, F.adaptive_avg_pool2d, F.adaptive_avg_pool3d)[rank - 1]
+    shape = [2, 3, *(4,) * rank][not is_batch :]
+    if no is not None:
+        shape[no] = 0
+    check_refused(lambda x: operator(x, [count] * rank), tuple(shape))
+
+
+def test_a_size_that_is_found_out_may_be_0() -> None:
+    compiled = supple.compile(lambda x, n: F.adaptive_avg_pool2d(x, (n.item(), 3)), backend="native")
+    for count in (2, 0, 1):
+        x, n = torch.rand(2, 3, 4, 4), torch.tensor(count)
+        torch.testing.assert_close(compiled(x, n), F.adaptive_avg_pool2d(x, (count, 3)))
+
+
+OF_ONE_NUMBER: dict[str, Program] = {
+    "sum": torch.sum,
+    "sum_to_size": lambda x: x.sum_to_size(()),
+    "mean": torch.mean,
+    "sum of a dimension": lambda x: x.sum(0),
+    "doubles": lambda x: x.sum(dtype=torch.float64),
+    "of a part": lambda x: x.reshape(1)[0].sum(),
+}
+
+
+@pytest.mark.parametrize("backend", ["aot_eager_decomp", "native"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+@pytest.mark.parametrize("name", OF_ONE_NUMBER)
+def test_the_sum_of_a_number_is_no_negative_zero(name: str, dtype: torch.dtype, backend: str) -> None:
+    x = torch.tensor(-0.0, dtype=dtype)
+    run = OF_ONE_NUMBER[name]
+    wanted, found = run(x), supple.compile(run, backend=backend)(x)
+    assert found.dtype is wanted.dtype
+    assert math.copysign(1, found.item()) == math.copysign(1, wanted.item())
+
+
+@pytest.mark.parametrize("operator", [F.conv1d, F.conv2d, F.conv3d])
+def test_padding_of_every_second_pixel_is_compiled_in_time(operator: Program) -> None:
+    """LLVM writes an address in a loop as a polynomial of all that is computed before the loop."""
+    rank = {F.conv1d: 1, F.conv2d: 2, F.conv3d: 3}[operator]
+    x, weight = torch.rand(1, 4, *(4,) * (rank - 1), 8), torch.rand(2, 4, *(1,) * rank)
+    run = lambda x, weight: operator(x[..., ::2], weight, padding="same")  # noqa: E731
+    compiled = supple.compile(run, backend="native", dynamic=True)
+    torch.testing.assert_close(compiled(x, weight), run(x, weight))
 
 
 @pytest.mark.parametrize("more", [0, 1, 2, 3])

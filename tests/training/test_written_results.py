@@ -148,6 +148,35 @@ def nothing_is_returned_but_views(y: Tensor) -> tuple[Tensor, ...]:
     return flat, turned, of_flat, of_turned, y * 2
 
 
+def a_view_of_a_view_before_the_write(y: Tensor) -> tuple[Tensor, ...]:
+    row = y.unsqueeze(0)
+    flat = row.view(-1)
+    row.mul_(3)
+    return y, row, flat
+
+
+def a_view_of_a_view_behind_a_write_without_gradients(y: Tensor) -> tuple[Tensor, ...]:
+    flat = y.view(-1)
+    with torch.no_grad():
+        flat.mul_(2)
+    part = flat[1:]
+    y.mul_(3)
+    return y, flat, part
+
+
+def a_view_of_a_view_behind_the_write(y: Tensor) -> tuple[Tensor, ...]:
+    flat = y.view(-1)
+    flat.mul_(2)
+    return y, flat, flat[1:]
+
+
+def a_view_of_a_view_and_a_write_by_a_detached_one(y: Tensor) -> tuple[Tensor, ...]:
+    row = y.narrow(0, 0, 1)
+    turned = row.t()
+    row.detach().add_(1)
+    return y, row, turned, turned[1:]
+
+
 INSIDE: dict[str, Callable[[Tensor], object]] = {
     "as a whole": lambda t: t.mul_(3),
     "a view of all": lambda t: t.view(-1).mul_(3),
@@ -177,6 +206,10 @@ def test_what_flows_into_a_written_input_from_a_result_made_of_it_is_seen(name: 
         a_view_behind_a_detached_one,
         a_view_without_gradients_that_gains_them,
         nothing_is_returned_but_views,
+        a_view_of_a_view_before_the_write,
+        a_view_of_a_view_behind_a_write_without_gradients,
+        a_view_of_a_view_behind_the_write,
+        a_view_of_a_view_and_a_write_by_a_detached_one,
     ],
 )
 @pytest.mark.parametrize("is_made_inside", [False, True], ids=["of an input", "of a result"])
@@ -203,3 +236,28 @@ def assert_gradients_of_results_are_eagers(program: Callable[[Tensor], tuple[Ten
         torch.autograd.backward(asked, [torch.full_like(one, 2.0**k) for k, one in enumerate(asked)])
         seen.append([*(one.detach() for one in results), *(one.grad for one in asked), x.grad])
     torch.testing.assert_close(seen[1:], [seen[0]] * 2)
+
+
+@pytest.mark.parametrize("is_counted", [True, False])
+@pytest.mark.parametrize("is_written_before", [True, False])
+def test_a_view_of_an_argument_that_is_a_view(is_written_before: bool, is_counted: bool) -> None:
+    """Behind a write it is one of the argument's own base: nothing flows into the argument from it."""
+
+    def program(row: Tensor) -> tuple[Tensor, ...]:
+        written = row.detach() if is_counted else row.data
+        if is_written_before:
+            written.add_(1)
+        turned = row.t()
+        if not is_written_before:
+            written.add_(1)
+        return (turned,)
+
+    seen: list[list[Tensor | None]] = []
+    for run in (program, supple.compile(program)):
+        x = torch.ones(2, 2, requires_grad=True)
+        row = (x * 1)[:1]
+        row.retain_grad()
+        (turned,) = run(row)
+        turned.sum().backward()
+        seen.append([turned.detach(), row.grad, x.grad])
+    torch.testing.assert_close(*seen)

@@ -54,12 +54,11 @@ def _(index: Index, e: Symbol) -> Reg:
 @evaluators.on(Add, Mul)
 def _(index: Index, e: Expr) -> Reg:
     """A polynomial is summed outermost terms first; the constant comes last, where addresses absorb it."""
-    code = index.code
     terms = [_term(index, mono, factor) for mono, factor in e.terms]
     terms.sort(key=lambda reg: (reg.lanes, reg.level))
     if e.constant:
         terms.append(constant(DType.I64, e.constant))
-    return reduce(lambda a, b: code.op("add", *index.together(a, b)), terms)
+    return _folded(index, "add", terms)
 
 
 def _term(index: Index, mono: Expr, factor: int) -> Reg:
@@ -68,7 +67,21 @@ def _term(index: Index, mono: Expr, factor: int) -> Reg:
     factors.sort(key=lambda reg: (reg.lanes, reg.level))
     if factor != 1:
         factors.insert(0, constant(DType.I64, factor))
-    return reduce(lambda a, b: index.code.op("mul", *index.together(a, b)), factors)
+    return _folded(index, "mul", factors)
+
+
+def _folded(index: Index, name: str, operands: list[Reg]) -> Reg:
+    """Return a sum or product, outermost operands first; what a loop does not change is one number in it.
+
+    LLVM writes addresses in loops as polynomials of all that is computed before, in exponential time.
+    `freeze` ends that: no pass looks through it.
+    """
+    found = operands[0]
+    for one in operands[1:]:
+        if found.level < one.level and found.lanes == 1 and found.number is None:
+            found = index.code.op("freeze", found)
+        found = index.code.op(name, *index.together(found, one))
+    return found
 
 
 @evaluators.on(Min, Max)

@@ -88,7 +88,7 @@ class Node:
     kwargs: Mapping[str, Arg] = field(default_factory=dict[str, Arg])
     meta: Meta = Constant(None)
     where: tuple[Where, ...] = field(default=(), compare=False, metadata=UNKEYED)
-    bases: Bases = field(default=None, compare=False, metadata=UNKEYED)  # operator and arguments imply it
+    bases: Bases = field(default=None, compare=False)  # operator and arguments imply it
 
 
 @dataclass(frozen=True, slots=True)
