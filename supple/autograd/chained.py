@@ -148,7 +148,8 @@ class _Whole:
         if after != before:
             self.changes.setdefault(target, []).append((place, after))
         if after.requires_grad and not before.requires_grad:
-            others = [var for var in self._relatives(target) if var != target]
+            later = {one.name for one in self.graph.nodes[place:]}
+            others = [var for var in self._relatives(target) if var != target and var.name not in later]
             self.is_shared |= bool(others) and node.op.name == _FLAG
             for var in others:
                 known = self.meta(var, place)
