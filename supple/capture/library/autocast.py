@@ -5,7 +5,6 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import zip_longest
 from typing import Final, cast
 
 import torch
@@ -92,9 +91,9 @@ def _einsum(machine: Machine, args: Args, _: Kwargs) -> None:
         return
     text = args[0].as_python() if args and isinstance(args[0], ConstantValue) else ""
     terms, arrow, kept = str(text).replace(" ", "").partition("->")
-    labels = terms.split(",") if arrow and "." not in terms else []
-    for fake, own in zip_longest(fakes, labels[: len(fakes)], fillvalue=""):
-        assert isinstance(fake, torch.Tensor), "there are no more labels than operands"
+    labels = iter(terms.split(",") if arrow and "." not in terms else ())
+    for fake in fakes:
+        own = next(labels, "")
         for dim, size in enumerate(fake.shape):
             if len(own) != fake.dim() or own[dim] not in kept:
                 bool(size == 1)  # the answer becomes a guard
