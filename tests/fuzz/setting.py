@@ -237,7 +237,8 @@ class Trace:
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> bool:
         is_unbound = kind is not None and issubclass(kind, NameError)  # of two classes, see `running.chain`
-        print("exit", self.name, "NameError" if is_unbound else kind and kind.__name__)
+        told = [one is None for one in rest]
+        print("exit", self.name, "NameError" if is_unbound else kind and kind.__name__, *told)
         return kind is not None and issubclass(kind, self.swallows)
 
 
