@@ -146,7 +146,7 @@ def is_channels_last_like(sizes: Exprs, strides: Exprs) -> bool:
         return False
     least = ZERO
     for dim in (1, *range(len(sizes) - 1, 1, -1), 0):
-        if generally_less(strides[dim], least):
+        if _is_less(strides[dim], least):
             return False
         if dim == 0 and generally_equal(least, strides[1]):
             return False

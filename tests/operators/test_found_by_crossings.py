@@ -238,6 +238,28 @@ def test_a_size_that_is_found_out_may_be_0() -> None:
         torch.testing.assert_close(compiled(x, n), F.adaptive_avg_pool2d(x, (count, 3)))
 
 
+RESIZED: dict[str, tuple[Program, int]] = {
+    "means of a line": (lambda x: F.adaptive_avg_pool1d(x, 3), 3),
+    "means of windows": (lambda x: F.avg_pool1d(x, 1), 3),
+    "an area": (lambda x: F.interpolate(x, 3, mode="area"), 3),
+    "the nearest": (lambda x: F.interpolate(x, 3, mode="nearest-exact"), 4),
+    "an image": (lambda x: F.adaptive_avg_pool2d(x, 3), 4),
+    "a convolution": (lambda x: F.conv1d(x, torch.ones(2, x.shape[1], 1)), 3),
+}
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("part", ["[..., :1]", "[:1]", "[:, :1]", "[:1, ..., :1]"])
+@pytest.mark.parametrize("name", RESIZED)
+def test_the_layout_of_images_with_any_stride_of_one_pixel(name: str, part: str, dynamic: bool) -> None:
+    program, rank = RESIZED[name]
+    whole = torch.rand(2, 3, 4, 4)[(..., *[0] * (4 - rank))]
+    x = eval(f"whole{part}", {"whole": whole})
+    x = x.as_strided(x.shape, [s if n > 1 else 5 for n, s in zip(x.shape, x.stride(), strict=True)])
+    found = supple.compile(program, dynamic=dynamic, backend="native")(x)
+    assert found.stride() == program(x).stride()
+
+
 OF_ONE_NUMBER: dict[str, Program] = {
     "sum": torch.sum,
     "sum_to_size": lambda x: x.sum_to_size(()),
