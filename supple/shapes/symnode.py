@@ -12,18 +12,36 @@ from typing import Final
 
 import torch
 
-from supple.expr import BoolExpr, Expr, Operand, as_expr, both, either, equal, maximum, minimum, negate
+from supple.expr import (
+    BoolExpr,
+    Expr,
+    Operand,
+    as_expr,
+    both,
+    either,
+    equal,
+    free_symbols,
+    interval,
+    maximum,
+    minimum,
+    negate,
+)
 from supple.expr.build import boolean
 from supple.expr.python import PYTHON
 from supple.expr.real import Real
 from supple.shapes import layout
-from supple.shapes.decide import generally
+from supple.shapes.decide import generally, is_backed
 from supple.shapes.env import COMPARE, ShapeEnv
 
 Symbolic = torch.SymInt | torch.SymFloat | torch.SymBool
 
 
 Binary = Callable[["SymNode", "SymNode"], "SymNode"]
+
+
+def _is_of_program(condition: Expr) -> bool:
+    """Tell whether a condition is of integers of the program, which may be negative: no case is general."""
+    return is_backed(condition) and any(interval(s).lo is None for s in free_symbols(condition))
 
 
 def _float(op: str) -> Callable[..., "SymNode"]:
@@ -167,9 +185,9 @@ class SymNode:
     # Decisions.
 
     def guard_bool(self, file: str = "", line: int = 0) -> bool:
-        """Decide a condition; one that torch's C++ code asks (it names its file) is the framework's."""
+        """Decide a condition; one of sizes is the framework's, if torch's C++ code asks (it names its file)."""
         condition = self.env.current(self.integer())
-        if file and (generally(condition) or generally(negate(condition))):
+        if file and not _is_of_program(condition) and (generally(condition) or generally(negate(condition))):
             return generally(condition)
         return self.env.decide(condition)
 

@@ -59,7 +59,6 @@ UNCHANGED: Final = {
     "grid_sampler_2d": "eager gives what memory held",
     "grid_sampler_3d": "eager gives what memory held",
     "nn.functional.pad.circular": "eager gives what memory held",
-    "linalg.vander": "torch asks whether it makes two columns, and is told what holds of most numbers",
 }
 """Operators that are not called with other numbers, and why."""
 MOST: Final = 100_000

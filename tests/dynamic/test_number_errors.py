@@ -121,3 +121,21 @@ def test_numbers_raise_what_python_raises(form: str, program: Callable[..., Any]
             for n in (*order, *order):
                 x = torch.ones(int(n))
                 assert outcome(compiled, x, n, FORMS[form]) == outcome(program, x, n, FORMS[form]), (order, n)
+
+
+@pytest.mark.parametrize("first", [3, 1, 0, -2])
+def test_what_torch_asks_of_a_number_is_asked_of_this_one(first: int) -> None:
+    """The columns of `vander` are more than one, which no size has to be."""
+
+    def program(x: torch.Tensor, n: int) -> tuple[torch.Tensor, int]:
+        return torch.linalg.vander(x, N=n), n
+
+    def told(run: Callable[..., Any], n: int) -> object:
+        try:
+            return outcome(run, torch.arange(3.0), n)
+        except RuntimeError as error:
+            return str(error).partition("\n")[0]
+
+    compiled = supple.compile(program, dynamic=True)
+    for n in (first, 5, 1, 2, -1, 3):
+        assert told(compiled, n) == told(program, n)
