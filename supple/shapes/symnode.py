@@ -40,7 +40,7 @@ Binary = Callable[["SymNode", "SymNode"], "SymNode"]
 
 
 def _is_of_program(condition: Expr) -> bool:
-    """Tell whether a condition is of integers of the program, which may be negative: no case is general."""
+    """Tell whether a condition is of the program's integers, which may be negative: no case is general."""
     return is_backed(condition) and any(interval(s).lo is None for s in free_symbols(condition))
 
 
@@ -185,7 +185,7 @@ class SymNode:
     # Decisions.
 
     def guard_bool(self, file: str = "", line: int = 0) -> bool:
-        """Decide a condition; one of sizes is the framework's, if torch's C++ code asks (it names its file)."""
+        """Decide a condition; one of sizes that torch's C++ code asks (it names its file) is general."""
         condition = self.env.current(self.integer())
         if file and not _is_of_program(condition) and (generally(condition) or generally(negate(condition))):
             return generally(condition)
