@@ -42,6 +42,7 @@ ANEW: Final = frozenset({"Tensor.set_", "Tensor.resize_", "Tensor.resize_as_"})
 """Operators that give a tensor another storage, or more of it."""
 
 _FLAG: Final = "Tensor.requires_grad_"
+_FLAGS: Final = (_FLAG, "Tensor.detach_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +148,13 @@ class _Whole:
             after = replace(before, requires_grad=before.requires_grad or any(reach or ()))
         if after != before:
             self.changes.setdefault(target, []).append((place, after))
-        if after.requires_grad and not before.requires_grad:
+        if after.requires_grad is not before.requires_grad:
             later = {one.name for one in self.graph.nodes[place:]}
             others = [var for var in self._relatives(target) if var != target and var.name not in later]
-            self.is_shared |= bool(others) and node.op.name == _FLAG
+            self.is_shared |= bool(others) and node.op.name in _FLAGS
             for var in others:
                 known = self.meta(var, place)
-                if isinstance(known, TensorMeta):
+                if isinstance(known, TensorMeta) and after.requires_grad:
                     self.changes.setdefault(var, []).append((place, replace(known, requires_grad=True)))
         return after.dtype is before.dtype and node.op.name not in ANEW
 

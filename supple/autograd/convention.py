@@ -87,8 +87,8 @@ class Mutation:
         writes: how often eager writes the input.
         has_grad: whether the copy is recorded for autograd.
         is_read: whether gradients depend on what the input was before.
-        is_viewed: whether a view of it that was made before a write is a result, whose place in autograd's
-            graph torch makes anew from the base: where the input is a view itself, from that of the input.
+        is_placed: whether something goes by the place of the input in autograd's graph behind a write: its
+            gradient, or a result that is a view of it. Of a view torch makes that place anew.
     """
 
     input: int
@@ -96,7 +96,7 @@ class Mutation:
     writes: int
     has_grad: bool
     is_read: bool = True
-    is_viewed: bool = False
+    is_placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +343,7 @@ def must_run_eagerly(convention: Convention, inputs: Sequence[object]) -> bool:
             return True
         if mutation.has_grad and (target._is_view() or (target.is_leaf and target.requires_grad)):
             return True
-        if mutation.is_viewed and target._is_view() and target.requires_grad:
+        if mutation.is_placed and target._is_view() and target.requires_grad:
             return True
         if target.is_inference() and not torch.is_inference_mode_enabled():
             return True

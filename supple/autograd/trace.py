@@ -196,9 +196,9 @@ class _Ending:
                 kinds.append(self._output(item))
         given = (self.recorder.cell(item.fake).storage for item in self.recorder.given.values())
         require_copies(self.recorder.copies, (*given, *self._outputs))
-        mutations = self._mutations()
-        unread = self._keep_what_may_raise()
         reached = {place for one in flowing for place in one.grads}
+        mutations = self._mutations(reached | self._viewed)
+        unread = self._keep_what_may_raise()
         calling = Convention(
             self.inputs,
             tuple(self.recorder.constants),
@@ -279,14 +279,14 @@ class _Ending:
             is_anew = call.writes < storage.counted
             if is_anew and storage.input is not None:
                 self._viewed.add(storage.input)
-            base = self._apart(call.of) if is_anew else self._output(call.of)
+            base = self._apart(call.of) if is_anew and call.of._is_view() else self._output(call.of)
             self._calls[id(call)] = self._add_call(call, base)
         return convention.ViewItem(self._calls[id(call)], item)
 
     def _apart(self, tensor: torch.Tensor) -> Made:
         """Return how a view is made a second time, as a tensor of its own, which is no result."""
         cell = self.recorder.cell(tensor)
-        if cell.made is None or tensor is cell.storage.base:
+        if cell.made is None or not tensor._is_view():
             return self._output(tensor)
         call, item = cell.made
         return convention.ViewItem(self._add_call(call, self._apart(call.of)), item)
@@ -347,8 +347,11 @@ class _Ending:
             live |= read_by(node, metas)
         return len(self.results) - read
 
-    def _mutations(self) -> tuple[Mutation, ...]:
+    def _mutations(self, placed: Collection[int]) -> tuple[Mutation, ...]:
         """Add the final value of each written input to the results.
+
+        Args:
+            placed: inputs by whose place in autograd's graph something goes.
 
         Raises:
             NotFunctional: a constant of the program is written.
@@ -364,8 +367,8 @@ class _Ending:
                 if given.has_grown and not is_dense(meta.sizes, meta.strides):
                     raise NeedsGrad(f"input {place}, which is written and has gaps,")
                 index = self._result(storage) if given.has_grown else self._add(storage.value.var)
-                writes, is_viewed = given.writes(storage), place in self._viewed
-                found.append(Mutation(place, index, writes, given.has_grown, is_viewed=is_viewed))
+                writes, is_placed = given.writes(storage), place in placed
+                found.append(Mutation(place, index, writes, given.has_grown, is_placed=is_placed))
         for tensor in self.recorder.constants:
             if isinstance(tensor, torch.Tensor) and self.recorder.cell(tensor).storage.version:
                 raise NotFunctional("a tensor that the program holds is written")

@@ -177,6 +177,30 @@ def a_view_of_a_view_and_a_write_by_a_detached_one(y: Tensor) -> tuple[Tensor, .
     return y, row, turned, turned[1:]
 
 
+def a_view_that_is_written_without_gradients(y: Tensor) -> tuple[Tensor, ...]:
+    row = y[0]
+    with torch.no_grad():
+        row.mul_(2)
+    return row, (row * 2).sum()
+
+
+def a_view_and_a_part_of_it(y: Tensor) -> tuple[Tensor, ...]:
+    row = y.view_as(y)
+    y.mul_(3)
+    with torch.no_grad():
+        row[0].mul_(2)
+    return row, row * 3, torch.cat([row.reshape(-1), y.reshape(-1)])
+
+
+def a_detached_one_that_gains_gradients_by_its_view(y: Tensor) -> tuple[Tensor, ...]:
+    detached = y.detach()
+    row = detached.squeeze()
+    detached.detach().add_(1)
+    part = y[1:]
+    row.add_(part.sum())
+    return y, detached, row, part, (row * 2).sum()
+
+
 INSIDE: dict[str, Callable[[Tensor], object]] = {
     "as a whole": lambda t: t.mul_(3),
     "a view of all": lambda t: t.view(-1).mul_(3),
@@ -210,6 +234,9 @@ def test_what_flows_into_a_written_input_from_a_result_made_of_it_is_seen(name: 
         a_view_of_a_view_behind_a_write_without_gradients,
         a_view_of_a_view_behind_the_write,
         a_view_of_a_view_and_a_write_by_a_detached_one,
+        a_view_that_is_written_without_gradients,
+        a_view_and_a_part_of_it,
+        a_detached_one_that_gains_gradients_by_its_view,
     ],
 )
 @pytest.mark.parametrize("is_made_inside", [False, True], ids=["of an input", "of a result"])
@@ -250,14 +277,14 @@ def test_a_view_of_an_argument_that_is_a_view(is_written_before: bool, is_counte
         turned = row.t()
         if not is_written_before:
             written.add_(1)
-        return (turned,)
+        return turned, row * 3
 
     seen: list[list[Tensor | None]] = []
     for run in (program, supple.compile(program)):
         x = torch.ones(2, 2, requires_grad=True)
         row = (x * 1)[:1]
         row.retain_grad()
-        (turned,) = run(row)
-        turned.sum().backward()
-        seen.append([turned.detach(), row.grad, x.grad])
+        turned, made = run(row)
+        (turned.sum() + made.sum()).backward()
+        seen.append([turned.detach(), made.detach(), row.grad, x.grad])
     torch.testing.assert_close(*seen)
