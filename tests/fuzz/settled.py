@@ -1,8 +1,10 @@
 """Runs eager with other roundings and addresses: where these decide, there is nothing to compare with."""
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any, Final
+from unittest import mock
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -110,6 +112,23 @@ def in_vectors(program: Callable[..., Any]) -> Callable[..., Any]:
 
     def run(*args: Any) -> Any:
         with InVectors():
+            return program(*args)
+
+    return run
+
+
+NODE: Final = re.compile(r"grad_fn=<\w+>")
+
+
+def named_otherwise(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a program for which nodes of autograd's graph have other names, where it prints tensors."""
+    shown = torch._tensor_str._str
+
+    def named(*args: Any, **kwargs: Any) -> str:
+        return NODE.sub("grad_fn=<OfSomeOtherNameBackward0>", shown(*args, **kwargs))
+
+    def run(*args: Any) -> Any:
+        with mock.patch.object(torch._tensor_str, "_str", named):
             return program(*args)
 
     return run

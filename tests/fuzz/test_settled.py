@@ -73,6 +73,13 @@ def program(x):
 def arguments_0():
     return (torch.full((5,), 710.0, dtype=torch.float64),)
 """
+TEXT = """
+def program(x):
+    return len(str(torch.relu(x)))
+
+def arguments_0():
+    return (torch.ones(2, requires_grad=True),)
+"""
 ROWS = """
 def program(rows):
     return torch.stack(rows)
@@ -100,6 +107,8 @@ def call_0(program, *args):
         (SIGN, Difference("", "result[]"), True),
         (VECTORS, Difference("", "result[]", is_at_edge=True), False),
         (FEW, Difference("", "result[]"), False),
+        (TEXT, Difference("", "result[]"), False),
+        (TEXT, Difference("", "prints"), True),
     ],
     ids=[
         *(
@@ -111,6 +120,7 @@ def call_0(program, *args):
         ),
         *("the end of a function", "another end of a function", "numbers far from the end"),
         *("the sign of a NaN", "no sign", "vectors", "fewer elements than a vector has"),
+        *("the length of a text", "another difference of a text"),
     ],
 )
 def test_eager_settles_what_rounding_and_addresses_do_not_decide(
@@ -119,7 +129,7 @@ def test_eager_settles_what_rounding_and_addresses_do_not_decide(
     assert is_settled(source, "native", found) is expected
 
 
-@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN, VECTORS, FEW])
+@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN, VECTORS, FEW, TEXT])
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
     assert running.difference(source, backend) is None
