@@ -30,7 +30,7 @@ Nothing flows into such a leaf, so that eager's backward goes through what is co
 """
 
 REFUSED: Final = "has been detached in-place"
-"""What eager's backward says of a tensor that forward has kept, and compiled code does not: docs/training.md."""
+"""What eager's backward says of a tensor that forward has kept; docs/training.md leaves it open."""
 
 
 @dataclass(frozen=True)
