@@ -273,7 +273,7 @@ def _(self: TensorMeta, *, memory_format: torch.memory_format | None = None) -> 
     return fresh(self.sizes, self.dtype, self, format_strides(self, memory_format))
 
 
-@shape_rules.on(*aten("mse_loss", "smooth_l1_loss", "huber_loss"))
+@shape_rules.on(*aten("mse_loss", "smooth_l1_loss"))
 def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *numbers: float) -> TensorMeta:
     """Element by element, or one number (reduction 1: mean, 2: sum)."""
     operands = (self, target)
@@ -281,6 +281,16 @@ def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, *numbers: float)
     require_float(result_dtype(operands))
     wide = pointwise(operands, result_dtype(operands))
     return wide if reduction == 0 else fresh((), wide.dtype, self)
+
+
+@shape_rules.on(*aten("huber_loss"))
+def _(self: TensorMeta, target: TensorMeta, reduction: int = 1, delta: float = 1.0) -> TensorMeta:
+    """As `mse_loss`, in the type of the first operand, whatever that of the second."""
+    require(delta >= 0)
+    require_float(result_dtype((self, target)))
+    require_float(self.dtype)
+    wide = pointwise((self, target), self.dtype)
+    return wide if reduction == 0 else fresh((), self.dtype, self)
 
 
 @shape_rules.on(*aten("binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss"))

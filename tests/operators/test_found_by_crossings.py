@@ -344,3 +344,21 @@ def test_a_gradient_that_is_expanded_from_one_element() -> None:
     compiled = supple.compile(program, dynamic=True)
     for rows in (1, 2, 1):
         assert gradients(compiled, x.expand(rows, 2, 3), y) == gradients(program, x.expand(rows, 2, 3), y)
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("types", [("float32", "float64"), ("bfloat16", "float32"), ("float32", "bfloat16")])
+@pytest.mark.parametrize("loss", [F.huber_loss, F.smooth_l1_loss, F.mse_loss, F.l1_loss])
+def test_what_is_computed_of_a_loss_of_two_types(
+    loss: Program, types: tuple[str, str], reduction: str
+) -> None:
+    """The type of `huber_loss` is that of its first operand."""
+
+    def program(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        found = loss(x, y, reduction=reduction)
+        return found, (found + 1).softmax(0)
+
+    given = [torch.rand(2, 3).to(getattr(torch, name)) for name in types]
+    wanted, found = program(*given), supple.compile(program, backend="native")(*given)
+    assert [one.dtype for one in found] == [one.dtype for one in wanted]
+    torch.testing.assert_close(found, wanted, rtol=1e-2, atol=1e-2)
