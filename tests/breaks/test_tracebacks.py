@@ -5,6 +5,7 @@ import io
 import sys
 import traceback
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -246,3 +247,25 @@ def test_tracebacks_show_the_lines_of_the_program(function, backend) -> None:
         got = [compiled(x) for _ in range(2)]
     for one in got:
         assert list(lines(one)) == list(lines(function(x)))
+
+
+class Clears:
+    """A manager that empties the frames behind an exception, as `unittest` does."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        traceback.clear_frames(trace)
+        return True
+
+
+def test_frames_that_are_emptied_are_captured() -> None:
+    def program(x: torch.Tensor) -> torch.Tensor:
+        with Clears():
+            held = x * 2
+            raise ValueError(held.shape)
+        return x + 1
+
+    assert torch.equal(supple.compile(program, fullgraph=True)(torch.ones(2)), torch.full((2,), 2.0))
+    assert supple.stats()["fallbacks"] == 0

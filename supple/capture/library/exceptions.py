@@ -4,6 +4,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownArgumentType=false
 
 import builtins
+import traceback
 from typing import Final
 
 from supple.capture.library.table import NONE, Args, Kwargs, call
@@ -13,6 +14,7 @@ from supple.capture.values.base import Value, name_in_c, name_of
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import SequenceValue, new_tuple
+from supple.capture.values.trace import Trace
 
 _WITH_FIELDS: Final = (OSError, ImportError, SyntaxError, SystemExit, UnicodeError, BaseExceptionGroup)
 PLAIN: Final = tuple(
@@ -67,3 +69,10 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 # Capture keeps no tracebacks.
 call.on(BaseException.with_traceback)(lambda _m, args, _: args[0])
+
+
+@call.on(traceback.clear_frames)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Nothing to empty: captured frames hold nothing once they are left, and those that run are passed by."""
+    is_of_graph = len(args) == 1 and isinstance(args[0], Trace) and not kwargs
+    return NONE if is_of_graph else machine.inline_anyway(traceback.clear_frames, args, kwargs)
