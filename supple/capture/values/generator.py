@@ -15,6 +15,7 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import FunctionValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import contains
+from supple.runtime.iterators import GROUPER
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ class StepsValue(GeneratorValue):
 
     def again(self) -> Made | None:
         """Return of what the class makes an iterator that goes on as this one, or None."""
-        if self.over is not None and not self.is_started:
+        if self.over is not None and not self.is_started and self.kind is not GROUPER:  # its groupby may go on
             return self.over
         cells = zip(self.steps.code.co_freevars, self.steps.closure, strict=True)
         return begun(self.kind, {name: cell.contents for name, cell in cells}, self.over)
