@@ -404,6 +404,21 @@ def group_ends_with_the_next_one(x):
 
 
 @case(X)
+def groups_end_with_all_of_them(x):
+    kept = [group for _, group in itertools.groupby([1, 1, 2, 2])]
+    joined = itertools.chain(*kept)
+    y = x + 1
+    return [list(group) for group in kept], next(joined, "none"), y
+
+
+@case(X)
+def groups_that_leave_are_over(x):
+    groups = itertools.groupby("aab")
+    first, second = next(groups)[1], next(groups)[1]
+    return first, second, [group for _, group in itertools.groupby("aab")], x + 1
+
+
+@case(X)
 def zip_longest_is_lazy(x):
     numbers = iter([1, 2, 3])
     rows = itertools.zip_longest([10], numbers)

@@ -201,7 +201,7 @@ class StepsValue(GeneratorValue):
 
     def again(self) -> Made | None:
         """Return of what the class makes an iterator that goes on as this one, or None."""
-        if self.over is not None and not self.is_started and self.kind is not GROUPER:  # its groupby may go on
+        if self.over is not None and not self.is_started and self.kind is not GROUPER:  # groupby goes on
             return self.over
         cells = zip(self.steps.code.co_freevars, self.steps.closure, strict=True)
         return begun(self.kind, {name: cell.contents for name, cell in cells}, self.over)
