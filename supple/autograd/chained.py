@@ -19,6 +19,7 @@ from supple.autograd.modes_inside import Modes, modes_before
 from supple.expr import Eq, Expr
 from supple.expr.real import Real
 from supple.ir.graph.nodes import (
+    FLAGS,
     Arg,
     Bases,
     Constant,
@@ -40,9 +41,6 @@ from supple.ir.ops import Op, OpKind
 
 ANEW: Final = frozenset({"Tensor.set_", "Tensor.resize_", "Tensor.resize_as_"})
 """Operators that give a tensor another storage, or more of it."""
-
-_FLAG: Final = "Tensor.requires_grad_"
-_FLAGS: Final = (_FLAG, "Tensor.detach_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +69,9 @@ def pieces(graph: Graph) -> tuple[Piece, ...]:
     whole = _Whole(graph, modes)
     cuts = list(whole.cuts())
     if cuts and whole.is_shared:
-        raise NeedsGrad("a result computed of another, beside views of what gains a history,")
+        raise NeedsGrad(
+            "a result computed of another, beside views of what is detached or made require gradients,"
+        )
     if cuts and not whole.is_known:
         raise NeedsGrad("a result computed of another, beside a tensor that gets another storage,")
     parts = pairwise((0, *cuts, len(graph.nodes))) if cuts else ()
@@ -151,7 +151,7 @@ class _Whole:
         if after.requires_grad is not before.requires_grad:
             later = {one.name for one in self.graph.nodes[place:]}
             others = [var for var in self._relatives(target) if var != target and var.name not in later]
-            self.is_shared |= bool(others) and node.op.name in _FLAGS
+            self.is_shared |= bool(others) and node.op.name in FLAGS
             for var in others:
                 known = self.meta(var, place)
                 if isinstance(known, TensorMeta) and after.requires_grad:
@@ -189,7 +189,7 @@ class _Whole:
 
     def _has_new_history(self, place: int) -> bool:
         """Tell whether gradients of what a node writes are from then on those of its new value."""
-        return self._modes[place].has_gradients and self.graph.nodes[place].op.name != _FLAG
+        return self._modes[place].has_gradients and self.graph.nodes[place].op.name != "Tensor.requires_grad_"
 
     def cuts(self) -> Iterator[int]:
         """Yield the nodes before which the graph is cut: the first that computes one result of another."""

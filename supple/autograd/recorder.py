@@ -20,7 +20,7 @@ from supple.expr import Expr
 from supple.expr.real import Real
 from supple.ir.arguments import leaves
 from supple.ir.graph.interp import value_of
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, hides_writes
+from supple.ir.graph.nodes import FLAGS, Arg, Constant, Graph, Input, Meta, Node, Var, hides_writes
 from supple.ir.graph.numbers import callable_of
 from supple.ir.graph.symbols import CHECK
 from supple.ir.meta import TensorMeta
@@ -137,7 +137,7 @@ class Recorder(Faking):
             assert isinstance(node.meta, Expr | Real), f"{node.name} is {node.meta}"
             self.builder.emit("aten._local_scalar_dense.default", self._args(args), meta=node.meta)
             return self.numbers.given(node.meta)
-        if node.op.name in ("Tensor.detach_", "Tensor.requires_grad_"):
+        if node.op.name in FLAGS:
             cell = self.cell(cast("torch.Tensor", args[0]))
             if cell.chain or (cell.storage.input is not None and node.op.name == "Tensor.detach_"):
                 raise NotFunctional(f"{node.op.name} of an input or a view")

@@ -14,7 +14,7 @@ import torch
 from supple.expr import Expr
 from supple.expr.width import may_be_wide
 from supple.ir.arguments import Arg, leaves
-from supple.ir.graph.nodes import Graph, Meta, Node, meta_of, uses_of, vars_of
+from supple.ir.graph.nodes import FLAGS, Graph, Meta, Node, meta_of, uses_of, vars_of
 from supple.ir.meta import DType, TensorMeta
 from supple.runtime.undo import version
 from supple.shapes.rules_index import MASKS
@@ -152,8 +152,6 @@ def _may_be_refused(node: Node, used: Sequence[Meta], *, may_share: bool) -> boo
     return not node.op.is_pure and any(may_share or meta.requires_grad for meta in tensors)
 
 
-FLAGS: Final = frozenset(("Tensor.detach_", "Tensor.requires_grad_"))
-"""Operators that say whether gradients flow into a tensor; what they refuse depends on how it was made."""
 _OF_ITEMS: Final = frozenset(("Tensor.__getitem__", "Tensor.__setitem__"))
 
 

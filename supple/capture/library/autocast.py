@@ -100,6 +100,7 @@ def _einsum(machine: Machine, args: Args, _: Kwargs) -> None:
 
 
 _ALWAYS: Final[dict[object, Check]] = {torch.einsum: _einsum}
+"""Operators that are made of others as sizes say, whether autocast is on or not."""
 _CHECKS: Final[dict[object, Check]] = {
     torch.linalg.pinv: partial(_refuse, "torch.linalg.pinv"),
     functional.bilinear: partial(_refuse, "F.bilinear"),

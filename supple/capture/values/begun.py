@@ -57,6 +57,8 @@ class Cells:
 
 GOING_ON: Final = (map, filter, zip, itertools.starmap, itertools.compress, itertools.filterfalse)
 """Classes of iterators whose state is that of the iterators which they are made of."""
+SHARED: Final = frozenset({iterators.GROUPER})
+"""Classes of iterators whose state others change: one that has not begun may be over."""
 _ENDED: Final[Mapping[type, Made]] = {
     itertools.islice: Made([ConstantValue(()), ConstantValue(0)]),
     itertools.pairwise: Made([ConstantValue(())]),

@@ -10,12 +10,11 @@ from supple.capture.machine import Machine
 from supple.capture.source import Source
 from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Raised, Value
-from supple.capture.values.begun import Made, begun
+from supple.capture.values.begun import SHARED, Made, begun
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import FunctionValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.sequence import contains
-from supple.runtime.iterators import GROUPER
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,7 @@ class StepsValue(GeneratorValue):
 
     def again(self) -> Made | None:
         """Return of what the class makes an iterator that goes on as this one, or None."""
-        if self.over is not None and not self.is_started and self.kind is not GROUPER:  # groupby goes on
+        if self.over is not None and not self.is_started and self.kind not in SHARED:
             return self.over
         cells = zip(self.steps.code.co_freevars, self.steps.closure, strict=True)
         return begun(self.kind, {name: cell.contents for name, cell in cells}, self.over)

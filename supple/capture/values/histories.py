@@ -7,12 +7,11 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.guards.overlap import are_related
-from supple.capture.held import FLAGS
 from supple.capture.machine import Machine
 from supple.capture.recorder import Lifted
 from supple.capture.source import Source, is_fragile, is_view, of_fragile, of_leaf, of_view, shows_leaf
 from supple.capture.values.base import LazyValue
-from supple.ir.graph.nodes import Arg, leaves
+from supple.ir.graph.nodes import FLAGS, Arg, leaves
 from supple.ir.ops import Op
 
 

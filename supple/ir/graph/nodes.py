@@ -7,7 +7,7 @@ is written `Var("name", (index,))`, so no extra node is needed.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from supple.base.errors import Where
 from supple.expr import Eq, Expr, Symbol
@@ -153,6 +153,10 @@ def vars_of(arg: Arg) -> Iterator[Var]:
 def uses_of(node: Node) -> Iterator[Var]:
     """Yield every Var that a node reads."""
     return vars_of((node.args, node.kwargs))
+
+
+FLAGS: Final = frozenset(("Tensor.detach_", "Tensor.requires_grad_"))
+"""Operators that say whether gradients flow into a tensor; what they refuse depends on how it was made."""
 
 
 def hides_writes(node: Node) -> bool:
