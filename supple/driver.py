@@ -21,7 +21,7 @@ from supple.ir.meta import TensorMeta
 from supple.ir.ops import is_random
 from supple.runtime.autograd_fn import Back, Pair, Run, Twice, alone
 from supple.runtime.state import Ambient, ambient_now, pinned, without_autocast, without_grad
-from supple.runtime.undo import ATOMIC
+from supple.runtime.undo import Ways
 from supple.shapes.env import active, using
 from supple.shapes.errors import DataDependent, Undecided
 
@@ -78,9 +78,9 @@ class Functional:
         except (autograd.Refused, DataDependent, Undecided) as refusal:
             events.emit(events.GraphRefused(str(refusal)))
             return compile_python(graph)
-        bound = autograd.bind(split.convention, lambda *inputs: run(inputs), compile_python(graph), settle)
-        vars(bound)[ATOMIC] = functools.partial(autograd.is_atomic, split.convention)
-        return cast("Compiled", bound)
+        whole = autograd.bind(split.convention, lambda *inputs: run(inputs), settle)
+        is_atomic = functools.partial(autograd.is_atomic, split.convention)
+        return cast("Compiled", Ways(is_atomic, whole, compile_python(graph)).function())
 
     def _as_traced(self, run: Run, split: autograd.Split, graph: Graph) -> Run:
         """Return what runs a forward graph under the modes that its trace has dealt with.

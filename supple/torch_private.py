@@ -111,7 +111,11 @@ def schema_of(overload: OpOverload) -> FunctionSchema:
 
 def dispatch_keys(tensor: Tensor) -> int:
     """Return a tensor's dispatch keys as a number: inference, conjugate and functorch bits show in it."""
-    return torch._C._dispatch_keys(tensor).raw_repr()  # no public reader
+    return key_set(tensor).raw_repr()
+
+
+# (tensor) -> its dispatch keys, of which `raw_repr()` is the number; no public reader.
+key_set: Final = torch._C._dispatch_keys
 
 
 def default_device() -> torch.device | None:

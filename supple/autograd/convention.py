@@ -1,7 +1,6 @@
 """How the results of a functional graph become what the captured graph returns: writes, aliases,
 constants."""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -117,7 +116,7 @@ class Convention:
         constants: tensors and generators to pass after them.
         outputs: one for each output of the captured graph.
         mutations: writes to inputs, done before outputs are made, in this order. They hold only for inputs
-        that share memory with no other input: `must_run_eagerly` tells.
+        that share memory with no other input: `is_atomic` tells.
         views: what outputs are made of, in this order.
         sizes: which outputs of the functional graph are the symbolic numbers of views.
         sources: what the tangents belong to, in their order.
@@ -184,14 +183,14 @@ Maker = Callable[[Sequence[object], Sequence[object], Sequence[object]], object]
 def bind(
     convention: Convention,
     run: Runner,
-    eager: Runner,
     settle: Callable[[Sequence[object], Sequence[object]], None] | None = None,
 ) -> Runner:
     """Return a function with the captured graph's inputs and outputs that calls `run`, the functional graph.
 
+    It does what the captured graph does for inputs of which `is_atomic` is true.
+
     Args:
         run: (*inputs, *constants) -> outputs of the functional graph.
-        eager: the captured graph run by eager torch; used for a call whose written inputs share memory.
         settle: (inputs and constants, results of `run`) is called when all inputs are written.
     """
     if convention.is_plain:
@@ -202,8 +201,6 @@ def bind(
     cloned = [mutation.input for mutation in convention.mutations if mutation.is_read]
 
     def call(*inputs: object) -> Sequence[object]:
-        if convention.mutations and must_run_eagerly(convention, inputs):
-            return eager(*inputs)
         for place in convention.asked:
             _ = cast("torch.Tensor", inputs[place]).grad_fn
         inputs = (*inputs, *convention.constants)
@@ -263,8 +260,11 @@ def _write(mutation: Mutation, target: torch.Tensor, new: torch.Tensor) -> None:
     """Copy a result into an input, which then counts as many writes as eager does."""
     writes = mutation.writes
     if mutation.has_grad or writes == 1 or target.is_inference():
-        with torch.set_grad_enabled(mutation.has_grad):
+        if torch.is_grad_enabled() is mutation.has_grad:
             target.copy_(new)
+        else:
+            with torch.set_grad_enabled(mutation.has_grad):
+                target.copy_(new)
         writes = 0 if target.is_inference() else writes - 1
     else:
         target.data.copy_(new)
@@ -330,31 +330,49 @@ def _viewer(call: ViewCall, places: Mapping[Number, int]) -> Maker:
     return view
 
 
-def must_run_eagerly(convention: Convention, inputs: Sequence[object]) -> bool:
-    """Tell whether a written input shares memory, within itself too, or cannot be written as it is.
+def is_atomic(convention: Convention, inputs: Sequence[object]) -> bool:
+    """Tell whether what `bind` returns does what eager does, and writes after all that may raise.
 
-    What eager says of a leaf, of a view, and of a tensor made in inference mode, eager must say.
+    No written input shares memory, within itself too, and each can be written as it is: what eager says of a
+    leaf, of a view, and of a tensor made in inference mode, eager must say.
     """
-    homes = [item.untyped_storage().data_ptr() if isinstance(item, torch.Tensor) else 0 for item in inputs]
-    counts = Counter(homes)
+    if not convention.mutations:
+        return True
+    shared = _shared(inputs)
     for mutation in convention.mutations:
         target = cast("torch.Tensor", inputs[mutation.input])
-        if counts[homes[mutation.input]] > 1:
-            return True
+        if shared and _home(target) in shared:
+            return False
         if mutation.has_grad and (target._is_view() or (target.is_leaf and target.requires_grad)):
-            return True
+            return False
         if mutation.is_placed and target._is_view() and target.requires_grad:
-            return True
+            return False
         if target.is_inference() and not torch.is_inference_mode_enabled():
-            return True
+            return False
         if not target.is_contiguous() and _overlaps(target):
-            return True
-    return False
+            return False
+    return True
 
 
-def is_atomic(convention: Convention, inputs: Sequence[object]) -> bool:
-    """Tell whether what `bind` returns writes to its inputs after all that may raise."""
-    return not must_run_eagerly(convention, inputs)
+def _home(tensor: torch.Tensor) -> tuple[int, int]:
+    """Return where a tensor's memory begins, and its bytes."""
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes()
+
+
+def _shared(inputs: Sequence[object]) -> set[tuple[int, int]]:
+    """Return the memory that inputs have in common; storages may overlap, such as those of NumPy's arrays."""
+    storages = [item.untyped_storage() for item in inputs if isinstance(item, torch.Tensor)]
+    homes = sorted([(storage.data_ptr(), storage.nbytes()) for storage in storages])
+    shared: set[tuple[int, int]] = set()
+    last, end = (0, 0), 0
+    for home in homes:
+        begin, size = home
+        if begin < end:
+            shared |= {last, home}
+        if begin + size >= end:
+            last, end = home, begin + size
+    return shared
 
 
 def _overlaps(tensor: torch.Tensor) -> bool:

@@ -66,18 +66,28 @@ class Real:
         return number_text(self, ranges=False)
 
 
-def number_text(number: object, *, ranges: bool = True, binding: int = LOOSE) -> str:
-    """Return a Real, Expr or float as Python text for a place that needs an operator this tight."""
+def number_text(
+    number: object, *, ranges: bool = True, binding: int = LOOSE, kept: Callable[[str], str] | None = None
+) -> str:
+    """Return a Real, Expr or float as Python text for a place that needs an operator this tight.
+
+    Args:
+        kept: takes the text of one operation and returns what stands for its result, such as a variable; the
+            text of the operation itself where None.
+    """
     if isinstance(number, Expr):
         return Print(ranges=ranges)(number, binding)
     if not isinstance(number, Real):
         return f"({number})" if binding == TIGHT and str(number).startswith("-") else str(number)
     if number.op == "input":
         return str(number.args[0])
-    if number.op not in OPERATORS:
-        return f"{number.op}({', '.join(number_text(arg, ranges=ranges) for arg in number.args)})"
-    line = f" {number.op} ".join(number_text(arg, ranges=ranges, binding=TIGHT) for arg in number.args)
-    return f"({line})" if binding == TIGHT else line
+    is_operator = number.op in OPERATORS
+    inner = TIGHT if is_operator else LOOSE
+    parts = [number_text(arg, ranges=ranges, binding=inner, kept=kept) for arg in number.args]
+    shown = f" {number.op} ".join(parts) if is_operator else f"{number.op}({', '.join(parts)})"
+    if kept is not None:
+        return kept(shown)
+    return f"({shown})" if is_operator and binding == TIGHT else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +103,20 @@ class Comparison:
     holds: bool = True
 
     def __str__(self) -> str:
-        parts = (number_text(part, ranges=False, binding=TIGHT) for part in (self.left, self.right))
-        shown = f" {self.op} ".join(parts)
+        return self.text()
+
+    def text(self, kept: Callable[[str], str] | None = None) -> str:
+        """Return the condition as Python text; `kept` is that of `number_text`."""
+        sides = (self.left, self.right)
+        shown = f" {self.op} ".join(
+            number_text(side, ranges=False, binding=TIGHT, kept=kept) for side in sides
+        )
         return shown if self.holds else f"not ({shown})"
 
     @property
     def names(self) -> frozenset[str]:
         """The symbols and float inputs in it."""
         return names_of(self.left) | names_of(self.right)
-
-
-def holds(condition: Callable[[], bool]) -> bool:
-    """Tell whether a condition on floats is true; one that cannot be computed for these numbers is not."""
-    try:
-        return condition()
-    except (ArithmeticError, TypeError, ValueError):  # such as a complex power, or NaN as an integer
-        return False
 
 
 def parse_number(line: str) -> object:

@@ -6,6 +6,7 @@ import functools
 import gc
 import inspect
 import itertools
+import operator
 import threading
 import types
 from collections.abc import (
@@ -276,6 +277,10 @@ def replace_sequence(target: MutableSequence[object], items: Sequence[object]) -
 
 def replace_mapping(target: MutableMapping[object, object], items: Mapping[object, object]) -> None:
     """Make a dict hold exactly `items`, in their order; entries that are in place are not moved."""
+    is_plain = type(cast("object", target)) is dict
+    if is_plain and len(target) == len(items) and all(map(operator.is_, target, items)):
+        target.update(items)
+        return
     if not isinstance(target, dict):
         target.clear()
         target.update(items)

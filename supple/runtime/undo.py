@@ -10,8 +10,8 @@ from supple.base.marks import WRITTEN
 from supple.runtime.autograd_fn import draws
 from supple.torch_private import set_versions
 
-ATOMIC: Final = "__supple_atomic__"
-"""Attribute of what runs a graph, (inputs) -> whether all that may raise is before all writes."""
+WAYS: Final = "__supple_ways__"
+"""Attribute of what runs a graph: its `Ways`."""
 UNWRITTEN: Final = "__supple_unwritten__"
 """Attribute of an exception: the inputs of the graph that raised it hold what they did before."""
 RAISES: Final = "an exception of the program, which only the run can know"
@@ -36,6 +36,30 @@ class _Kept:
     memory: torch.UntypedStorage | None
 
 
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The two ways to run a graph, of which each call's inputs choose one.
+
+    Attributes:
+        is_atomic: (inputs) -> whether the first way does what eager does.
+        atomic: all that may raise comes before all writes.
+        eager: operator by operator.
+    """
+
+    is_atomic: Callable[[Sequence[object]], bool]
+    atomic: Callable[..., object]
+    eager: Callable[..., object]
+
+    def function(self) -> Callable[..., object]:
+        """Return what runs the graph in the way that its inputs choose, and tells these ways (WAYS)."""
+
+        def run(*inputs: object) -> object:
+            return self.atomic(*inputs) if self.is_atomic(inputs) else self.eager(*inputs)
+
+        run.__dict__[WAYS] = self
+        return run
+
+
 def noting(
     compiled: Callable[..., object],
     kept: Sequence[int] | None,
@@ -55,19 +79,20 @@ def noting(
         is_beyond: whether the graph may write to what lies around an input in its memory.
     """
     matters = writes and (kept is not None or not is_counted)
-    is_atomic = getattr(compiled, ATOMIC, _never)
+    ways: Ways = getattr(compiled, WAYS, None) or Ways(_never, compiled, compiled)
 
     def run(*inputs: object) -> object:
-        is_whole = matters and is_atomic(inputs)
+        is_atomic = ways.is_atomic(inputs)
+        is_whole = matters and is_atomic
         before = _versions(inputs) if is_counted or is_whole else None
         drawn = draws(inputs) if is_random else []
         held = None if is_whole or kept is None else _held((inputs[place] for place in kept), is_beyond)
         try:
-            return compiled(*inputs)
+            return ways.atomic(*inputs) if is_atomic else ways.eager(*inputs)
         except Exception as error:
             is_same = before is not None and before == _versions(inputs)
             is_same = is_same and not getattr(error, WRITTEN, False)
-            is_same = is_same and (_are_counted(before) or is_whole or is_atomic(inputs))
+            is_same = is_same and (_are_counted(before) or is_atomic)
             error.__dict__.update({UNWRITTEN: is_same or _restored(held), DRAWN: drawn})
             raise
 

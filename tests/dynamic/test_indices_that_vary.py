@@ -27,6 +27,11 @@ KEYS: dict[str, Key] = {
     "two": lambda t: (t, t),
     "an element": lambda t: (t, t - 1, 2),
     "after a new dimension": lambda t: (None, t, None),
+    "after two new dimensions": lambda t: (None, None, t, 1),
+    "after a new dimension and a part": lambda t: (None, slice(1, 3), t),
+    "around a new dimension": lambda t: (t, None, t),
+    "after an ellipsis and a new dimension": lambda t: (..., None, t),
+    "after a new dimension, beside places": lambda t: (None, t, PLACES),
     "after a part": lambda t: (slice(1, 4), t, slice(None, None, 2)),
     "after a part up to it": lambda t: (slice(None, t), t),
     "beside places": lambda t: (PLACES, t),
@@ -74,9 +79,11 @@ def told(run: Callable[..., Any], t: int) -> Any:
     """Return the result and the argument after the call, or what was raised."""
     x = CUBE.clone()
     try:
-        return run(x, t), x
+        result = run(x, t)
     except Exception as error:  # its text too is eager's
         return repr(error)
+    leaves = result if isinstance(result, tuple) else ()
+    return result, [one.stride() for one in leaves if isinstance(one, Tensor) and one._is_view()], x
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -147,6 +147,7 @@ class Aliased(Mutator):
                 yield (one, other), "view of the same memory"
                 if mine.numel() > 1:
                     yield (one, other), "overlapping memory"
+                    yield (one, other), "overlapping storages"
 
     @contextlib.contextmanager
     def block(self, mutation: Mutation, world: World) -> Iterator[None]:
@@ -160,10 +161,13 @@ class Aliased(Mutator):
                     other.put(world, dict(labelled(variants(mine)))[copy_label(mine)]())
                 case "view of the same memory":
                     other.put(world, tensors.like(theirs, mine.detach()))
-                case _:
+                case label:
                     store = torch.cat((mine.detach().reshape(-1), mine.detach().reshape(-1)[-1:]))
-                    one.put(world, tensors.like(mine, store[:-1].view(mine.shape)))
-                    other.put(world, tensors.like(theirs, store[1:].view(mine.shape)))
+                    first, second = store[:-1], store[1:]
+                    if label == "overlapping storages":
+                        first, second = tensors.adopted(first), tensors.adopted(second)
+                    one.put(world, tensors.like(mine, first.view(mine.shape)))
+                    other.put(world, tensors.like(theirs, second.view(mine.shape)))
             yield
         finally:
             one.put(world, mine)

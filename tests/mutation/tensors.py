@@ -1,6 +1,7 @@
 """What else could stand in the place of a tensor, and what can be done to the tensor itself."""
 
 import contextlib
+import ctypes
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -38,6 +39,15 @@ def like(value: Tensor, made: Tensor) -> Tensor:
     if isinstance(value, nn.Parameter):
         return nn.Parameter(made, requires_grad=value.requires_grad)
     return made.requires_grad_(value.requires_grad)
+
+
+def adopted(flat: Tensor) -> Tensor:
+    """Return a tensor with the same memory in a storage of its own, which begins where the tensor does."""
+    if not flat.numel() or flat.is_meta:
+        return flat
+    array = (ctypes.c_char * (flat.numel() * flat.element_size())).from_address(flat.data_ptr())
+    array.kept = flat  # the memory is that of the first storage
+    return torch.frombuffer(array, dtype=flat.dtype)
 
 
 @variants.register

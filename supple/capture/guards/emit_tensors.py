@@ -9,8 +9,8 @@ import torch
 from supple.capture.guards.kinds import Guard, ShapeCondition, TensorExpectation
 from supple.capture.guards.writer import Emitter
 from supple.capture.source import Source, attribute, type_of
-from supple.expr.real import NAMES, Comparison, holds
-from supple.torch_private import dispatch_keys
+from supple.expr.real import NAMES
+from supple.torch_private import key_set
 
 
 def tensor_fails(emitter: Emitter, guard: Guard) -> str:
@@ -32,7 +32,7 @@ def tensor_fails(emitter: Emitter, guard: Guard) -> str:
         _device(emitter, value, cast("torch.device", expected.device)),
     ]
     if expected.kind is not torch.nn.Parameter:
-        parts.append(f"{emitter.called(dispatch_keys, value)} != {expected.keys}")
+        parts.append(f"{emitter.called(key_set, value)}.raw_repr() != {expected.keys}")
     else:
         bits = zip(_BITS, expected.bits, strict=True)
         parts += [f"{value}.{name}() is not {bit}" for name, bit in bits if _may_have(name, expected.dtype)]
@@ -84,16 +84,17 @@ def _device(emitter: Emitter, value: str, device: torch.device) -> str:
 
 
 def shape_fails(emitter: Emitter, guard: Guard) -> str:
-    """The condition as Python text over the numbers that it is about."""
+    """The condition as Python text over the numbers that it is about.
+
+    Conditions on floats share most of their operations, so each gets a variable.
+    """
     expected = cast("ShapeCondition", guard.expected)
     words = dict(zip(expected.names, map(emitter.variable, guard.others), strict=True))
 
     def written(word: str) -> str:
         return emitter.constant(_NAMES[word]) if word in _NAMES else words.get(word, word)
 
-    if isinstance(expected.condition, Comparison):
-        return f"not {emitter.constant(holds)}(lambda: {expected.text(written)})"
-    return f"not ({expected.text(written)})"
+    return f"not ({expected.text(written, lambda operation: emitter.store(operation, operation))})"
 
 
 _NAMES: Final[Mapping[str, object]] = {

@@ -75,9 +75,20 @@ class ShapeCondition:
     condition: Expr | Comparison
     names: tuple[str, ...]
 
-    def text(self, written: Callable[[str], str]) -> str:
-        """Return the condition as Python text; `written` says what stands for each word in it."""
-        return re.sub(r"\b[a-z]\w*\b", lambda found: written(found[0]), str(self.condition))
+    def text(self, written: Callable[[str], str], kept: Callable[[str], str] | None = None) -> str:
+        """Return the condition as Python text.
+
+        Args:
+            written: says what stands for each word in it.
+            kept: says what stands for each operation on floats in it, given its text.
+        """
+
+        def words(shown: str) -> str:
+            return re.sub(r"\b[a-z]\w*\b", lambda found: written(found[0]), shown)
+
+        if kept is None or not isinstance(self.condition, Comparison):
+            return words(str(self.condition))
+        return words(self.condition.text(lambda operation: kept(words(operation))))
 
 
 @dataclass(frozen=True, slots=True)

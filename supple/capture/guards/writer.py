@@ -14,8 +14,17 @@ from typing import Final
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.source import GETTERS, Attr, Called, Local, Pinned, Source, attribute, type_of
 
-#: What reading a source raises when the program's objects are not as they were.
-FAILURES: Final = (AttributeError, LookupError, TypeError, ValueError, RuntimeError, ReferenceError)
+#: What reading a source raises when the program's objects are not as they were, and a condition on numbers
+#: that cannot be computed for those of this call, such as a complex power.
+FAILURES: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    ReferenceError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 _FIXED: Final = {"__dict__": dict, "__closure__": tuple, "__defaults__": tuple, "__kwdefaults__": dict}
 

@@ -225,38 +225,45 @@ def _selected(machine: Machine, tensor: Value, key: Value) -> tuple[Value, Value
     """
     assert isinstance(tensor, TensorValue), tensor.describe()
     keys = key.all(machine) if isinstance(key, SequenceValue) and issubclass(key.kind, tuple) else []
-    dims = _dims_selected(keys, tensor.fake.ndim)
-    if not dims:
+    places = [place for place, one in enumerate(keys) if isinstance(one, SymbolicValue)]
+    taken = _dims_before(keys, tensor.fake.ndim, places[-1]) if places else []
+    if not taken:
         return tensor, key
     part: Value = tensor
-    for place, dim in reversed(dims.items()):  # the last first: they stay where they are
-        part = machine.call_leaf(torch.Tensor.select, [part, ConstantValue(dim), keys[place]], {})
-    rest = [one for one in keys if not isinstance(one, SymbolicValue)]
+    rest = list(keys)
+    for place in range(places[-1]):
+        if keys[place].identity() is None:
+            # Its stride is that of the dimension behind it, which may be one that is selected.
+            at = ConstantValue(sum(taken[:place]))
+            part = machine.call_leaf(torch.Tensor.unsqueeze, [part, at], {})
+            rest[place], taken[place] = ConstantValue(slice(None)), 1
+    for place in reversed(places):  # the last first: the others stay where they are
+        dim = ConstantValue(sum(taken[:place]))
+        part = machine.call_leaf(torch.Tensor.select, [part, dim, rest.pop(place)], {})
     if all(one.identity() is ... or _is_all(one) for one in rest):
         return part, ConstantValue(...)
     return part, new_tuple(rest)
 
 
-def _dims_selected(keys: Sequence[Value], rank: int) -> dict[int, int]:
-    """Return the dimensions that the symbolic integers in a tuple of keys are for, by their places in it.
+def _dims_before(keys: Sequence[Value], rank: int, last: int) -> list[int]:
+    """Return how many dimensions the keys of a tuple are for, up to the last symbolic integer at least.
 
     Where eager counts dimensions in a way of its own there are none.
     """
-    places = [place for place, one in enumerate(keys) if isinstance(one, SymbolicValue)]
     fills = [place for place, one in enumerate(keys) if one.identity() is ...]
-    if not places or len(fills) > 1:
-        return {}
-    is_filled = any(place < places[-1] for place in fills)
-    counts = [_dims_taken(one) for one in (keys if is_filled else keys[: places[-1] + 1])]
+    if len(fills) > 1:
+        return []
+    is_filled = any(place < last for place in fills)
+    counts = [_dims_taken(one) for one in (keys if is_filled else keys[: last + 1])]
     if None in counts:
-        return {}
+        return []
     taken = cast("list[int]", counts)
     left = rank - sum(taken)
     if left < 0:
-        return {}
+        return []
     if is_filled:
         taken[fills[0]] = left
-    return {place: sum(taken[:place]) for place in places}
+    return taken
 
 
 def _dims_taken(key: Value) -> int | None:

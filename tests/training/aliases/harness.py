@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import torch
 
 import supple
@@ -18,8 +19,8 @@ Program = Callable[..., Any]
 Check = Callable[..., object]
 MODES: Final = ("plain", "leaf", "inner", "second", "no_grad", "inference")
 """What requires gradients: nothing; both arguments, as leaves or not; the second; and with gradients off."""
-SCENES: Final = ("separate", "same", "overlap", "base", "transposed")
-"""How the arguments share memory."""
+SCENES: Final = ("separate", "same", "overlap", "base", "transposed", "arrays")
+"""How the arguments share memory; parts of one array of NumPy do so in storages of their own."""
 
 
 def arguments(scene: str, mode: str) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:
@@ -34,6 +35,13 @@ def arguments(scene: str, mode: str) -> tuple[torch.Tensor, torch.Tensor, list[t
 
     if scene == "separate":
         return tensor(4, requires_grad=False) if mode == "second" else tensor(4), tensor(4), roots
+    if scene == "arrays":
+        array = np.sin(np.linspace(1.5, 5.5, 24, dtype=np.float32)).reshape(6, 4)
+        roots += (torch.from_numpy(array[:4]), torch.from_numpy(array[2:]))
+        for root, is_first in zip(roots, (True, False), strict=True):
+            root.requires_grad_(mode not in ("plain", "inference") and not (is_first and mode == "second"))
+        first, second = [root * 1 if mode == "inner" else root for root in roots]
+        return first, second, roots
     whole = tensor(6 if scene == "overlap" else 4)
     held = whole.detach() if mode == "second" else whole
     if scene == "overlap":

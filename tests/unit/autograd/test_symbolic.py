@@ -1,13 +1,14 @@
 """Graphs with symbolic sizes: one functional graph serves every size, 0 and 1 included, as eager does."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import cast
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from supple.autograd import Split, bind, split
+from supple.autograd import Split, bind, is_atomic, split
 from supple.base.options import Options
 from supple.expr import Expr, Symbol, const, evaluate
 from supple.expr.real import Comparison, Real
@@ -16,6 +17,7 @@ from supple.ir.graph.nodes import Graph, Input, Meta, Node, Var
 from supple.ir.graph.spec import check_core
 from supple.ir.meta import TensorMeta, contiguous_strides
 from supple.ir.ops import function_op
+from supple.runtime.undo import Ways
 from supple.shapes.env import ShapeEnv, using
 from supple.shapes.fake import meta_of
 
@@ -185,9 +187,8 @@ def check(program: Program, make: Make, served: Sequence[int] = SIZES) -> Split:
     with using(env), torch.no_grad():
         found = split(graph, Options())
     check_core(found.forward)
-    call = bind(
-        found.convention, lambda *values: run(found.forward, values), lambda *values: run(graph, values)
-    )
+    whole = bind(found.convention, lambda *values: run(found.forward, values))
+    call = Ways(partial(is_atomic, found.convention), whole, lambda *values: run(graph, values)).function()
     reached: list[int] = []
     for size in (*SIZES, HINT):
         torch.manual_seed(size)

@@ -1,12 +1,13 @@
 """A traced graph run by its convention does what the program does: results, aliases, writes, refusals."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from supple.autograd import NeedsGrad, NotFunctional, Split, bind, split
+from supple.autograd import NeedsGrad, NotFunctional, Split, bind, is_atomic, split
 from supple.autograd.convention import InputItself, Origin, Plain, Result, SameAs, ViewItem
 from supple.autograd.errors import Raises, Refused
 from supple.autograd.functionalize import undo_view
@@ -15,6 +16,7 @@ from supple.ir.graph.interp import compile_python, run
 from supple.ir.graph.nodes import Graph, Input, Node, Var
 from supple.ir.graph.spec import check_core
 from supple.ir.ops import function_op, op_named
+from supple.runtime.undo import Ways
 from supple.shapes.fake import meta_of
 
 Tensor = torch.Tensor
@@ -33,7 +35,8 @@ def compiled(program: Program, inputs: Sequence[Tensor]) -> tuple[Split, Callabl
     graph = captured(program, inputs, count)
     found = split(graph, Options())
     check_core(found.forward)
-    return found, bind(found.convention, compile_python(found.forward), compile_python(graph))
+    whole = bind(found.convention, compile_python(found.forward))
+    return found, Ways(partial(is_atomic, found.convention), whole, compile_python(graph)).function()
 
 
 def storages(values: Sequence[object]) -> list[int]:
