@@ -62,6 +62,11 @@ def drive(found: object) -> object:
         error = found = None
 
 
+def drive_alone(held: list[Onward]) -> object:
+    """Take the call out of a list, and drive it: the caller holds the list, and nothing of the call's state."""
+    return drive(held.pop())
+
+
 def let_go(raised: BaseException) -> None:
     """Empty the frames by which state was handed on to where this was raised.
 
@@ -147,6 +152,6 @@ class HandOver:
         """Return the call of the steps, the outermost first, each calling the next."""
         onward: Onward | None = None
         for made, (cells, values) in zip(reversed(self.steps), reversed(states), strict=True):
-            state = values if onward is None else (*values, functools.partial(drive, onward))
+            state = values if onward is None else (*values, functools.partial(drive_alone, [onward]))
             onward = Onward(made(cells), state)
         return onward

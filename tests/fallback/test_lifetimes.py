@@ -319,3 +319,35 @@ def test_an_error_that_a_callee_handles_holds_nothing() -> None:
         compiled(thing, 1)
         del thing
         assert reference() is None
+
+
+def referent() -> object:
+    return weakref.ref(Thing())()
+
+
+def in_a_comprehension() -> list[object]:
+    return [weakref.ref(Thing())() for _ in range(2)]
+
+
+def in_a_helper() -> list[object]:
+    return [referent(), referent()]
+
+
+def in_a_helper_of_a_helper() -> list[object]:
+    return [*in_a_helper(), referent()]
+
+
+def in_a_lambda() -> list[object]:
+    return [(lambda: weakref.ref(Thing())())()]
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize(
+    "program", [in_a_comprehension, in_a_helper, in_a_helper_of_a_helper, in_a_lambda], ids=lambda p: p.__name__
+)
+def test_what_an_instruction_of_an_inner_frame_takes_is_gone_behind_it(
+    program: Callable[[], list[object]], backend: str
+) -> None:
+    run = supple.compile(lambda x: (x + 1, program()), backend=backend)
+    for _ in range(3):
+        assert set(run(torch.ones(2))[1]) == {None}
