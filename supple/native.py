@@ -27,6 +27,7 @@ from supple.ir.loops.nodes import Access
 from supple.ir.program import Scheduled
 from supple.runtime.load import Run, load
 from supple.runtime.loaded import LOADED
+from supple.runtime.state import flushes_denormals
 from supple.schedule import schedule
 from supple.shapes.env import Assumptions, active
 
@@ -128,7 +129,8 @@ def _require_equal(read: object, written: object) -> None:
 def stable_key(graph: Graph, options: Options, homes: Mapping[int, int]) -> str | None:
     """Return the key of what `build` compiles, the same in every process; None when a part has no form."""
     graph, facts = canonical(graph)
-    return key_of(graph, facts, options, homes, codegen.host_target(), str(codegen.host_cpu()))
+    host = codegen.host_target(), str(codegen.host_cpu())
+    return key_of(graph, facts, options, homes, host, flushes_denormals())
 
 
 def canonical(graph: Graph) -> tuple[Graph, tuple[object, ...]]:

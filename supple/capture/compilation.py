@@ -25,10 +25,11 @@ from supple.capture.resume import CONTINUES, ENTERS, Continuations
 from supple.capture.sizes import expectation
 from supple.capture.source import local
 from supple.ir.graph.nodes import Graph
+from supple.ir.graph.numbers import has_denormals
 from supple.ir.graph.text import text as graph_text
 from supple.ir.key import key_of
 from supple.runtime.entries import Entry
-from supple.runtime.state import state_now
+from supple.runtime.state import flushes_denormals, keeping_denormals, state_now
 from supple.shapes.env import active
 from supple.torch_private import without_saved_tensor_hooks
 
@@ -79,7 +80,7 @@ def graph_key(graph: Graph, options: Options) -> str | None:
         return None
     env = active()
     assumptions = None if env is None else env.assumptions()
-    return key_of(graph, assumptions, options, state_now())
+    return key_of(graph, assumptions, options, state_now(), flushes_denormals())
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def compile_call(
             events.emit(events.GraphCaptured(compile_id, graph_text(graph), len(ops), ops))
             begun = time.perf_counter()
             try:
-                with collecting(was_collecting):
+                with collecting(was_collecting), keeping_denormals(unless=has_denormals(graph)):
                     run = compiler.compile_graph(graph, examples)
             finally:
                 backend_seconds[0] += time.perf_counter() - begun

@@ -63,7 +63,7 @@ def drive(found: object) -> object:
 
 
 def drive_alone(held: list[Onward]) -> object:
-    """Take the call out of a list, and drive it: the caller holds the list, and nothing of the call's state."""
+    """Drive the call that a list holds, and empty the list: its holder keeps nothing of the call's state."""
     return drive(held.pop())
 
 

@@ -31,6 +31,7 @@ from supple.capture.values.instance import InstanceValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input, hides_writes
+from supple.ir.graph.numbers import has_denormals
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.runtime.modes import DEPTHS, HERE, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
@@ -434,8 +435,11 @@ def _hand_over(once: _Once, plan: _Plan) -> HandOver:
 def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, object]]]:
     """Return the graph with the inputs that it uses, symbols first; and of each its place and present value.
 
-    Sizes are in the simplest form that the guards of the capture allow.
+    Sizes are in the simplest form that the guards of the capture allow. Constants that are denormal numbers
+    are rounded as the process does it, so that is guarded.
     """
+    if has_denormals(graph):
+        engine.ask_state("denormals")
     sizes = engine.sizes
     used = engine.recorder.used_names(graph.outputs)
     tensors = tuple(item for item in graph.inputs if item.name in used)

@@ -5,6 +5,7 @@ holds its effects (the casts of autocast, say): it runs outside of autocast and 
 caller has.
 """
 
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -58,6 +59,11 @@ def deterministic_state() -> tuple[bool, bool] | None:
     return (is_warn_only(), fills_memory())
 
 
+def flushes_denormals() -> bool:
+    """Tell whether denormal numbers count as zero (`torch.set_flush_denormal`); torch does not tell."""
+    return sys.float_info.min / 2 == 0
+
+
 #: How each part is read, by its name.
 READERS: Final[dict[str, Callable[[], object]]] = {
     "grad_mode": torch.is_grad_enabled,
@@ -78,6 +84,7 @@ READERS: Final[dict[str, Callable[[], object]]] = {
     "cudnn": torch_private.is_cudnn_enabled,
     "private_backend": torch_private.private_backend,
     "torch_function": torch_private.is_torch_function_enabled,
+    "denormals": flushes_denormals,
 }
 
 
@@ -92,6 +99,7 @@ ON_REQUEST: Final = (
     "cudnn",
     "private_backend",
     "torch_function",
+    "denormals",
 )
 """Parts on which few programs depend: each is compared where a program asks for it."""
 
@@ -119,6 +127,24 @@ def mode_settings(*, defaults: bool = True) -> list[Setting]:
     if defaults:
         settings.append((torch.set_autocast_cache_enabled, (torch.is_autocast_cache_enabled(),)))
     return settings
+
+
+@contextmanager
+def keeping_denormals(*, unless: bool) -> Generator[None]:
+    """Compute with denormal numbers in a block, whatever `torch.set_flush_denormal` asks for.
+
+    Args:
+        unless: leave it as it is. Code that is compiled in such a block serves either mode, unless it holds
+            constants that are denormal numbers.
+    """
+    is_flushed = flushes_denormals() and not unless
+    if is_flushed:
+        torch.set_flush_denormal(False)
+    try:
+        yield
+    finally:
+        if is_flushed:
+            torch.set_flush_denormal(True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -343,7 +343,9 @@ def in_a_lambda() -> list[object]:
 
 @pytest.mark.parametrize("backend", ["eager", "native"])
 @pytest.mark.parametrize(
-    "program", [in_a_comprehension, in_a_helper, in_a_helper_of_a_helper, in_a_lambda], ids=lambda p: p.__name__
+    "program",
+    [in_a_comprehension, in_a_helper, in_a_helper_of_a_helper, in_a_lambda],
+    ids=lambda p: p.__name__,
 )
 def test_what_an_instruction_of_an_inner_frame_takes_is_gone_behind_it(
     program: Callable[[], list[object]], backend: str

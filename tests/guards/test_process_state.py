@@ -198,3 +198,48 @@ def test_the_default_of_autocast_does_not_matter_to_others() -> None:
     with autocast_dtype(torch.float16):
         compiled(torch.ones(2))
     assert supple.stats()["compilations"] == before
+
+
+@contextmanager
+def flushed(is_flushed: bool) -> Iterator[None]:
+    torch.set_flush_denormal(is_flushed)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
+
+
+TINY: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "factor": lambda x: x * 1e-40,
+    "summand": lambda x: x + 1e-40,
+    "branch": lambda x: torch.where(x > 1, x, 1e-40),
+    "filled": lambda x: torch.full((3,), 1e-40),
+    "filled in place": lambda x: x.clone().fill_(1e-40),
+    "a tensor": lambda x: x + torch.tensor(1e-40),
+    "a bound": lambda x: x.clamp(min=1e-41),
+    "a threshold": lambda x: torch.nn.functional.threshold(x, 1.0, 1e-40),
+    "compared": lambda x: x > 1e-40,
+    "padding": lambda x: torch.nn.functional.pad(x, (1, 1), value=1e-40),
+    "masked": lambda x: x.masked_fill(x > 1, 1e-40),
+    "alpha": lambda x: torch.add(x, x, alpha=1e-40),
+    "of bfloat16": lambda x: x.bfloat16() * 1e-40,
+    "of float16": lambda x: x.half() * 1e-6,
+    "of float64": lambda x: x.double() * 1e-310,
+    "computed": lambda x: x.double() * (1e-300 * 1e-10),
+    "divisor": lambda x: x / 1e39,
+    "epsilon": lambda x: x / (x.abs() + 1e-40),
+    "scattered": lambda x: x.scatter(0, torch.tensor([1]), 1e-40),
+}
+"""Programs with constants, or values on the way, that are denormal numbers."""
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("is_flushed", [True, False])
+@pytest.mark.parametrize("name", TINY)
+def test_constants_are_flushed_to_zero_as_the_caller_says(name: str, is_flushed: bool, backend: str) -> None:
+    program, x = TINY[name], torch.arange(4.0)
+    compiled = supple.compile(program, backend=backend)
+    for mode in (is_flushed, not is_flushed, is_flushed):
+        with flushed(mode):
+            want, got = program(x), compiled(x)
+        assert want.view(torch.uint8).tolist() == got.view(torch.uint8).tolist(), mode

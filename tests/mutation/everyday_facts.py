@@ -558,6 +558,11 @@ def autocast_of_the_caller(x):
 
 
 @program(lambda: (numbers(2),))
+def denormal_constants(x):
+    return x * 1e-40 * 1e39, torch.where(x > 1, x, 1e-40) * 1e39
+
+
+@program(lambda: (numbers(2),))
 def fresh_memory(x):
     return torch.empty_like(x).fill_(1) + torch.zeros(2) + torch.full((2,), 3.0)
 

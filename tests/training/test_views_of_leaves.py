@@ -82,3 +82,50 @@ def test_the_leaf_may_be_made_in_the_program() -> None:
         run(base, view).sum().backward()
         assert base.grad is None
         assert torch.equal(view.grad, torch.tensor([2.0]))
+
+
+def written_through_the_base(x: torch.Tensor) -> torch.Tensor:
+    x = x * 1
+    with torch.no_grad():
+        view = x.view(-1)
+    x.add_(1)
+    return view
+
+
+def written_itself(x: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        view = x.view(-1)
+        view.add_(1)
+        return view
+
+
+LOOKS: dict[str, Program] = {
+    "is_leaf": lambda view: view.is_leaf,
+    "grad_fn": lambda view: view.grad_fn,
+    "requires_grad": lambda view: view.requires_grad,
+    "set": lambda view: setattr(view, "requires_grad", True),
+    "retained": lambda view: view.retain_grad(),
+    "asked in no_grad": torch.no_grad()(lambda view: view.is_leaf),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("has_grad", [True, False])
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("made", [written_through_the_base, written_itself], ids=lambda one: one.__name__)
+def test_views_of_which_torch_refuses_to_say_are_written_all_the_same(
+    made: Callable[[torch.Tensor], torch.Tensor], look: str, has_grad: bool, backend: str
+) -> None:
+    def program(x: torch.Tensor) -> object:
+        return LOOKS[look](made(x))
+
+    def told(run: Program) -> tuple[str, int, list[float]]:
+        x = torch.ones(2, requires_grad=has_grad)
+        try:
+            said = str(run(x))
+        except RuntimeError as error:
+            said = str(error)
+        return said, x._version, x.tolist()
+
+    with supple.config.patch(suppress_errors=False):
+        assert told(supple.compile(program, backend=backend)) == told(program)

@@ -142,7 +142,7 @@ class TensorValue(Value):
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
         if name == "requires_grad":
             _refuse_made(machine, "requires_grad", self)
-            if not self.fake.is_leaf:  # unlike the method, which may say what holds
+            if not self._is_leaf(machine, name):  # unlike the method, which may say what holds
                 machine.unsupported(breaks.ATTRIBUTE, name=name, owner=f"{self.describe()}, no leaf")
             machine.call_leaf(torch.Tensor.requires_grad_, [self, new], {})
             return
@@ -166,7 +166,7 @@ class TensorValue(Value):
 
     def _place_in_autograd(self, machine: Machine, name: str) -> Value:
         """Return `x.is_leaf` (guarded), or `x.grad_fn` where that is None."""
-        is_leaf = self.fake.is_leaf
+        is_leaf = self._is_leaf(machine, name)
         if self.obj is not None and self.obj.requires_grad and self.fake.requires_grad:
             is_leaf = self.obj.is_leaf
             if is_leaf:
@@ -177,6 +177,13 @@ class TensorValue(Value):
         if not is_leaf:
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         return ConstantValue(None)
+
+    def _is_leaf(self, machine: Machine, name: str) -> bool:
+        """Tell whether it is a leaf now. Break where torch refuses to say: of a view, its base written."""
+        try:
+            return self.fake.is_leaf
+        except RuntimeError:
+            machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
 
     def _require_no_view(self, machine: Machine, leaf: torch.Tensor, name: str) -> None:
         """Break where a leaf is a view, older than what its base is; guarded. A write makes such no leaf."""

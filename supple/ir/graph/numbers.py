@@ -7,13 +7,24 @@ import torch
 
 from supple.expr import Expr
 from supple.expr.real import Real
+from supple.ir.arguments import leaves
 from supple.ir.core_ops import Kind, kind_of
+from supple.ir.graph.nodes import Graph
 from supple.ir.ops import Op, OpKind
 
 #: Overloads that eager calls with a number as the second operand.
 _NATIVE: Final = frozenset(("aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.div.Tensor"))
 
 Number = bool | int | float | complex
+
+_LEAST_NORMAL: Final = 2.0**-126
+"""The smallest positive float32 that is no denormal number."""
+
+
+def has_denormals(graph: Graph) -> bool:
+    """Tell whether a graph holds a float that is a denormal number as a float32."""
+    constants = leaves([(node.args, node.kwargs) for node in graph.nodes])
+    return any(isinstance(one, float) and 0 < abs(one) < _LEAST_NORMAL for one in constants)
 
 
 def callable_of(op: Op, args: tuple[object, ...]) -> Callable[..., object]:

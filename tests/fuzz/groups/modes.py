@@ -18,6 +18,7 @@ BLOCKS: Final = (
     "torch.inference_mode($B)",
     "torch.no_grad(), torch.autocast('cpu', dtype=torch.bfloat16)",
     "torch.autocast('cpu', enabled=False), torch.enable_grad()",
+    "flushing($B)",
 )
 
 MODES: Final = Grammar(
@@ -47,6 +48,8 @@ MODES: Final = Grammar(
             "$T.float()",
             "$T.double()",
             "torch.exp($T)",
+            "($T * 1e-40 * 1e39)",
+            "(torch.where($T > 1, $T, 1e-40) * 1e39)",
             "$T.norm()",
             "$Net($T)",
             "$Net.weight",
@@ -97,6 +100,14 @@ MODES: Final = Grammar(
     preamble="""
 weight = torch.arange(9.0).reshape(3, 3) / 4
 state = torch.zeros(3)
+
+@contextlib.contextmanager
+def flushing(is_flushed):
+    torch.set_flush_denormal(is_flushed)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(False)
 
 @torch.no_grad()
 def guarded_sum(x):
