@@ -64,6 +64,13 @@ def flushes_denormals() -> bool:
     return sys.float_info.min / 2 == 0
 
 
+def numpy_errors() -> tuple[str, ...]:
+    """Return what NumPy does where it divides by zero, overflows or underflows, or gets no number."""
+    import numpy as np  # noqa: PLC0415  # lazy: for programs with arrays
+
+    return tuple(map(str, np.geterr().values()))
+
+
 #: How each part is read, by its name.
 READERS: Final[dict[str, Callable[[], object]]] = {
     "grad_mode": torch.is_grad_enabled,
@@ -85,6 +92,7 @@ READERS: Final[dict[str, Callable[[], object]]] = {
     "private_backend": torch_private.private_backend,
     "torch_function": torch_private.is_torch_function_enabled,
     "denormals": flushes_denormals,
+    "numpy_errors": numpy_errors,
 }
 
 
@@ -100,6 +108,7 @@ ON_REQUEST: Final = (
     "private_backend",
     "torch_function",
     "denormals",
+    "numpy_errors",
 )
 """Parts on which few programs depend: each is compared where a program asks for it."""
 

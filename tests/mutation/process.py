@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+import numpy as np
 import torch
 from torch.nn.modules import module as modules
 from torch.overrides import TorchFunctionMode
@@ -142,6 +143,7 @@ PROCESS: Final[dict[str, Block]] = {
     "saved on cpu": torch.autograd.graph.save_on_cpu,
     "without mkldnn": lambda: torch.backends.mkldnn.flags(enabled=False),
     "denormals": lambda: state(lambda: False, torch.set_flush_denormal, True),
+    "errors of NumPy": lambda: np.errstate(all="raise"),
     "seed": lambda: state(torch.initial_seed, torch.manual_seed, 7),
     "global forward hook": lambda: hooked(modules.register_module_forward_hook, larger),
     "global forward pre-hook": lambda: hooked(

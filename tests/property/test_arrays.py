@@ -102,6 +102,17 @@ def test_fewer_dimensions(expression: str, arguments: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("expression", [*expressions()])
+def test_errors_of_numpy_are_what_its_state_says(expression: str) -> None:
+    program = program_of(expression, "arrays")
+    compiled = supple.compile(program, backend="eager")
+    arguments = (SPECIAL.astype("float32"), np.zeros((2, 3), "float32"), torch.zeros(2, 3))
+    for mode in ("ignore", "raise", "ignore"):
+        with np.errstate(all=mode):
+            assert same(program(*arguments), compiled(*arguments)), mode
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("arguments", ARGUMENTS)
 @pytest.mark.parametrize("method", METHODS)
 def test_a_break_between_a_method_and_its_call(method: str, arguments: str) -> None:

@@ -21,6 +21,7 @@ from supple.capture.values.sequence import SequenceValue, new_tuple
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
 from supple.runtime.arrays import from_numpy
+from supple.runtime.state import numpy_errors
 
 Function = Callable[..., object]
 
@@ -95,6 +96,11 @@ def _on_arrays(function: Function, of_tensors: object) -> Call:
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if not has_array(*args):
             return _on_numbers(machine, function, args, kwargs)
+        machine.ask_state("numpy_errors")
+        if not {"ignore", "warn"}.issuperset(numpy_errors()):
+            machine.unsupported(
+                breaks.NUMPY, name=f"{name_of(function)}, where errors are more than warnings"
+            )
         writes = isinstance(function, np.ufunc) and len(args) > function.nin
         if writes or not all(name in _NAMES for name in kwargs):
             machine.unsupported(breaks.NUMPY, name=name_of(function))

@@ -75,7 +75,9 @@ FOREIGN: Final = Grammar(
         "$=Dec = $Dec",
         "$=Arr = $Arr",
         "np.random.seed(3)\n$=F = np.random.rand()",
+        "$=Arr = $Arr / $Arr",
     ),
+    compound=("with np.errstate(all='raise' if $B else 'ignore'):\n    $body",),
     preamble="is_rounded = True\nrng = np.random.default_rng(5)\narray_kept = np.arange(3.0)\n",
     globals={"Rng": "rng", "Arr": "array_kept"},
     arguments={
@@ -88,7 +90,10 @@ FOREIGN: Final = Grammar(
         "Dec": ("decimal.Decimal('0.5')", "decimal.Decimal('1.25')", "fractions.Fraction(1, 3)", "fractions.Fraction(7, 2)"),
         "Items": ("array.array('d', [1.0, 2.0])", "array.array('d', [0.5])", "array.array('i', [3, 4])"),
     },
-    aliases={"Arr": ("$@T.detach().numpy()", "$@Arr", "$@Arr[:2]")},
+    aliases={
+        "Arr": ("$@T.detach().numpy()", "$@Arr", "$@Arr[:2]"),
+        "T": ("torch.from_numpy($@T.detach().reshape(-1).numpy()[1:])", "torch.from_numpy($@Arr.reshape(-1)[:2])"),
+    },
     before=("array_kept[0] += 1", "rng.random()"),
     most_calls=4,
 )  # fmt: skip
