@@ -1,8 +1,11 @@
 """Runs eager with other roundings and addresses: where these decide, there is nothing to compare with."""
 
+import contextlib
 import random
 import re
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, Final
 from unittest import mock
 
@@ -130,6 +133,33 @@ def named_otherwise(program: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any) -> Any:
         with mock.patch.object(torch._tensor_str, "_str", named):
             return program(*args)
+
+    return run
+
+
+def asked(program: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a program of whose tensors somebody asks at each line where they are in autograd's graph.
+
+    By that a view learns what was written to its base since. Which error eager raises for such a view, and
+    whether it raises one, depends on it.
+    """
+
+    def look(frame: FrameType, event: str, arg: object) -> Any:
+        if not frame.f_code.co_filename.startswith("<program"):
+            return None
+        for value in frame.f_locals.values():
+            if isinstance(value, torch.Tensor):
+                with contextlib.suppress(RuntimeError):
+                    _ = value.grad_fn
+        return look
+
+    def run(*args: Any) -> Any:
+        before = sys.gettrace()
+        sys.settrace(look)
+        try:
+            return program(*args)
+        finally:
+            sys.settrace(before)
 
     return run
 

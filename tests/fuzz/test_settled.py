@@ -80,6 +80,18 @@ def program(x):
 def arguments_0():
     return (torch.ones(2, requires_grad=True),)
 """
+OLD_VIEW = """
+def program(t1, t2, t3):
+    try:
+        t1.mul_(t3[1])
+        t2.add_(1)
+    except RuntimeError:
+        pass
+
+def arguments_0():
+    t1 = torch.ones(3)
+    return (t1, t1[1], tensor(2).requires_grad_())
+"""
 ROWS = """
 def program(rows):
     return torch.stack(rows)
@@ -109,6 +121,8 @@ def call_0(program, *args):
         (FEW, Difference("", "result[]"), False),
         (TEXT, Difference("", "result[]"), False),
         (TEXT, Difference("", "prints"), True),
+        (OLD_VIEW, Difference("", "arguments[]._version"), False),
+        (OLD_VIEW, Difference("", "result[]"), True),
     ],
     ids=[
         *(
@@ -121,6 +135,7 @@ def call_0(program, *args):
         *("the end of a function", "another end of a function", "numbers far from the end"),
         *("the sign of a NaN", "no sign", "vectors", "fewer elements than a vector has"),
         *("the length of a text", "another difference of a text"),
+        *("a view that nobody asked", "another difference of a view"),
     ],
 )
 def test_eager_settles_what_rounding_and_addresses_do_not_decide(
@@ -129,7 +144,7 @@ def test_eager_settles_what_rounding_and_addresses_do_not_decide(
     assert is_settled(source, "native", found) is expected
 
 
-@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN, VECTORS, FEW, TEXT])
+@pytest.mark.parametrize("source", [CONSTANT_ROW, SET, EDGE, SIGN, VECTORS, FEW, TEXT, OLD_VIEW])
 @pytest.mark.parametrize("backend", ["eager", "native"])
 def test_unsettled_programs_are_no_finds(source: str, backend: str) -> None:
     assert running.difference(source, backend) is None

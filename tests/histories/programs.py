@@ -92,11 +92,12 @@ def programs(seed: int) -> Iterator[Program]:
 
 
 def _with_questions(draw: random.Random, acts: Sequence[str]) -> Program:
-    """Return a program of some acts, with a question behind some of them."""
+    """Return a program of some acts, with a question behind some of them, and several behind the last."""
     lines: list[str] = []
     for place, act in enumerate(acts, 1):
         lines.append(act)
-        if draw.random() < (0.8 if place == len(acts) else 0.3):
+        is_last = place == len(acts)
+        for _ in range(draw.choice((0, 1, 2, 3)) if is_last else draw.random() < 0.3):
             lines.append(f"asked.append({draw.choice(ASKS).format(t=draw.choice(NAMES))})")
     # A Function may keep what no gradient reads: compiled code does not tell that that was written.
     may_be_written = draw.random() < 0.4 and not any(".apply(" in line for line in lines)

@@ -205,11 +205,23 @@ ERRORS: Final = Grammar(
         "try:\n    $body\nexcept IndexError as $~E:\n    $body\nexcept RuntimeError as $~E:\n"
         "    history.append(told($~E))\nelse:\n    $body\nfinally:\n    $body",
         "with contextlib.suppress(IndexError, RuntimeError):\n    $body",
+        "with Telling():\n    $body\n    $=T = $Bad",
         "try:\n    $body\nexcept RuntimeError as $~E:\n    raise Oops($I) from $~E",
         "for $~I in range(2):\n    try:\n        $@T.add_(1)\n        $=T = $T[$Ids]\n    except IndexError:\n"
         "        continue\n    $loop",
     ),
-    preamble="history = []\ncounts = {'a': 0}\n",
+    preamble="""
+history = []
+counts = {'a': 0}
+
+class Telling:
+    def __enter__(self):
+        history.append("entered")
+
+    def __exit__(self, kind, error, trace):
+        history.append((told(error), kind is type(error), trace is not None))
+        return True
+""",
     arguments={
         "I": ("0", "1", "2", "3", "5", "-1", "-2", "-4", "2**40", "True"),
         "F": ("0.5", "2.0", "-1.0", "float('nan')"),
