@@ -93,6 +93,7 @@ READERS: Final[dict[str, Callable[[], object]]] = {
     "torch_function": torch_private.is_torch_function_enabled,
     "denormals": flushes_denormals,
     "numpy_errors": numpy_errors,
+    "int_digits": sys.get_int_max_str_digits,
 }
 
 
@@ -109,6 +110,7 @@ ON_REQUEST: Final = (
     "torch_function",
     "denormals",
     "numpy_errors",
+    "int_digits",
 )
 """Parts on which few programs depend: each is compared where a program asks for it."""
 

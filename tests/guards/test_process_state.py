@@ -1,5 +1,6 @@
 """Process and thread state is guarded: a call under other state gives the eager result."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -243,3 +244,44 @@ def test_constants_are_flushed_to_zero_as_the_caller_says(name: str, is_flushed:
         with flushed(mode):
             want, got = program(x), compiled(x)
         assert want.view(torch.uint8).tolist() == got.view(torch.uint8).tolist(), mode
+
+
+@contextmanager
+def digits(limit: int) -> Iterator[None]:
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(limit)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+LARGE, WRITTEN = 10**1000, "7" * 1000
+TEXTS: dict[str, Callable[[torch.Tensor], object]] = {
+    "str": lambda x: str(LARGE),
+    "repr of a list": lambda x: repr([LARGE]),
+    "repr of a dict": lambda x: repr({1: LARGE}),
+    "format": lambda x: format(LARGE, ","),
+    "an f-string": lambda x: f"{LARGE}",
+    "%": lambda x: "%d" % LARGE,  # noqa: UP031
+    "a sum": lambda x: str(LARGE + x.shape[0]),
+    "read": lambda x: int(WRITTEN) % 7,
+    "read from bytes": lambda x: int(WRITTEN.encode()) % 7,
+    "read in base 10": lambda x: int(WRITTEN, 10) % 7,
+    "read in base 16": lambda x: int(WRITTEN, 16) % 7,
+    "hex": lambda x: hex(LARGE),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_limit_on_digits_counts(text: str) -> None:
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, object]:
+        try:
+            return x + 1, TEXTS[text](x)
+        except ValueError as error:
+            return x, str(error)
+
+    compiled = supple.compile(program, backend="eager")
+    for limit in (4300, 700, 0, 4300):
+        with digits(limit):
+            assert compiled(torch.ones(2))[1] == program(torch.ones(2))[1], limit

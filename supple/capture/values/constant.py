@@ -1,6 +1,7 @@
 """Immutable leaves: numbers, strings, None, dtypes, devices, enums, code objects, ranges of ints."""
 
 import enum
+import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import contains, getitem
@@ -133,11 +134,28 @@ def fold_raw(machine: Machine, function: object, *args: object, **kwargs: object
     except Exception as error:  # whatever the constant operation raises, the program raises
         if is_interrupt(error):
             raise
+        guard_digits(machine, args, kwargs)
         guard_names(machine, args, kwargs)
         machine.throw(type(error), *error.args)
     if isinstance(found, str):
+        guard_digits(machine, args, kwargs)
         guard_names(machine, args, kwargs)
+    elif function is int:
+        guard_digits(machine, args)
     return found
+
+
+FEWEST_DIGITS: Final = sys.int_info.str_digits_check_threshold
+"""Up to so many digits Python reads and writes every integer, whatever its limit."""
+_FEWEST_BITS: Final = (10**FEWEST_DIGITS).bit_length() - 1
+
+
+def guard_digits(machine: Machine, *objects: object) -> None:
+    """Guard Python's limit on digits where a text of objects, or an integer read from them, may exceed it."""
+    for one in with_parts(*objects):
+        is_long = isinstance(one, str | bytes | bytearray) and len(one) > FEWEST_DIGITS
+        if is_long or (isinstance(one, int) and one.bit_length() > _FEWEST_BITS):
+            machine.ask_state("int_digits")
 
 
 def guard_names(machine: Machine, *objects: object) -> None:
