@@ -33,6 +33,8 @@ SMALL_POINTS: Final = 65536
 COLUMN_LIMIT: Final = 1024
 MOST_TWINS: Final = 8
 """More kernels that do the same with other values share their code, and so are not merged."""
+PIECES_CHEAP: Final = 64
+"""What costs more to compute is in memory where a reader takes it in several pieces, such as `cat`."""
 DEEPEST: Final = 64
 """So many values, each computed from the one before, are inlined; twice as many are in one kernel."""
 
@@ -68,6 +70,20 @@ def _readers(lowered: Lowered) -> Mapping[str, tuple[Definition, ...]]:
     return {name: tuple(found.values()) for name, found in readers.items()}
 
 
+def _in_pieces(lowered: Lowered) -> frozenset[str]:
+    """Return the values that one definition reads at several places, each for a part of its points.
+
+    Where many such definitions follow one another, as many times as there are ways through the parts, the
+    same would be computed: twice as many with each of them.
+    """
+    found: set[str] = set()
+    for definition in lowered.definitions.values():
+        masked = {(load.buffer, load.index) for load in definition.loads if load.mask is not None}
+        counts = Counter(through_maps(buffer, lowered.definitions) for buffer, _ in masked)
+        found.update(name for name, count in counts.items() if count > 1)
+    return frozenset(found)
+
+
 def numel(axes: Iterable[Axis]) -> Expr:
     """Return the number of points of axes."""
     return product(axis.extent for axis in axes)
@@ -77,6 +93,7 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
     """Return the values that get a kernel, operands before users; without `fusion` all that are computed."""
     memory = in_memory(lowered)
     readers = _readers(lowered)
+    pieces = _in_pieces(lowered)
     costs: dict[str, int] = {}
     streams: dict[str, int] = {}
     depths: dict[str, int] = {}
@@ -89,7 +106,7 @@ def seeds_of(lowered: Lowered, *, fusion: bool = True) -> tuple[str, ...]:
             seeds.add(name)
         elif definition.is_map:
             continue
-        elif not fusion or depths[name] == DEEPEST:
+        elif not fusion or depths[name] == DEEPEST or (name in pieces and costs[name] > PIECES_CHEAP):
             seeds.add(name)
         elif _is_seed(definition, readers.get(name, ()), costs[name], streams[name]):
             seeds.add(name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial, reduce
+from typing import Final
 
 from supple.expr import Expr, const
 from supple.ir.dtypes import DType
@@ -10,6 +11,9 @@ from supple.ir.loops.nodes import Scalar
 from supple.schedule.define import Body, number
 from supple.schedule.lower import Lowering, NotLowered, as_fixed, lowerings
 from supple.schedule.views import argument, dimension, integer, listed, place_from_front
+
+MOST_PIECES: Final = 256
+"""So many tensors are joined by one kernel; it asks at each point in which of them that lies."""
 
 
 def _inside(
@@ -36,6 +40,8 @@ def _(state: Lowering, node: Node) -> None:
     pieces = [(str(arg), state.tensor(arg)) for arg in listed(node.args[0])]
     if any(piece.dtype is not meta.dtype for _, piece in pieces):
         raise NotLowered("pieces of several dtypes")
+    if len(pieces) > MOST_PIECES:
+        raise NotLowered("a kernel of so many pieces takes seconds to compile")
     dim = dimension(argument(node, 1, "dim", 0), meta.rank)
     body = Body(meta)
     start = const(0)

@@ -3,7 +3,7 @@
 import torch
 
 from supple.ir.host.nodes import Alloc, Check, Extern, Free, Launch, View
-from supple.ir.loops.nodes import Access, Loop, Role
+from supple.ir.loops.nodes import Access, Load, Loop, Role
 from tests.unit.schedule.aten_blocks import (
     gelu,
     gelu_tanh,
@@ -192,3 +192,22 @@ def test_a_bias_of_a_product_that_is_in_memory_is_added_by_the_library() -> None
     scheduled = checked(p, p("add.Tensor", result, 1))
     externs = [step.op for step in scheduled.host.steps if isinstance(step, Extern)]
     assert externs == ["aten.addmm.default", "aten.bmm.default"]
+
+
+def test_code_of_pieces_of_pieces_does_not_double_with_each_of_them() -> None:
+    lengths: list[int] = []
+    for count in (8, 16):
+        p = Program()
+        x = p.input(torch.randn(5))
+        for _ in range(count):
+            joined = p("cat.default", [x, p("slice.Tensor", x, 0, 0, 1)])
+            x = p("slice.Tensor", joined, 0, 1, 6)
+        scheduled = checked(p, x)
+        lengths.append(sum(isinstance(one, Load) for nest in scheduled.nests for one in nest.body))
+    assert lengths[1] <= 2 * lengths[0] <= 100, lengths
+
+
+def test_many_pieces_are_joined_by_the_library() -> None:
+    p = Program()
+    scheduled = checked(p, p("cat.default", [p.input(torch.randn(2)) for _ in range(300)]))
+    assert [step.op for step in scheduled.host.steps if isinstance(step, Extern)] == ["aten.cat.default"]
