@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from supple.base.memo import memo
 from supple.expr.nodes import BoolExpr, Expr, Function, Symbol, factors_of
 
 WIDE_FACTOR: Final = 2**14
@@ -10,6 +11,7 @@ WIDE_SUMMAND: Final = 2**62
 """Sizes and less than this fit into 64 bits."""
 
 
+@memo(4096)
 def may_be_wide(e: Expr) -> bool:
     """Tell whether a number may leave 64 bits: a product of symbols, or of an integer of the program."""
     if isinstance(e, Function | BoolExpr):

@@ -9,6 +9,7 @@ conditions are not: those of sizes alone become numbers that the kernel is given
 
 from collections.abc import Callable
 
+from supple.base.memo import memo
 from supple.expr import Expr, Symbol, free_symbols, interval, symbol
 from supple.expr.nodes import BoolExpr, Function, construct
 from supple.expr.width import may_be_wide
@@ -29,13 +30,24 @@ def stands_for(number: Expr, computed: Computed) -> Symbol:
 
 def exact(e: Expr, sizes: frozenset[Symbol], name: Callable[[Expr], Symbol]) -> Expr:
     """Return an expression in which `name` stands for each part of sizes that 64 bits may not hold."""
-    symbols = free_symbols(e)
-    if not symbols or not _has_function(e):
-        return e
-    if isinstance(e, Function | BoolExpr) and symbols <= sizes and any(map(may_be_wide, e.args)):
-        return name(e)
-    return construct[type(e)](*[exact(arg, sizes, name) for arg in e.args])
+    known: dict[Expr, Expr] = {}
+
+    def made(e: Expr) -> Expr:
+        if e not in known:
+            known[e] = found(e)
+        return known[e]
+
+    def found(e: Expr) -> Expr:
+        symbols = free_symbols(e)
+        if not symbols or not _has_function(e):
+            return e
+        if isinstance(e, Function | BoolExpr) and symbols <= sizes and any(map(may_be_wide, e.args)):
+            return name(e)
+        return construct[type(e)](*map(made, e.args))
+
+    return made(e)
 
 
+@memo(4096)
 def _has_function(e: Expr) -> bool:
     return isinstance(e, Function | BoolExpr) or any(map(_has_function, e.args))

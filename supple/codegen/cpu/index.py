@@ -5,7 +5,7 @@ not depend on a loop is computed before it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Final
 
@@ -20,14 +20,22 @@ Lookup = Callable[[str], Reg]
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """Evaluates expressions: `lookup` gives the register (i64, any lanes) of a symbol's name."""
+    """Evaluates expressions: `lookup` gives the register (i64, any lanes) of a symbol's name.
+
+    Attributes:
+        known: what was evaluated: minima of sizes hold one another many times over.
+    """
 
     code: Code
     lookup: Lookup
+    known: dict[Expr, Reg] = field(default_factory=dict[Expr, Reg])
 
     def __call__(self, e: Expr) -> Reg:
         """Return the value of `e`: a scalar unless one of its symbols is a vector."""
-        return evaluators[type(e)](self, e)
+        found = self.known.get(e)
+        if found is None:
+            found = self.known[e] = evaluators[type(e)](self, e)
+        return found
 
     def together(self, *operands: Reg) -> list[Reg]:
         """Return the operands with the same number of lanes."""

@@ -49,7 +49,7 @@ MODES: Final = Grammar(
             "$T.double()",
             "torch.exp($T)",
             "($T * 1e-40 * 1e39)",
-            "(torch.where($T > 1, $T, 1e-40) * 1e39)",
+            "torch.full((3,), 1e-40).view(torch.int32)",
             "$T.norm()",
             "$Net($T)",
             "$Net.weight",
