@@ -80,7 +80,8 @@ class Functional:
             return compile_python(graph)
         whole = autograd.bind(split.convention, lambda *inputs: run(inputs), settle)
         is_atomic = functools.partial(autograd.is_atomic, split.convention)
-        return cast("Compiled", Ways(is_atomic, whole, compile_python(graph)).function())
+        ways = Ways(is_atomic, whole, compile_python(graph))
+        return cast("Compiled", ways.function(is_asked=bool(split.convention.mutations)))
 
     def _as_traced(self, run: Run, split: autograd.Split, graph: Graph) -> Run:
         """Return what runs a forward graph under the modes that its trace has dealt with.

@@ -50,13 +50,18 @@ class Ways:
     atomic: Callable[..., object]
     eager: Callable[..., object]
 
-    def function(self) -> Callable[..., object]:
-        """Return what runs the graph in the way that its inputs choose, and tells these ways (WAYS)."""
+    def function(self, *, is_asked: bool) -> Callable[..., object]:
+        """Return what runs the graph in the way that its inputs choose, and tells these ways (WAYS).
 
-        def run(*inputs: object) -> object:
+        Args:
+            is_asked: whether any inputs choose the second.
+        """
+
+        def either(*inputs: object) -> object:
             return self.atomic(*inputs) if self.is_atomic(inputs) else self.eager(*inputs)
 
-        run.__dict__[WAYS] = self
+        run = either if is_asked else self.atomic
+        vars(run)[WAYS] = self
         return run
 
 

@@ -188,7 +188,9 @@ def check(program: Program, make: Make, served: Sequence[int] = SIZES) -> Split:
         found = split(graph, Options())
     check_core(found.forward)
     whole = bind(found.convention, lambda *values: run(found.forward, values))
-    call = Ways(partial(is_atomic, found.convention), whole, lambda *values: run(graph, values)).function()
+    call = Ways(partial(is_atomic, found.convention), whole, lambda *values: run(graph, values)).function(
+        is_asked=True
+    )
     reached: list[int] = []
     for size in (*SIZES, HINT):
         torch.manual_seed(size)

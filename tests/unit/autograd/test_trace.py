@@ -36,7 +36,9 @@ def compiled(program: Program, inputs: Sequence[Tensor]) -> tuple[Split, Callabl
     found = split(graph, Options())
     check_core(found.forward)
     whole = bind(found.convention, compile_python(found.forward))
-    return found, Ways(partial(is_atomic, found.convention), whole, compile_python(graph)).function()
+    return found, Ways(partial(is_atomic, found.convention), whole, compile_python(graph)).function(
+        is_asked=True
+    )
 
 
 def storages(values: Sequence[object]) -> list[int]:
