@@ -11,7 +11,7 @@ from supple.runtime.autograd_fn import draws
 from supple.torch_private import set_versions
 
 WAYS: Final = "__supple_ways__"
-"""Attribute of what runs a graph: its `Ways`."""
+"""Attribute of what runs a graph: its `Ways`, None where it is atomic for all inputs."""
 UNWRITTEN: Final = "__supple_unwritten__"
 """Attribute of an exception: the inputs of the graph that raised it hold what they did before."""
 RAISES: Final = "an exception of the program, which only the run can know"
@@ -61,7 +61,7 @@ class Ways:
             return self.atomic(*inputs) if self.is_atomic(inputs) else self.eager(*inputs)
 
         run = either if is_asked else self.atomic
-        vars(run)[WAYS] = self
+        vars(run)[WAYS] = self if is_asked else None
         return run
 
 
@@ -84,7 +84,8 @@ def noting(
         is_beyond: whether the graph may write to what lies around an input in its memory.
     """
     matters = writes and (kept is not None or not is_counted)
-    ways: Ways = getattr(compiled, WAYS, None) or Ways(_never, compiled, compiled)
+    ways: Ways | None = getattr(compiled, WAYS, Ways(_never, compiled, compiled))
+    ways = ways or Ways(_always, compiled, compiled)
 
     def run(*inputs: object) -> object:
         is_atomic = ways.is_atomic(inputs)
@@ -112,6 +113,10 @@ def note_writes(error: BaseException) -> None:
 def is_unwritten(error: BaseException) -> bool:
     """Tell whether the inputs of the graph that raised an exception hold what they did before."""
     return getattr(error, UNWRITTEN, False) or str(error).startswith(RAISES)
+
+
+def _always(_: Sequence[object]) -> bool:
+    return True
 
 
 def _never(_: Sequence[object]) -> bool:
