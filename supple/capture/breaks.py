@@ -150,7 +150,7 @@ OUTSIDE: Final = _reason(
 )
 NUMPY: Final = _reason(
     "B124",
-    "A call of {name} of NumPy.",
+    "A call of NumPy: {name}.",
     "No torch function is known to give the same numbers, of the same types, for these arguments.",
     "Use the torch function of the same name, or move the call out of the compiled function.",
 )

@@ -148,7 +148,7 @@ def compile_call(
         run = next((done[1] for done in known if done[0] == key), None)
         if run is None:
             ops = tuple(node.op.name for node in graph.nodes)
-            events.emit(events.GraphCaptured(compile_id, graph_text(graph), len(ops), ops))
+            events.emit(events.GraphCaptured(compile_id, graph_text(graph, is_brief=True), len(ops), ops))
             begun = time.perf_counter()
             try:
                 with collecting(was_collecting), keeping_denormals(unless=has_denormals(graph)):

@@ -15,9 +15,9 @@ from keyword import iskeyword
 from typing import Final, TypeVar
 
 from supple.base.rules import Rules
-from supple.expr import Expr, const
-from supple.expr import text as expr_text
+from supple.expr import Expr, Function, brief, const
 from supple.expr.real import NAMES, Real, inputs_of
+from supple.expr.text import Print
 from supple.ir.arguments import leaves
 from supple.ir.host.nodes import (
     Alloc,
@@ -35,7 +35,7 @@ from supple.ir.host.nodes import (
 )
 from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
-from supple.ir.meta import TensorMeta
+from supple.ir.meta import TensorMeta, meta_text
 from supple.runtime.empty import SAFE
 from supple.torch_private import FUNCTIONS
 
@@ -79,7 +79,20 @@ class Text:
     lines: list[str] = field(default_factory=list[str])
     pointers: dict[str, str] = field(default_factory=dict[str, str])
     numbers: dict[Expr | Real, str] = field(default_factory=dict["Expr | Real", str])
+    floats: dict[Real, str] = field(default_factory=dict["Real", str])
     uses: Counter[object] = field(default_factory=Counter[object])
+    printed: Print = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What several numbers are computed from is computed once."""
+        self.printed = Print(ranges=False, kept=self._kept)
+
+    def count(self, use: object) -> None:
+        """Note that one more step needs this, or one more number is computed from it."""
+        self.uses[use] += 1
+        if self.uses[use] == 1:
+            for part in _parts(use):
+                self.count(part)
 
     def bind(self, expression: str) -> str:
         """Return a global name for an expression of torch's namespace, bound once."""
@@ -103,17 +116,24 @@ class Text:
 
     def number(self, number: Expr | Real) -> str:
         """Return a number as Python: arithmetic, or a name where several steps need it."""
+        shown = self.printed(number)
         if isinstance(number, Real):
             self.bound.update({name: f"math.{name}" for name in NAMES})
-            shown = str(number)
-            return f"float_of(lambda: {shown})" if "/" in shown and not inputs_of(number) else shown
-        text = expr_text(number, ranges=False)
-        return self._once(self.numbers, number, f"_n_{len(self.numbers)}", text) if number.args else text
+            return _total(number, shown)
+        if not number.args or isinstance(number, Function):
+            return shown
+        return self._once(self.numbers, number, f"_n_{len(self.numbers)}", shown)
+
+    def _kept(self, part: Expr | Real, text: str) -> str:
+        """Return what stands for a function of sizes, or an operation on floats, in a number."""
+        if self.uses[part] == 1:
+            return text
+        return self._once(self.numbers, part, f"_n_{len(self.numbers)}", _total(part, text))
 
     def bits(self, number: Real) -> str:
         """Return the bits of a float, or a name for them where several launches need it."""
-        name, text = f"_n_{len(self.numbers)}", f"float_bits({self.number(number)})"
-        return self._once(self.numbers, number, name, text)
+        text = f"float_bits({self.number(number)})"
+        return self._once(self.floats, number, f"_f_{len(self.floats)}", text)
 
     def numbers_of(self, values: Sequence[Expr]) -> str:
         """Return numbers as a tuple."""
@@ -131,7 +151,9 @@ lines: Final[Rules[Callable[..., None]]] = Rules("host Python")
 def host_source(host: Host, fences: Mapping[str, Fence] | None = None) -> str:
     """Return a host program as a Python module that defines `run(inputs)`; for `fences` see `Text`."""
     out = Text(fences)
-    out.uses.update(use for step in host.steps for use in _uses(step))
+    for step in host.steps:
+        for use in _uses(step):
+            out.count(use)
     if host.inputs:
         out.lines.append(f"{', '.join(host.inputs)}{',' if len(host.inputs) == 1 else ''} = inputs")
     for step in host.steps:
@@ -176,6 +198,21 @@ def _uses(step: Step) -> Iterator[object]:
             pass
 
 
+def _parts(number: object) -> Iterator[Function | Real]:
+    """Yield the outermost operations of those that a number is computed from."""
+    for arg in number.args if isinstance(number, Expr | Real) else ():
+        if isinstance(arg, Function | Real):
+            yield arg
+        else:
+            yield from _parts(arg)
+
+
+def _total(number: Expr | Real, text: str) -> str:
+    """Return the text of a number that is computed whatever its sizes are (see `float_of`)."""
+    is_total = isinstance(number, Expr) or "/" not in text or inputs_of(number)
+    return text if is_total else f"float_of(lambda: {text})"
+
+
 @lines.on(Bind)
 def _(out: Text, step: Bind) -> None:
     """number = value.size(dim)."""
@@ -193,7 +230,7 @@ def _(out: Text, step: Check) -> None:
         conditions.append(_is_beyond_memory(out, step))
     if conditions:
         wrong = " or ".join(conditions)
-        out.lines.append(f"if {wrong}: mismatch({step.name!r}, {step.name}, {str(step.meta)!r})")
+        out.lines.append(f"if {wrong}: mismatch({step.name!r}, {step.name}, {meta_text(step.meta, brief)!r})")
 
 
 def _metadata_differs(out: Text, step: Check) -> Iterator[str]:

@@ -26,6 +26,7 @@ from supple.expr.nodes import Const as Const
 from supple.expr.nodes import Eq as Eq
 from supple.expr.nodes import Expr as Expr
 from supple.expr.nodes import FloorDiv as FloorDiv
+from supple.expr.nodes import Function as Function
 from supple.expr.nodes import Le as Le
 from supple.expr.nodes import Lt as Lt
 from supple.expr.nodes import Max as Max
@@ -42,8 +43,11 @@ from supple.expr.polynomial import product as product
 from supple.expr.polynomial import total as total
 from supple.expr.prove import Answer as Answer
 from supple.expr.simplify import simplify as simplify
+from supple.expr.text import brief as brief
 from supple.expr.text import parse as parse
+from supple.expr.text import shortened as shortened
 from supple.expr.text import text as text
 from supple.expr.walk import coefficient as coefficient
 from supple.expr.walk import free_symbols as free_symbols
+from supple.expr.walk import may_divide_by_zero as may_divide_by_zero
 from supple.expr.walk import substitute as substitute

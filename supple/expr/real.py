@@ -8,16 +8,20 @@ integers are not too large is for the caller to guard.
 import ast
 import math
 import re
+import struct
+import threading
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
+from supple.base.memo import memo
 from supple.expr.evaluate import evaluate
 from supple.expr.nodes import Expr, Symbol
-from supple.expr.polynomial import as_expr
+from supple.expr.polynomial import MEMO_SIZE, as_expr
 from supple.expr.python import PYTHON, SIGNS
-from supple.expr.text import LOOSE, TIGHT, Print, parse
+from supple.expr.text import LOOSE, TIGHT, Kept, Print, parse, printers, text
 from supple.expr.walk import free_symbols, substitute
 
 EXACT_BITS: Final = 2**20
@@ -42,9 +46,8 @@ OF_INTEGERS: Final = frozenset(("/", "float", "sqrt", "sin", "cos", "input", *OF
 """Operations that make a float of integers."""
 
 
-@dataclass(frozen=True, slots=True)
 class Real:
-    """One operation on sizes and floats.
+    """One operation on sizes and floats; interned as an Expr is, so equal ones are one object.
 
     Attributes:
         op: a key of FUNCTIONS; or "input": a float that the caller passes (f0, ...), or that a tensor holds
@@ -52,42 +55,52 @@ class Real:
         args: Reals, Exprs and floats.
     """
 
+    __slots__ = ("__weakref__", "args", "op")
+
     op: str
     args: tuple[object, ...]
 
-    def __post_init__(self) -> None:
-        """Make one float of integers that the operation would leave integers."""
-        args = tuple(as_expr(arg) if isinstance(arg, int) else arg for arg in self.args)
-        if self.op not in OF_INTEGERS and all(isinstance(arg, Expr) for arg in args):
+    def __new__(cls, op: str, args: tuple[object, ...]) -> "Real":
+        """Return the one Real with these operands; integers become what the operation makes a float of."""
+        args = tuple(as_expr(arg) if isinstance(arg, int) else arg for arg in args)
+        if op not in OF_INTEGERS and all(isinstance(arg, Expr) for arg in args):
             args = (Real("float", args[:1]), *args[1:])
-        object.__setattr__(self, "args", args)
+        made = object.__new__(cls)
+        object.__setattr__(made, "op", op)
+        object.__setattr__(made, "args", args)
+        key = (op, *(struct.pack("=d", arg) if isinstance(arg, float) else arg for arg in args))
+        with _LOCK:
+            return _INTERNED.setdefault(key, made)
 
-    def __str__(self) -> str:
-        return number_text(self, ranges=False)
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Real is immutable; cannot set {name!r}")
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return Real, (self.op, self.args)
+
+    def __copy__(self) -> "Real":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Real":
+        return self
+
+    def __repr__(self) -> str:
+        return text(self, ranges=False)
 
 
-def number_text(
-    number: object, *, ranges: bool = True, binding: int = LOOSE, kept: Callable[[str], str] | None = None
-) -> str:
-    """Return a Real, Expr or float as Python text for a place that needs an operator this tight.
+_INTERNED: Final[weakref.WeakValueDictionary[tuple[object, ...], Real]] = weakref.WeakValueDictionary()
+"""By operation and operands, floats as their bits: -0.0 equals 0.0."""
+_LOCK: Final = threading.RLock()
 
-    Args:
-        kept: takes the text of one operation and returns what stands for its result, such as a variable; the
-            text of the operation itself where None.
-    """
-    if isinstance(number, Expr):
-        return Print(ranges=ranges)(number, binding)
-    if not isinstance(number, Real):
-        return f"({number})" if binding == TIGHT and str(number).startswith("-") else str(number)
-    if number.op == "input":
-        return str(number.args[0])
-    is_operator = number.op in OPERATORS
-    inner = TIGHT if is_operator else LOOSE
-    parts = [number_text(arg, ranges=ranges, binding=inner, kept=kept) for arg in number.args]
-    shown = f" {number.op} ".join(parts) if is_operator else f"{number.op}({', '.join(parts)})"
-    if kept is not None:
-        return kept(shown)
-    return f"({shown})" if is_operator and binding == TIGHT else shown
+
+@printers.on(Real)
+def _(real: Real, show: Print) -> tuple[str, int]:
+    """An operator between operands that stand in parentheses, a function of operands, or a name."""
+    if real.op == "input":
+        return str(real.args[0]), TIGHT
+    if real.op in OPERATORS:
+        return f" {real.op} ".join(show(arg, TIGHT) for arg in real.args), LOOSE
+    return f"{real.op}({', '.join(show(arg) for arg in real.args)})", TIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +118,10 @@ class Comparison:
     def __str__(self) -> str:
         return self.text()
 
-    def text(self, kept: Callable[[str], str] | None = None) -> str:
+    def text(self, kept: Kept | None = None) -> str:
         """Return the condition as Python text; `kept` is that of `number_text`."""
-        sides = (self.left, self.right)
-        shown = f" {self.op} ".join(
-            number_text(side, ranges=False, binding=TIGHT, kept=kept) for side in sides
-        )
+        show = Print(ranges=False, kept=kept)
+        shown = f"{show(self.left, TIGHT)} {self.op} {show(self.right, TIGHT)}"
         return shown if self.holds else f"not ({shown})"
 
     @property
@@ -151,31 +162,49 @@ def _read(tree: ast.expr) -> object:
 
 def evaluate_real(real: object, env: Mapping[str, int], floats: Mapping[str, float]) -> float:
     """Return the value of a Real, Expr or float for values of its symbols and float inputs."""
-    if isinstance(real, Expr):
-        return evaluate(real, env)
-    if not isinstance(real, Real):
-        assert isinstance(real, int | float), real
-        return real
-    if real.op == "input":
-        return floats[str(real.args[0])]
-    return FUNCTIONS[real.op](*(evaluate_real(arg, env, floats) for arg in real.args))
+    known: dict[Real, float] = {}
+
+    def value_of(number: object) -> float:
+        if isinstance(number, Expr):
+            return evaluate(number, env)
+        if not isinstance(number, Real):
+            assert isinstance(number, int | float), number
+            return number
+        if number.op == "input":
+            return floats[str(number.args[0])]
+        if number not in known:
+            known[number] = FUNCTIONS[number.op](*map(value_of, number.args))
+        return known[number]
+
+    return value_of(real)
 
 
 def computed(number: object) -> tuple[Callable[..., float], tuple[str, ...]]:
     """Return a function of plain numbers that gives an Expr or Real, and the names of its parameters."""
     names = (*sorted(s.name for s in symbols_of(number)), *sorted(inputs_of(number)))
     namespace = dict(NAMES)
-    exec(f"def compute({', '.join(names)}): return {number}", namespace)
+    lines: list[str] = []
+
+    def kept(_: object, shown: str) -> str:
+        lines.append(f" _{len(lines)} = {shown}")
+        return f"_{len(lines) - 1}"
+
+    result = text(number, ranges=False, kept=kept)
+    exec("\n".join((f"def compute({', '.join(names)}):", *lines, f" return {result}")), namespace)
     return cast("Callable[..., float]", namespace["compute"]), names
 
 
 def leaves(real: object) -> Iterator[object]:
-    """Yield the Exprs, floats and float inputs that a Real is made of."""
-    if isinstance(real, Real) and real.op != "input":
-        for arg in real.args:
-            yield from leaves(arg)
-    else:
-        yield real
+    """Yield the Exprs, floats and float inputs that a Real is made of, those of a shared part once."""
+    met: set[Real] = set()
+    ahead = [real]
+    while ahead:
+        part = ahead.pop()
+        if not isinstance(part, Real) or part.op == "input":
+            yield part
+        elif part not in met:
+            met.add(part)
+            ahead += reversed(part.args)
 
 
 def symbols_of(real: object) -> frozenset[Symbol]:
@@ -197,13 +226,20 @@ def replaced(
     real: object, replacements: Mapping[Symbol, Expr], floats: Mapping[str, float] | None = None
 ) -> object:
     """Return a Real, Expr or float with symbols and, by name, float inputs replaced."""
-    if isinstance(real, Expr):
-        return substitute(real, replacements)
-    if isinstance(real, Real) and real.op == "input":
-        return real if floats is None else floats.get(str(real.args[0]), real)
-    if isinstance(real, Real):
-        return Real(real.op, tuple(replaced(arg, replacements, floats) for arg in real.args))
-    return real
+    known: dict[Real, object] = {}
+
+    def made_of(number: object) -> object:
+        if isinstance(number, Expr):
+            return substitute(number, replacements)
+        if not isinstance(number, Real):
+            return number
+        if number.op == "input":
+            return number if floats is None else floats.get(str(number.args[0]), number)
+        if number not in known:
+            known[number] = Real(number.op, tuple(map(made_of, number.args)))
+        return known[number]
+
+    return made_of(real)
 
 
 def folded(real: object) -> object:
@@ -239,15 +275,22 @@ class Ratio:
 
 def ratio(real: object) -> Ratio | None:
     """Return the quotient that a float is where its integers are small; None where arithmetic may round."""
+    return _ratio_of_operation(real) if isinstance(real, Real) else _ratio_of_number(real)
+
+
+def _ratio_of_number(number: object) -> Ratio | None:
+    if isinstance(number, Expr):
+        return Ratio(number, 1)
+    if not isinstance(number, int | float) or not math.isfinite(number):
+        return None
+    exact = Fraction(number)
+    small = max(abs(exact.numerator), exact.denominator) < EXACT_BITS
+    return Ratio(as_expr(exact.numerator), exact.denominator) if small else None
+
+
+@memo(MEMO_SIZE)
+def _ratio_of_operation(real: Real) -> Ratio | None:
     match real:
-        case Expr():
-            return Ratio(real, 1)
-        case int() | float():
-            if not math.isfinite(real):
-                return None
-            exact = Fraction(real)
-            small = max(abs(exact.numerator), exact.denominator) < EXACT_BITS
-            return Ratio(as_expr(exact.numerator), exact.denominator) if small else None
         case Real(op="float", args=(inner,)):
             found = ratio(inner)
             return _made(found.numerator, found.denominator, found.through) if found else None
@@ -281,7 +324,7 @@ def _made(numerator: Expr, denominator: int, others: Sequence[Expr]) -> Ratio | 
     constants = [abs(part.value) for part in through if part.is_const]
     if denominator >= EXACT_BITS or max(constants, default=0) > EXACT:
         return None
-    return Ratio(numerator, denominator, tuple(part for part in through if not part.is_const))
+    return Ratio(numerator, denominator, tuple(part for part in dict.fromkeys(through) if not part.is_const))
 
 
 def _is_exact(denominator: int) -> bool:

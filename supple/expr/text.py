@@ -6,11 +6,23 @@ target languages live in code generation.
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from supple.base.rules import Rules
 from supple.expr.build import boolean, negate, symbol
-from supple.expr.nodes import KINDS, Add, Const, Expr, Mul, Symbol, Truth, construct, factors_of, presenters
+from supple.expr.nodes import (
+    KINDS,
+    Add,
+    Const,
+    Expr,
+    Function,
+    Mul,
+    Symbol,
+    Truth,
+    construct,
+    factors_of,
+    presenters,
+)
 from supple.expr.python import SIGNS
 
 # How tightly an operator binds, loosest first; an operand that binds looser than its place gets parentheses.
@@ -21,27 +33,65 @@ Printer: TypeAlias = Callable[..., tuple[str, int]]
 printers: Final[Rules[Printer]] = Rules("expression text")
 
 
+Kept: TypeAlias = Callable[[Any, str], str]
+"""(operation, its text) -> what stands for its result, such as a variable, or the text itself."""
+
+
 class Print:
-    """One printing: remembers the text of shared parts."""
+    """One printing: remembers the text of shared parts.
 
-    __slots__ = ("_known", "ranges")
+    A minimum of minima of the same sizes is small, for its parts are shared, and its text may be larger than
+    memory. So who prints more than one size says what stands for each function of sizes.
 
-    def __init__(self, *, ranges: bool) -> None:
+    Args:
+        kept: says what stands for a function of sizes, or an operation on floats, given its text; it is asked
+            once for each, after those in it.
+    """
+
+    __slots__ = ("_kept", "_known", "ranges")
+
+    def __init__(self, *, ranges: bool, kept: Kept | None = None) -> None:
         self.ranges = ranges
-        self._known: dict[Expr, tuple[str, int]] = {}
+        self._kept = kept
+        self._known: dict[object, tuple[str, int]] = {}
 
-    def __call__(self, e: Expr, binding: int) -> str:
-        """Return the text of `e` for a place that needs an operator at least as tight as `binding`."""
-        found = self._known.get(e)
+    def __call__(self, number: object, binding: int = LOOSE) -> str:
+        """Return the text of a number for a place that needs an operator at least as tight as `binding`."""
+        found = self._printed(number) if isinstance(number, int | float) else self._known.get(number)
         if found is None:
-            found = self._known[e] = printers[type(e)](e, self)
-        text, tightness = found
-        return text if tightness >= binding else f"({text})"
+            found = self._known[number] = self._printed(number)
+        shown, tightness = found
+        return shown if tightness >= binding else f"({shown})"
+
+    def _printed(self, number: object) -> tuple[str, int]:
+        """Return the text of a number, or what stands for it, and how tightly that binds."""
+        found = printers[type(number)](number, self)
+        is_operation = isinstance(number, Function) or not isinstance(number, Expr | int | float)
+        if self._kept is None or not is_operation or found[0].isidentifier():
+            return found
+        stands_for = self._kept(number, found[0])
+        return found if stands_for == found[0] else (stands_for, TIGHT)
 
 
-def text(e: Expr, *, ranges: bool = True) -> str:
-    """Return `e` as Python text; without `ranges` shorter, but the ranges of the symbols are lost."""
-    return Print(ranges=ranges)(e, LOOSE)
+def text(number: object, *, ranges: bool = True, kept: Kept | None = None) -> str:
+    """Return an Expr (or a Real, or a float in one) as Python text.
+
+    Without `ranges` it is shorter, but the ranges of the symbols are lost. For `kept` see `Print`.
+    """
+    return Print(ranges=ranges, kept=kept)(number)
+
+
+def brief(number: object) -> str:
+    """Return a number as text for people, which need not parse: `...` stands for what is long."""
+    return text(number, ranges=False, kept=lambda _, shown: shortened(shown))
+
+
+def shortened(shown: str) -> str:
+    """Return the text of an operation, or what stands for a long one."""
+    return shown if len(shown) < _LONG else "..."
+
+
+_LONG: Final = 100
 
 
 @presenters.on(Expr)
@@ -75,6 +125,13 @@ def _(e: Symbol, show: Print) -> tuple[str, int]:
     start = "" if e.minimum is None else str(e.minimum)
     stop = "" if e.maximum is None else str(e.maximum + 1)
     return f"{e.name}[{start}:{stop}]", TIGHT
+
+
+@printers.on(int, float)
+def _(number: float, show: Print) -> tuple[str, int]:
+    """What conditions compare with, and operations on floats take: the text tells -0.0 from 0.0."""
+    shown = str(number)
+    return shown, UNARY if shown.startswith("-") else TIGHT
 
 
 @printers.on(Mul)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from supple.base.memo import memo
-from supple.expr.nodes import Expr, Operand, Symbol, construct, factors_of, monomial
+from supple.expr.nodes import Expr, FloorDiv, Mod, Operand, Symbol, construct, factors_of, monomial
 from supple.expr.polynomial import MEMO_SIZE, as_expr, polynomial
 
 
@@ -14,6 +14,13 @@ def free_symbols(e: Expr) -> frozenset[Symbol]:
         return frozenset((e,))
     nothing: frozenset[Symbol] = frozenset()
     return nothing.union(*map(free_symbols, e.args))
+
+
+@memo(MEMO_SIZE)
+def may_divide_by_zero(e: Expr) -> bool:
+    """Tell whether a division in `e` has a divisor that is not constant."""
+    divides = isinstance(e, FloorDiv | Mod) and not e.args[1].is_const
+    return divides or any(map(may_divide_by_zero, e.args))
 
 
 def substitute(e: Expr, replacements: Mapping[Symbol, Operand]) -> Expr:

@@ -17,7 +17,8 @@ import torch
 from supple.base.memo import memo
 from supple.base.stable import digest
 from supple.expr import Expr
-from supple.expr import text as expr_text
+from supple.expr.real import Real
+from supple.expr.text import Print
 
 UNKEYED: Final[Mapping[str, bool]] = types.MappingProxyType({"unkeyed": True})
 """Metadata of a dataclass field that is no part of the key."""
@@ -42,7 +43,9 @@ class _Writer:
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self._expressions: dict[Expr, str] = {}
+        self._print = Print(ranges=True, kept=self._kept)
+        self._count = 0
+        self._reals: dict[Real, int] = {}
 
     def write(self, value: object) -> None:
         """Append the parts of a value.
@@ -54,7 +57,9 @@ class _Writer:
         if kind in _ATOMS:
             self.parts.append(_ATOMS[kind](value))
         elif isinstance(value, Expr):
-            self._write_expression(value)
+            self.parts.append(f"expr {self._print(value)}")
+        elif isinstance(value, Real):
+            self._write_real(value)
         elif isinstance(value, Enum):
             self.parts.append(f"{_name(kind)} {value.name}")
         else:
@@ -67,12 +72,19 @@ class _Writer:
         for item in contents:
             self.write(item)
 
-    def _write_expression(self, e: Expr) -> None:
-        """Append the text of an expression, ranges of symbols included: it parses back to the same one."""
-        shown = self._expressions.get(e)
-        if shown is None:
-            shown = self._expressions[e] = f"expr {expr_text(e)}"
-        self.parts.append(shown)
+    def _kept(self, _: Expr, shown: str) -> str:
+        """Append a function of sizes, which many may share, and return its number."""
+        self._count += 1
+        self.parts.append(f"{self._count} is {shown}")
+        return f"#{self._count}"
+
+    def _write_real(self, real: Real) -> None:
+        """Append the operation and its operands; or the number of one that has been written."""
+        if real in self._reals:
+            self.parts.append(f"real {self._reals[real]}")
+            return
+        self.write_all(Real, (real.op, *real.args))
+        self._reals[real] = len(self._reals)
 
 
 def _contents(value: object) -> Iterable[object]:

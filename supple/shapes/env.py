@@ -17,7 +17,7 @@ from typing import Final
 from supple import expr
 from supple.base import events
 from supple.base.errors import Where
-from supple.expr import Answer, Expr, Facts, Symbol, as_expr, free_symbols, interval, negate, text
+from supple.expr import Answer, Expr, Facts, Symbol, as_expr, brief, free_symbols, interval, negate, shortened
 from supple.expr.python import PYTHON
 from supple.expr.real import (
     EXACT,
@@ -326,7 +326,8 @@ class ShapeEnv:
         self._learn()
         guard = ShapeGuard(condition, self.where(), framework_line())
         self.guards.append(guard)
-        events.emit(events.ShapeGuarded(str(condition), guard.stack, guard.ours, (), ()))
+        shown = condition.text(lambda _, operation: shortened(operation))
+        events.emit(events.ShapeGuarded(shown, guard.stack, guard.ours, (), ()))
 
     def specialize_real(self, real: object) -> float:
         """Return the value of a Real in this call; all that it is made of is guarded."""
@@ -356,7 +357,7 @@ class ShapeEnv:
         if answer is Answer.YES:
             return
         if answer is Answer.NO or (self.is_backed(condition) and not self.hint(condition)):
-            raise RuntimeError(message or f"Expected {text(condition, ranges=False)} to be True")
+            raise RuntimeError(message or f"Expected {brief(condition)} to be True")
         if self.is_backed(condition):
             self._guard(condition)
             return
@@ -380,14 +381,14 @@ class ShapeEnv:
         for s, old in before.items():
             now = self.current(s)
             if now is not s:
-                follows.append(f"{s.name} = {text(now, ranges=False)}")
+                follows.append(f"{s.name} = {brief(now)}")
             elif (new := self.bounds(s)) != old:
                 ends = ("-oo" if new.lo is None else new.lo, "oo" if new.hi is None else new.hi)
                 follows.append(f"{s.name} in [{ends[0]}, {ends[1]}]")
         guard = ShapeGuard(condition, self.where(), framework_line(), tuple(follows), is_value)
         self.guards.append(guard)
         hints = tuple((s.name, self._hints.get(s.name)) for s in before)
-        shown = text(condition, ranges=False)
+        shown = brief(condition)
         events.emit(events.ShapeGuarded(shown, guard.stack, guard.ours, guard.follows, hints))
 
     def assume(self, condition: Expr) -> None:
@@ -399,7 +400,7 @@ class ShapeEnv:
         try:
             self.facts.assume(condition)
         except expr.Contradiction:
-            raise RuntimeError(f"Expected {text(condition, ranges=False)}, which is never true") from None
+            raise RuntimeError(f"Expected {brief(condition)}, which is never true") from None
         self._learn()
 
 

@@ -61,6 +61,9 @@ def others(value: Any) -> Iterator[object]:
         yield next(one for one in type(value) if one is not value)
     elif isinstance(value, Expr):
         yield less_equal(7, OTHER) if isinstance(value, BoolExpr) else value + 1
+    elif isinstance(value, Real):
+        yield Real(f"{value.op}'", value.args)
+        yield from (Real(value.op, args) for args in others_of_items(value.args))
     elif isinstance(value, list | tuple):
         yield from others_of_items(value)
     elif isinstance(value, dict):

@@ -86,7 +86,7 @@ def _device(emitter: Emitter, value: str, device: torch.device) -> str:
 def shape_fails(emitter: Emitter, guard: Guard) -> str:
     """The condition as Python text over the numbers that it is about.
 
-    Conditions on floats share most of their operations, so each gets a variable.
+    Conditions share operations on floats, and functions of sizes, so each gets a variable.
     """
     expected = cast("ShapeCondition", guard.expected)
     words = dict(zip(expected.names, map(emitter.variable, guard.others), strict=True))

@@ -19,6 +19,7 @@ from supple.capture.guards.kinds import Guard, Kind, ShapeCondition, TensorExpec
 from supple.capture.guards.overlap import are_related
 from supple.capture.guards.writer import FAILURES
 from supple.capture.source import Source, size_at, value_at
+from supple.expr import shortened
 from supple.runtime.classes import ClassFacts, PassingClassFacts
 from supple.runtime.state import READERS, State
 from supple.torch_private import dispatch_keys
@@ -249,7 +250,7 @@ def _(values: Arguments, guard: Guard) -> str:
     expected = cast("ShapeCondition", guard.expected)
     words = dict(zip(expected.names, map(str, guard.others), strict=True))
     found = ", ".join(f"{source} = {value_at(source, values)}" for source in guard.others)
-    return f"{expected.text(lambda word: words.get(word, word))}, but {found}"
+    return f"{expected.text(lambda word: words.get(word, word), shortened)}, but {found}"
 
 
 @explain_rules.on(Kind.TENSOR)

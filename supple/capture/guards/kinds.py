@@ -7,7 +7,8 @@ from enum import Enum
 
 from supple.base.errors import Where
 from supple.capture.source import Source
-from supple.expr import Expr
+from supple.expr import And, Expr, Or, may_divide_by_zero
+from supple.expr import text as expr_text
 from supple.expr.real import Comparison
 
 
@@ -75,20 +76,27 @@ class ShapeCondition:
     condition: Expr | Comparison
     names: tuple[str, ...]
 
-    def text(self, written: Callable[[str], str], kept: Callable[[str], str] | None = None) -> str:
+    def text(self, written: Callable[[str], str], kept: Callable[[str], str]) -> str:
         """Return the condition as Python text.
 
         Args:
             written: says what stands for each word in it.
-            kept: says what stands for each operation on floats in it, given its text.
+            kept: says what stands for each operation in it, given its text.
         """
 
         def words(shown: str) -> str:
             return re.sub(r"\b[a-z]\w*\b", lambda found: written(found[0]), shown)
 
-        if kept is None or not isinstance(self.condition, Comparison):
-            return words(str(self.condition))
-        return words(self.condition.text(lambda operation: kept(words(operation))))
+        condition = self.condition
+        if isinstance(condition, Comparison):
+            return words(condition.text(lambda _, shown: kept(words(shown))))
+        may_stop_early = isinstance(condition, And | Or)
+
+        def stands_for(operation: Expr, shown: str) -> str:
+            """What Python may not come to is computed where it stands."""
+            return shown if may_stop_early and may_divide_by_zero(operation) else kept(words(shown))
+
+        return words(expr_text(condition, ranges=False, kept=stands_for))
 
 
 @dataclass(frozen=True, slots=True)

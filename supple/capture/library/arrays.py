@@ -99,7 +99,7 @@ def _on_arrays(function: Function, of_tensors: object) -> Call:
         machine.ask_state("numpy_errors")
         if not {"ignore", "warn"}.issuperset(numpy_errors()):
             machine.unsupported(
-                breaks.NUMPY, name=f"{name_of(function)}, where errors are more than warnings"
+                breaks.NUMPY, name=f"{name_of(function)}, whose errors are to be more than warnings"
             )
         writes = isinstance(function, np.ufunc) and len(args) > function.nin
         if writes or not all(name in _NAMES for name in kwargs):

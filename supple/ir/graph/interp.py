@@ -12,6 +12,7 @@ import torch
 
 from supple.expr import Expr
 from supple.expr.real import NAMES, Real, evaluate_real
+from supple.expr.text import Print
 from supple.ir.graph import nodes
 from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, Var
 from supple.ir.graph.numbers import callable_of
@@ -102,6 +103,7 @@ class _Printer:
         self.lines: list[str] = []
         self._names: dict[int, str] = {}
         self._numbers: dict[Number, str] = {}
+        self._print = Print(ranges=False, kept=self._named)
 
     def line(self, content: str) -> None:
         """Add a line to the function."""
@@ -135,9 +137,10 @@ class _Printer:
 
     def _number(self, e: Number) -> str:
         """Return the name of a number, computed once, above the line that needs it first."""
-        shown = str(e)
-        if shown.isidentifier() or shown.isdecimal():
-            return shown
+        shown = self._print(e)
+        return shown if shown.isidentifier() or shown.isdecimal() else self._named(e, shown)
+
+    def _named(self, e: Number, shown: str) -> str:
         if e not in self._numbers:
             self._numbers[e] = f"n{len(self._numbers)}"
             self.line(f"{self._numbers[e]} = {shown}")

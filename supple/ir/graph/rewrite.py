@@ -3,7 +3,10 @@
 from collections.abc import Hashable, Sequence
 from typing import Final, cast
 
+import torch
+
 from supple.expr import Expr
+from supple.expr.real import Real
 from supple.ir.arguments import slice_parts
 from supple.ir.graph import nodes
 from supple.ir.graph.nodes import Arg, Graph, Node, Var, map_arg, symbols_in, uses_of, vars_of, with_mapped
@@ -68,7 +71,7 @@ def without_repeats(graph: Graph) -> Graph:
 def _key(arg: Arg) -> Hashable:
     """Return a hashable form of an argument, in which 1, 1.0 and True differ; unknown objects by identity."""
     kind = type(arg)
-    if kind is Var or arg is None or isinstance(arg, Expr):
+    if kind is Var or arg is None or isinstance(arg, Expr | Real | _TORCH):
         return cast("Hashable", arg)
     if kind in _NUMBERS:
         # The text tells 0.0 from -0.0 and finds a NaN equal to itself.
@@ -80,7 +83,8 @@ def _key(arg: Arg) -> Hashable:
         return (kind, *((name, _key(item)) for name, item in pairs))
     if isinstance(arg, slice):
         return (kind, *map(_key, slice_parts(cast("object", arg))))
-    return ("object", str(arg)) if isinstance(arg, Hashable) else id(arg)
+    return "object", id(arg)
 
 
+_TORCH: Final = torch.dtype | torch.device | torch.memory_format | torch.layout
 _NUMBERS: Final = frozenset((bool, int, float, complex, str))

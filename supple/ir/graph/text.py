@@ -15,44 +15,81 @@ from typing import Final, cast
 
 import torch
 
-from supple.expr import Expr, Symbol
+from supple.expr import Expr, Symbol, brief
 from supple.expr import text as expr_text
 from supple.expr.real import Real, parse_number, replaced, symbols_of
 from supple.ir.forms import separated
-from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Var, numbers_in
+from supple.ir.graph.nodes import Arg, Constant, Graph, Input, Meta, Node, Number, Var, numbers_in
 from supple.ir.literals import read, shown
-from supple.ir.meta import TensorMeta, parse_meta
+from supple.ir.meta import TensorMeta, meta_text, parse_meta
 from supple.ir.ops import op_named
 
 _PARAMETER: Final = " parameter"
 _FROM: Final = " from "
 
 
-def text(graph: Graph) -> str:
-    """Return a graph as Python text."""
-    opaque: list[object] = []
-    seen: set[Symbol] = set()
-
-    def known(meta: Meta) -> str:
-        return _declared(meta_text(meta, opaque), meta, seen)
-
-    inputs = ", ".join(f"{item.name}: {_quoted(known(item.meta) + _origin(item))}" for item in graph.inputs)
+def text(graph: Graph, *, is_brief: bool = False) -> str:
+    """Return a graph as Python text; a brief one is for people, long sizes are `...`."""
+    writer = _Writer(is_brief=is_brief)
+    inputs = ", ".join(
+        f"{item.name}: {_quoted(writer.declared(item.meta) + _origin(item))}" for item in graph.inputs
+    )
     lines = [f"def graph({inputs}):"]
     for node in graph.nodes:
-        args = [arg_text(arg, opaque) for arg in node.args]
-        args += [f"{name}={arg_text(arg, opaque)}" for name, arg in node.kwargs.items()]
-        lines.append(f"    {node.name}: {_quoted(known(node.meta))} = {node.op.name}({', '.join(args)})")
-    lines.append(f"    return {arg_text(tuple(graph.outputs), opaque)}")
+        args = [writer.arg(arg) for arg in node.args]
+        args += [f"{name}={writer.arg(arg)}" for name, arg in node.kwargs.items()]
+        declared = _quoted(writer.declared(node.meta))
+        lines.append(f"    {node.name}: {declared} = {node.op.name}({', '.join(args)})")
+    lines.append(f"    return {writer.arg(tuple(graph.outputs))}")
     return "\n".join(lines) + "\n"
 
 
-def _declared(content: str, meta: Meta, seen: set[Symbol]) -> str:
-    """Return the text of metadata with a range where a symbol is met for the first time."""
-    for number in numbers_in(meta):
-        for s in symbols_of(number) - seen:
-            seen.add(s)
-            content = re.sub(rf"\b{s.name}\b", expr_text(s), content, count=1)
-    return content
+class _Writer:
+    """Turns arguments and metadata into text."""
+
+    def __init__(self, *, is_brief: bool) -> None:
+        self._opaque: list[object] = []
+        self._declared: set[Symbol] = set()
+        self._is_brief = is_brief
+
+    def declared(self, meta: Meta) -> str:
+        """Return what is known of a value as one line; a symbol has its range where it is met first."""
+        content = self.meta(meta)
+        for number in numbers_in(meta):
+            for s in symbols_of(number) - self._declared:
+                self._declared.add(s)
+                content = re.sub(rf"\b{s.name}\b", expr_text(s), content, count=1)
+        return content
+
+    def meta(self, meta: Meta) -> str:
+        """Return what is known of a value as one line."""
+        if isinstance(meta, TensorMeta):
+            return meta_text(meta, self.number)
+        if isinstance(meta, Expr):
+            return f"int {self.number(meta)}"
+        if isinstance(meta, Real):
+            return f"float {self.number(meta)}"
+        if isinstance(meta, tuple):
+            return f"({'; '.join(map(self.meta, meta))})"
+        return f"value {self.arg(meta.value)}"
+
+    def number(self, number: Number) -> str:
+        """Return a number without the ranges of its symbols."""
+        return brief(number) if self._is_brief else expr_text(number, ranges=False)
+
+    def arg(self, arg: Arg) -> str:
+        """Return an argument as a Python expression; an object without literal is noted as opaque."""
+        return shown(arg, self._special)
+
+    def _special(self, part: object) -> str | None:
+        if isinstance(part, Var):
+            return str(part)
+        if isinstance(part, Expr | Real):
+            return f"size({self.number(part)!r})"
+        if type(part) in _PLAIN or isinstance(part, _TORCH):
+            return None
+        self._opaque.append(part)
+        return f"opaque({len(self._opaque) - 1})"
 
 
 def _quoted(content: str) -> str:
@@ -62,35 +99,6 @@ def _quoted(content: str) -> str:
 def _origin(item: Input) -> str:
     kind = _PARAMETER if item.is_parameter else ""
     return kind + (_FROM + item.source if item.source else "")
-
-
-def meta_text(meta: Meta, opaque: list[object]) -> str:
-    """Return what is known of a value as one line."""
-    if isinstance(meta, TensorMeta):
-        return str(meta)
-    if isinstance(meta, Expr):
-        return f"int {meta}"
-    if isinstance(meta, Real):
-        return f"float {meta}"
-    if isinstance(meta, tuple):
-        return f"({'; '.join(meta_text(item, opaque) for item in meta)})"
-    return f"value {arg_text(meta.value, opaque)}"
-
-
-def arg_text(arg: Arg, opaque: list[object]) -> str:
-    """Return an argument as a Python expression; an object without literal is appended to `opaque`."""
-
-    def special(part: object) -> str | None:
-        if isinstance(part, Var):
-            return str(part)
-        if isinstance(part, Expr | Real):
-            return f"size({str(part)!r})"
-        if type(part) in _PLAIN or isinstance(part, _TORCH):
-            return None
-        opaque.append(part)
-        return f"opaque({len(opaque) - 1})"
-
-    return shown(arg, special)
 
 
 _PLAIN: Final = frozenset(

@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 from supple.expr import Expr
 from supple.expr import parse as parse_expr
 from supple.expr import text as expr_text
-from supple.expr.real import Real, number_text, parse_number
+from supple.expr.real import Real, parse_number
 from supple.ir.forms import WORD, Form, listed, optional, part, read_one
 from supple.ir.host.nodes import (
     Alloc,
@@ -81,7 +81,7 @@ def argument_text(arg: object, size: Callable[[Expr | Real], str] | None = None)
 
 
 def _quoted(number: Expr | Real) -> str:
-    return f"{'size' if isinstance(number, Expr) else 'real'}({number_text(number)!r})"
+    return f"{'size' if isinstance(number, Expr) else 'real'}({expr_text(number)!r})"
 
 
 def _argument(source: str) -> object:

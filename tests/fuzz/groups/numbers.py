@@ -55,6 +55,8 @@ TENSORS: Final = (
     "torch.tensor($F)",
     "torch.tensor([$F, $F, $I])",
     "torch.tensor([$F, $Knob.eps, $I], dtype=torch.float64)",
+    "torch.tensor([$@F * zero for zero in (0.0, -0.0)])",
+    "($T / max($@F, 0.0) + torch.copysign($T, $T / max($@F, -0.0)))",
     "torch.scalar_tensor($F)",
     "torch.as_tensor($F)",
     "torch.lerp($T, $T, $F)",
