@@ -226,6 +226,12 @@ UNSEEN: Final = _reason(
     "What torch says of the view afterwards, and whether it may be used at all, depends on how it was made.",
     "Write to a clone, or take the view inside, after the write.",
 )
+REFUSED_WRITE: Final = _reason(
+    "B137",
+    "{name} raised {error}.",
+    "Eager refuses the write for how the view was made. Graphs do not tell that, so the call runs eager.",
+    "Write to a clone, or make the view in the mode in which it is written.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

@@ -61,6 +61,8 @@ ANSWERS: Final = QUERIES.union("type get_device result_type".split())
 
 _STACK: Final = "\nException raised from "
 """What stands between torch's words and the stack of its C++ code."""
+_OF_VIEWS: Final = "is being modified inplace"
+"""What torch says of a write that it refuses for how the view was made."""
 
 
 class TensorValue(Value):
@@ -327,7 +329,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         if isinstance(error, AssertionError | AttributeError) and not _is_of_torch(error):
             raise
         said = str(error).partition(_STACK)[0]
-        machine.unsupported(breaks.LEAF_ERROR, name=op.name, error=f"{type(error).__name__}: {said}")
+        reason = breaks.REFUSED_WRITE if _OF_VIEWS in said else breaks.LEAF_ERROR
+        machine.unsupported(reason, name=op.name, error=f"{type(error).__name__}: {said}")
     heed_views_written(machine, op, (fake_args, fake_kwargs))
     query = _name(op)
     if read and query not in ANSWERS and query != "item":
