@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from hypothesis import strategies as st
 
@@ -180,9 +180,12 @@ def is_loose(template: str) -> bool:
 
 def block(nodes_: Sequence[Node], scope: Scope) -> list[str]:
     """Return the lines of a block; what it defines is known in it only."""
-    inner = scope.inner()
-    found = [line for node in nodes_ for line in statement(node, inner)]
-    return found or ["pass"]
+    return open_block(nodes_, scope.inner())
+
+
+def open_block(nodes_: Sequence[Node], scope: Scope) -> list[str]:
+    """Return the lines of a block that runs once and to its end; what it defines is known behind it."""
+    return [line for node in nodes_ for line in statement(node, scope)] or ["pass"]
 
 
 def statement(node: Node, scope: Scope) -> list[str]:
@@ -232,6 +235,10 @@ def lines(node: Node, scope: Scope) -> list[str]:
     return found
 
 
+OF_MODES: Final = re.compile(r"with (?!.*(suppress|guarded|Exception|\$~))")
+"""The block of such a statement runs once, and nothing that it raises goes unnoticed."""
+
+
 def texts_of(
     node: Node,
     filled: Sequence[tuple[tuple[str, str], Part]],
@@ -240,12 +247,15 @@ def texts_of(
     local: Scope,
 ) -> Iterator[str]:
     """Yield the texts of a node's holes, in order; blocks see the names that stand above them."""
+    is_open = OF_MODES.match(node.template) is not None
     known, function = scope.inner(), scope.inner(is_function=True)
     parts = iter(part for (mark, _), part in filled if mark != ".")
     seen: set[tuple[str, str]] = set()
     for hole in HOLE.findall(node.template):
         mark, name = hole
-        if mark not in (".", "=", "~"):
+        if is_open and name in BLOCKS:
+            yield "\n".join(open_block(cast("tuple[Node, ...]", next(parts)), scope))
+        elif mark not in (".", "=", "~"):
             around = function if name in FUNCTIONS else known if name in BLOCKS else local
             yield filling(next(parts), mark, name, scope if mark == "!" else around)
         elif mark != "=" and hole not in seen:
