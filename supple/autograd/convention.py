@@ -4,7 +4,7 @@ constants."""
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
-from typing import assert_never, cast
+from typing import Any, assert_never, cast
 
 import torch
 from torch.autograd.graph import increment_version
@@ -124,6 +124,8 @@ class Convention:
         unread: how many outputs of the functional graph, the last of forward, are only there to be computed.
         asked: places of the inputs that only have to be asked where they are in autograd's graph. Eager asks
             that of each operand, and refuses some views; a result that nobody reads is not computed here.
+        older: how many of the views, the first, eager made before the last write to what they show. Torch
+            looks at such a view again once its base gets gradients, and tells by the count of writes.
     """
 
     inputs: int
@@ -136,6 +138,7 @@ class Convention:
     in_inference: bool = False
     unread: int = 0
     asked: tuple[int, ...] = ()
+    older: int = 0
 
     @property
     def is_plain(self) -> bool:
@@ -196,7 +199,7 @@ def bind(
     if convention.is_plain:
         return run
     views = [(call, _viewer(call, convention.sizes)) for call in convention.views]
-    outputs = convention.outputs
+    outputs, older = convention.outputs, convention.older
     makers = [_maker(cast("Made", outputs[one.index]) if isinstance(one, SameAs) else one) for one in outputs]
     cloned = [mutation.input for mutation in convention.mutations if mutation.is_read]
 
@@ -219,12 +222,19 @@ def bind(
         if settle is not None:
             settle(inputs, results)
         made: list[object] = []
-        for view, viewed in views:
+        for count, (view, viewed) in enumerate(views, 1):
             with _modes_of(view):
                 made.append(viewed(inputs, results, made))
+            if count == older:
+                _age(made)
         return tuple([maker(inputs, results, made) for maker in makers])
 
     return call
+
+
+def _age(views: Sequence[Any]) -> None:
+    """Count a write to what views show."""
+    increment_version([one if isinstance(one, torch.Tensor) else one[0] for one in views])
 
 
 def _modes_of(view: ViewCall) -> AbstractContextManager[object]:

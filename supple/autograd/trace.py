@@ -7,6 +7,7 @@ that is written is a result.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final, cast
 
 import torch
@@ -184,6 +185,9 @@ class _Ending:
         """Return the finished graph, with the gradients of inputs."""
         kinds: list[convention.Output] = []
         seen: dict[int, int] = {}
+        for tensor in self._older():
+            self._output(tensor)
+        older = len(self.views)
         for place, item in enumerate(self.outputs):
             if not isinstance(item, torch.Tensor):
                 number = self.recorder.numbers.recorded(item)
@@ -210,6 +214,7 @@ class _Ending:
             True in self._inference,
             unread,
             tuple(place for place in self._asked if place not in reached),
+            older,
         )
         if False in self._inference and torch.is_inference_mode_enabled():
             raise NotFunctional("results are made outside of inference mode, in a call within it")
@@ -218,6 +223,20 @@ class _Ending:
         grads = self._gradients(flowing) if flowing else None
         graph = self.recorder.numbers.settled(self.recorder.builder.graph(self.results))
         return Traced(graph, calling, grads)
+
+    def _older(self) -> list[torch.Tensor]:
+        """Return the results that show memory without gradients which was written since, the oldest first."""
+        found: list[tuple[int, torch.Tensor]] = []
+        for tensor in {id(item): item for item in self.outputs if isinstance(item, torch.Tensor)}.values():
+            cell = self.recorder.cell(tensor)
+            storage = cell.storage
+            is_own = storage.input is None and not storage.base.requires_grad and not tensor.is_inference()
+            if tensor is storage.base or not is_own or self._shown[id(storage)] == 1 or cell.made is None:
+                continue
+            call, _ = cell.made
+            if call.writes < storage.counted:
+                found.append((call.writes, tensor))
+        return [tensor for _, tensor in sorted(found, key=itemgetter(0))]
 
     def _gradients(self, flowing: Sequence[Flowing]) -> Gradients:
         """Add the gradients to the results, those of each flow together."""

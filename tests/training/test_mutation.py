@@ -52,7 +52,7 @@ def test_native_code_leaves_what_eager_leaves(name: str) -> None:
     check_whole(name)
     CASES[name].check("native")
     reasons = cast("list[str]", supple.stats()["fallback_reasons"])
-    assert all("[B113]" in reason for reason in reasons)  # eager raises too
+    assert all("[B113]" in reason or "[B137]" in reason for reason in reasons)  # eager raises too
 
 
 @pytest.mark.slow

@@ -288,3 +288,56 @@ def test_a_view_of_an_argument_that_is_a_view(is_written_before: bool, is_counte
         (turned.sum() + made.sum()).backward()
         seen.append([turned.detach(), made.detach(), row.grad, x.grad])
     torch.testing.assert_close(*seen)
+
+
+def older_view(x: Tensor) -> tuple[Tensor, ...]:
+    made = torch.ones(3, 3) + x.detach()
+    view = made.unsqueeze(0)[0]
+    made.zero_()
+    return made, view, made[1]
+
+
+def views_of_several_ages(x: Tensor) -> tuple[Tensor, ...]:
+    made = x.detach() * 2
+    view = made.t()
+    row = view[0]
+    made.mul_(2)
+    flat = made.view(9)
+    made.add_(1)
+    return made, view, row, flat, flat[3:]
+
+
+def parts(x: Tensor) -> tuple[Tensor, ...]:
+    made = x.detach() * 2
+    found = made.unbind(0)
+    made.mul_(2)
+    return (made, *found)
+
+
+def no_older_view(x: Tensor) -> tuple[Tensor, ...]:
+    made = x.detach() * 2
+    made.mul_(2)
+    return made, made.t()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("program", [older_view, views_of_several_ages, parts, no_older_view])
+def test_views_older_than_a_write_are_looked_at_again(
+    program: Callable[[Tensor], tuple[Tensor, ...]], backend: str
+) -> None:
+    """A base that gets gradients later gives them to views that are older than its last write."""
+
+    def seen(run: Callable[[Tensor], tuple[Tensor, ...]]) -> object:
+        results = run(torch.ones(3, 3))
+        results[0].requires_grad_()
+        try:
+            said = [(one.requires_grad, one.is_leaf, one._is_view()) for one in results]
+        except RuntimeError as error:
+            return str(error)
+        roots = [one for one in results if not one.is_leaf]
+        if roots:
+            torch.autograd.backward(roots, [torch.ones_like(one) for one in roots])
+        grad = results[0].grad
+        return said, None if grad is None else grad.tolist()
+
+    assert seen(supple.compile(program, backend=backend)) == seen(program)
