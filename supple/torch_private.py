@@ -4,7 +4,7 @@
 
 import sys
 import types
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from typing import Final, cast
@@ -56,8 +56,12 @@ dispatch_mode_count: Final = torch._C._len_torch_dispatch_stack
 functorch_level = cast("Callable[[], object]", _functorch_module.peek_interpreter_stack)  # pyright: ignore[reportUnknownMemberType]  # no stub
 
 
-# Whether a tensor stands for a batch of gradients that flow through one graph (`is_grads_batched`).
-is_batch_of_gradients = cast("Callable[[Tensor], bool]", _functorch_module.is_legacy_batchedtensor)  # pyright: ignore[reportUnknownMemberType]  # no stub
+_is_batch: Final = cast("Callable[[Tensor], bool]", _functorch_module.is_legacy_batchedtensor)  # pyright: ignore[reportUnknownMemberType]  # no stub
+
+
+def are_batched(gradients: Iterable[Tensor | None]) -> bool:
+    """Tell whether gradients stand for batches: of `is_grads_batched`, or of a transform that is active."""
+    return functorch_level() is not None or any(_is_batch(grad) for grad in gradients if grad is not None)
 
 
 @contextmanager

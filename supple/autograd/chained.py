@@ -32,6 +32,7 @@ from supple.ir.graph.nodes import (
     definitions,
     map_arg,
     meta_of,
+    symbols_in,
     uses_of,
     vars_of,
     with_mapped,
@@ -232,7 +233,12 @@ class _Whole:
         used = (var for node in nodes for var in uses_of(node) if var.name not in names)
         found = {name: number for name, (place, _, number) in self.found.items() if place < start}
         takes = tuple(dict.fromkeys((*numbers, *used)))
-        telling = (var for place, var, _ in self.found.values() if start <= place < end and later)
+        returned = symbols_in(graph.outputs)
+        telling = (
+            var
+            for name, (place, var, _) in self.found.items()
+            if start <= place < end and (later or name in returned)
+        )
         wanted = (*(var for node in later for var in uses_of(node)), *vars_of(graph.outputs), *telling)
         gives = tuple(dict.fromkeys(var for var in wanted if var.name in names))
         inputs = self._inputs(takes, start)

@@ -16,7 +16,7 @@ from typing import Final, TypeVar
 
 from supple.base.rules import Rules
 from supple.expr import Expr, Function, brief, const
-from supple.expr.real import NAMES, Real, inputs_of
+from supple.expr.real import NAMES, Real, total_text
 from supple.expr.text import Print
 from supple.ir.arguments import leaves
 from supple.ir.host.nodes import (
@@ -119,7 +119,7 @@ class Text:
         shown = self.printed(number)
         if isinstance(number, Real):
             self.bound.update({name: f"math.{name}" for name in NAMES})
-            return _total(number, shown)
+            return total_text(number, shown)
         if not number.args or isinstance(number, Function):
             return shown
         return self._once(self.numbers, number, f"_n_{len(self.numbers)}", shown)
@@ -128,7 +128,7 @@ class Text:
         """Return what stands for a function of sizes, or an operation on floats, in a number."""
         if self.uses[part] == 1:
             return text
-        return self._once(self.numbers, part, f"_n_{len(self.numbers)}", _total(part, text))
+        return self._once(self.numbers, part, f"_n_{len(self.numbers)}", total_text(part, text))
 
     def bits(self, number: Real) -> str:
         """Return the bits of a float, or a name for them where several launches need it."""
@@ -205,12 +205,6 @@ def _parts(number: object) -> Iterator[Function | Real]:
             yield arg
         else:
             yield from _parts(arg)
-
-
-def _total(number: Expr | Real, text: str) -> str:
-    """Return the text of a number that is computed whatever its sizes are (see `float_of`)."""
-    is_total = isinstance(number, Expr) or "/" not in text or inputs_of(number)
-    return text if is_total else f"float_of(lambda: {text})"
 
 
 @lines.on(Bind)

@@ -103,6 +103,16 @@ def _(real: Real, show: Print) -> tuple[str, int]:
     return f"{real.op}({', '.join(show(arg) for arg in real.args)})", TIGHT
 
 
+def total_text(number: "Expr | Real", shown: str) -> str:
+    """Return the text of a number, which it has in code that runs for all sizes.
+
+    Args:
+        shown: its text. A division of sizes alone goes through `float_of`, as tensors may be empty.
+    """
+    is_total = isinstance(number, Expr) or "/" not in shown or inputs_of(number)
+    return shown if is_total else f"float_of(lambda: {shown})"
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A condition on numbers of which one at least is a Real: `op` is Python's, and `holds` its truth.

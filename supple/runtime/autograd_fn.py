@@ -11,7 +11,7 @@ import torch
 
 from supple.runtime.mismatch import MemoryMismatch
 from supple.runtime.state import Ambient
-from supple.torch_private import DisableAutocast, is_batch_of_gradients, outside_of_batches, retains_graph
+from supple.torch_private import DisableAutocast, are_batched, outside_of_batches, retains_graph
 
 _log: Final = logging.getLogger("supple")
 
@@ -171,15 +171,17 @@ class Past:
     def differentiated(
         self, back: Back, tangents: Sequence[torch.Tensor | None]
     ) -> tuple[torch.Tensor | None, ...]:
-        """Return the gradients by eager, with their own graph.
+        """Return the gradients by eager, with their own graph where backward is asked for that.
 
         Raises:
             RuntimeError: an input was written since forward ran.
         """
         self.require_unwritten("A gradient into which nothing flows")
         flowing = dict(zip(back.sources, tangents, strict=True))
+        has_graph = torch.is_grad_enabled()
         with self.as_then():
-            return differentiated(self.pair.again, back.gradients, self.held, flowing)
+            again = self.pair.again
+            return differentiated(again, back.gradients, self.held, flowing, create_graph=has_graph)
 
 
 class _History(torch.autograd.Function):
@@ -238,7 +240,7 @@ class _Compiled(torch.autograd.Function):
         back: Back = ctx.back
         missing = {place for place, grad in enumerate(flowing) if grad is None}
         is_nothing = len(missing) == len(flowing)
-        is_batch = any(is_batch_of_gradients(grad) for grad in flowing if grad is not None)
+        is_batch = are_batched(flowing)
         if not is_nothing:
             _require_unwritten(ctx.after)
         if is_batch or torch.is_grad_enabled():
@@ -308,8 +310,7 @@ def _by_eager(
     if past.is_written:
         raise error
     _log.warning("A compiled backward ran as plain Python: %s", error)
-    found = past.differentiated(back, flowing)
-    return [None if grad is None else grad.detach() for grad in found]
+    return past.differentiated(back, flowing)
 
 
 def _of_nothing(past: Past, back: Back, flowing: Sequence[torch.Tensor | None]) -> Sequence[object]:
@@ -322,8 +323,7 @@ def _of_nothing(past: Past, back: Back, flowing: Sequence[torch.Tensor | None]) 
     """
     if not back.has_functions:
         return [None] * len(back.gradients)
-    found = past.differentiated(back, flowing)
-    return found if torch.is_grad_enabled() else [grad if grad is None else grad.detach() for grad in found]
+    return past.differentiated(back, flowing)
 
 
 def _laid_out(grad: torch.Tensor | None, layout: Layout, zeros: dict[Layout, torch.Tensor]) -> torch.Tensor:
@@ -367,6 +367,8 @@ def differentiated(
     places: Sequence[int],
     inputs: Sequence[object],
     tangents: Mapping[int, torch.Tensor | None],
+    *,
+    create_graph: bool = True,
 ) -> tuple[torch.Tensor | None, ...]:
     """Return the gradients of what a function returns, for its inputs at `places`, with their own graph.
 
@@ -389,7 +391,7 @@ def differentiated(
     sources = {place: given[place] for place in places if given[place].requires_grad}
     with DisableAutocast():
         found = torch.autograd.grad(
-            outputs, list(sources.values()), grads, create_graph=True, allow_unused=True
+            outputs, list(sources.values()), grads, create_graph=create_graph, allow_unused=True
         )
     made = dict(zip(sources, found, strict=True))
     return tuple(map(made.get, places))

@@ -4,6 +4,7 @@ and the layout of what such calls give.
 The same code runs for all sizes, so these choices are made when it runs.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -12,6 +13,17 @@ import torch
 from supple import torch_private
 
 Tensors = tuple[torch.Tensor, ...]
+
+
+def float_of(compute: Callable[[], float]) -> float:
+    """Return a number computed from sizes alone: what divides by 0 is about tensors without elements.
+
+    Or about the spread of a single one. NaN is what eager's kernels, which divide in C, make of either.
+    """
+    try:
+        return compute()
+    except ZeroDivisionError:
+        return math.nan
 
 
 def flash_attention(

@@ -16,13 +16,12 @@ where ctypes takes 0.8 us for six arguments.
 """
 
 import ctypes
-import math
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final, cast
 
 from supple.runtime.artifact import Artifact, Kernel
-from supple.runtime.empty import SAFE
+from supple.runtime.empty import SAFE, float_of
 from supple.runtime.link import Hold, linked
 from supple.runtime.mismatch import has_strides, mismatch
 from supple.runtime.undo import note_writes
@@ -40,14 +39,6 @@ def load(artifact: Artifact) -> Run:
     namespace.update((call.__name__, call) for call in (*SAFE.values(), mismatch, has_strides, note_writes))
     exec(compile(artifact.host_source, "<supple host program>", "exec"), namespace)
     return cast("Run", namespace.pop("run"))  # else the function would be in a cycle
-
-
-def float_of(compute: Callable[[], float]) -> float:
-    """Return a number computed from sizes alone; what divides by 0 is about tensors without elements."""
-    try:
-        return compute()
-    except ZeroDivisionError:
-        return math.nan
 
 
 def float_bits(value: float) -> int:

@@ -348,3 +348,95 @@ def test_a_graph_of_chained_results_is_one_graph_to_the_program() -> None:
     compiled = supple.compile(pair, fullgraph=True)
     compiled(torch.ones(4), nn.Parameter(torch.ones(4)))
     assert supple.stats()["graphs"] == 1
+
+
+def twice_and(number: Callable[[Tensor, Tensor], object]) -> Callable[[Tensor, Tensor], Any]:
+    """Return a program with a result computed of another, and a number that one of them holds."""
+
+    def program(x: Tensor, w: Tensor) -> Any:
+        y = x * w
+        z = y * 3
+        return y, z, number(y, z)
+
+    return program
+
+
+NUMBERS: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "sum of the first": lambda y, _: y.sum().item(),
+    "sum of the second": lambda _, z: z.detach().sum().item(),
+    "how many": lambda _, z: (z > 1).sum().item(),
+    "where": lambda _, z: int(z.argmax()),
+    "whether": lambda _, z: bool(z.sum() > 0),
+    "a list": lambda y, _: y.tolist(),
+    "rows that are": lambda _, z: (z > 0).nonzero().shape[0],
+    "some of them": lambda _, z: z[: int((z > 2).sum())],
+    "two numbers": lambda y, z: (y.max().item(), z.min().item()),
+    "computed of it": lambda y, z: (z * y.sum().item(), y.sum().item() * 2),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_beside_results_of_results(name: str, backend: str, dynamic: bool | None) -> None:
+    program = twice_and(NUMBERS[name])
+    compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+    for size in (3, 5, 3):
+        found: list[Any] = []
+        for run in (program, compiled):
+            torch.manual_seed(size)
+            x, w = torch.rand(size, requires_grad=True), torch.rand(size, requires_grad=True)
+            y, z, number = run(x, w)
+            found.append((y, z, number, torch.autograd.grad(z.sum(), (y, x, w))))
+        torch.testing.assert_close(found[1], found[0])
+
+
+SPREADS: dict[str, Callable[[Tensor], Tensor]] = {
+    "std": lambda x: x.std(0),
+    "var": lambda x: x.var(0),
+    "var of rows": lambda x: x.var(1),
+    "var of all": lambda x: x.var(),
+    "var and mean": lambda x: sum(torch.var_mean(x, 0)),  # pyright: ignore[reportArgumentType]
+    "mean": lambda x: x.mean(0),
+    "cov": lambda x: torch.cov(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom is <= 0:UserWarning")
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "aot_eager_decomp", "native"])
+@pytest.mark.parametrize("name", SPREADS)
+def test_gradients_of_the_spread_of_one(name: str, backend: str, dynamic: bool | None) -> None:
+    """A division by what is left of the count is no error, though Python says so of numbers."""
+    program = SPREADS[name]
+    compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+    for sizes in ((3, 4), (1, 4), (3, 1), (1, 1), (2, 3), (3, 4)):
+        found: list[Any] = []
+        for run in (program, compiled):
+            torch.manual_seed(0)
+            x = torch.rand(sizes, requires_grad=True)
+            made = run(x)
+            found.append((made, torch.autograd.grad(made.sum(), x)))
+        torch.testing.assert_close(found[1], found[0], equal_nan=True)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("function", [torch.sin, lambda x: x * 2, nn.functional.gelu, lambda x: x @ x.t()])
+def test_backward_of_many_gradients_at_once(function: Callable[[Tensor], Tensor], backend: str) -> None:
+    """By `vmap` over `torch.autograd.grad`, and by its own batches; the results have no gradients unasked."""
+    x, unit = torch.rand(2, 2, requires_grad=True), torch.eye(4).view(4, 2, 2)
+    found: list[Any] = []
+    for run in (function, supple.compile(function, backend=backend)):
+        y = run(x)
+
+        def grad(flowing: Tensor, y: Tensor = y) -> Tensor:
+            return torch.autograd.grad(y, x, flowing, retain_graph=True)[0]
+
+        rows = [torch.func.vmap(grad)(unit)]
+        for graph in (False, True):
+            rows += torch.autograd.grad(
+                y, x, unit, is_grads_batched=True, retain_graph=True, create_graph=graph
+            )
+        rows.append(torch.autograd.functional.jacobian(run, x, vectorize=True))
+        found.append([(row, row.requires_grad) for row in rows])
+    torch.testing.assert_close(found[1], found[0])

@@ -291,7 +291,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return _backwards(machine, value, reversed)
     found = container(value)
     if isinstance(found, SequenceValue):
-        if issubclass(found.kind, collections.deque):
+        if found.is_deque:
             return SequenceIterator(found, is_reversed=True)
         return _backwards(machine, found, _OF_LISTS if found.is_mutable else reversed)
     if isinstance(found, DictValue):

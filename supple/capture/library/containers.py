@@ -210,11 +210,18 @@ call.on(dict.clear, _Ordered.clear)(
 call.on(dict.fromkeys)(lambda machine, args, _: machine.call_python(polyfills.dict_fromkeys, *args))
 
 
-@call.on(dict.copy, _Ordered.copy)
+@call.on(dict.copy)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """dict.copy."""
-    old = _dict(machine, args[0])
-    made = DictValue(old.kind)
+    """dict.copy, whose result is a plain dict for every class."""
+    made = DictValue()
+    fill_dict(machine, made, [args[0]], {})
+    return made
+
+
+@call.on(_Ordered.copy)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """OrderedDict.copy."""
+    made = DictValue(_dict(machine, args[0]).kind)
     fill_dict(machine, made, [args[0]], {})
     return made
 

@@ -1,5 +1,6 @@
 """copy.copy and copy.deepcopy of containers, constants and objects of Python classes."""
 
+import collections
 import copy
 import enum
 import types
@@ -69,7 +70,7 @@ def _shallow_instance(machine: Machine, value: InstanceValue) -> Value:
         found = lookup(value.cls, name)
         if isinstance(found, types.FunctionType):
             machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}, whose class defines {name}")
-    if issubclass(value.cls, BaseException) or type(value) is not InstanceValue:
+    if issubclass(value.cls, BaseException | collections.defaultdict) or type(value) is not InstanceValue:
         machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}")
     made = InstanceValue(value.cls)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # an open class
     for name in value.own_names(machine):

@@ -192,8 +192,11 @@ def tensor_operator(
 def _on_sequences(
     machine: Machine, plain: str, left: SequenceValue, right: Value, *, is_in_place: bool
 ) -> Value | None:
-    if left.maxlen is not None and not (plain == "+" and is_in_place):
-        return None
+    is_extended = plain == "+" and is_in_place
+    if (
+        left.maxlen is not None or (left.is_deque and left.kind is not collections.deque)
+    ) and not is_extended:
+        return None  # a deque says by its class what it is copied to
     if plain == "+" and is_in_place and left.is_mutable:
         machine.call(left.get_attr(machine, "extend"), [right])
         return left

@@ -85,6 +85,11 @@ class SequenceValue(Value):
         """Whether it is a list or a deque."""
         return issubclass(self.kind, list | collections.deque)
 
+    @property
+    def is_deque(self) -> bool:
+        """Whether it is a deque, or what an instance of a class of deques holds."""
+        return issubclass(self.kind, collections.deque)
+
     def at(self, machine: Machine, index: int) -> Value:
         """Return the value of one item, wrapped on first use."""
         found = self.items[index]
@@ -124,7 +129,7 @@ class SequenceValue(Value):
     def get_item(self, machine: Machine, key: Value) -> Value:
         index, places = index_of(machine, key), range(len(self.items))
         try:
-            found = places[cast("int", index)] if self.kind is not collections.deque else None
+            found = places[cast("int", index)] if not self.is_deque else None
         except (IndexError, TypeError, ValueError):
             found = None
         if found is None:
@@ -138,7 +143,7 @@ class SequenceValue(Value):
 
     def real(self, items: Iterable[object]) -> object:
         """Return a Python object like this one with other items."""
-        if issubclass(self.kind, collections.deque):
+        if self.is_deque:
             return collections.deque(items, self.maxlen)
         return list(items) if self.is_mutable else tuple(items)
 
@@ -157,7 +162,7 @@ class SequenceValue(Value):
             machine.throw(TypeError, f"{shown!r} object does not support item assignment")
         index = index_of(machine, key)
         given: Value | list[Value] = new
-        if isinstance(index, slice) and self.kind is not collections.deque:
+        if isinstance(index, slice) and not self.is_deque:
             # The place is found before items are asked for, which may change the list.
             places = cast(
                 "tuple[int, int, int]",
@@ -211,7 +216,7 @@ class SequenceValue(Value):
         place = place_of_field(self.kind, name)
         if place is not None:
             return self.at(machine, place)
-        if name == "maxlen" and issubclass(self.kind, collections.deque):
+        if name == "maxlen" and self.is_deque:
             return ConstantValue(self.maxlen)
         return type_attr(machine, self, self.kind, name)
 
@@ -276,11 +281,10 @@ class SequenceIterator(Value):
         self.sequence = sequence
         self.is_reversed = is_reversed
         self.position = 0
-        is_deque = sequence.kind is collections.deque
-        self.before: list[Value] | None = list(sequence.items) if is_deque else None
+        self.before: list[Value] | None = list(sequence.items) if sequence.is_deque else None
 
     def python_type(self) -> type:
-        if issubclass(self.sequence.kind, collections.deque):
+        if self.sequence.is_deque:
             empty = collections.deque[object]()
             return type(reversed(empty) if self.is_reversed else iter(empty))
         return type(iter(())) if not self.sequence.is_mutable else type(iter([]))

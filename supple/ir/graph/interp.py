@@ -11,12 +11,13 @@ from typing import Final, TypeVar, cast
 import torch
 
 from supple.expr import Expr
-from supple.expr.real import NAMES, Real, evaluate_real
+from supple.expr.real import NAMES, Real, evaluate_real, inputs_of, total_text
 from supple.expr.text import Print
 from supple.ir.graph import nodes
 from supple.ir.graph.nodes import Arg, Graph, Meta, Node, Number, Var
 from supple.ir.graph.numbers import callable_of
 from supple.ir.literals import shown
+from supple.runtime.empty import float_of
 
 Results = tuple[object, ...]
 T = TypeVar("T")
@@ -34,7 +35,10 @@ def run(graph: Graph, inputs: Sequence[object]) -> Results:
         bind(known, item.meta, values[item.name])
 
     def number(e: Number) -> object:
-        return evaluate_real(e, cast("dict[str, int]", known), known)
+        def compute() -> float:
+            return evaluate_real(e, cast("dict[str, int]", known), known)
+
+        return compute() if inputs_of(e) else float_of(compute)
 
     for node, dying in zip(graph.nodes, last_uses(graph), strict=True):
         values[node.name] = result = run_node(node, values, number)
@@ -143,7 +147,7 @@ class _Printer:
     def _named(self, e: Number, shown: str) -> str:
         if e not in self._numbers:
             self._numbers[e] = f"n{len(self._numbers)}"
-            self.line(f"{self._numbers[e]} = {shown}")
+            self.line(f"{self._numbers[e]} = {total_text(e, shown)}")
         return self._numbers[e]
 
 
@@ -170,7 +174,7 @@ def compile_python(graph: Graph) -> Callable[..., Results]:
             printer.line(f"del {', '.join('v_' + name for name in dying)}")
     printer.line(f"return {printer.arg(tuple(graph.outputs))}")
     head = f"def graph({', '.join('v_' + item.name for item in graph.inputs)}):"
-    namespace = {**NAMES, **printer.table}
+    namespace = {**NAMES, float_of.__name__: float_of, **printer.table}
     # The text is made above, from names and literals only.
     exec(compile("\n".join((head, *printer.lines)), "<graph>", "exec"), namespace)
     return cast("Callable[..., Results]", namespace["graph"])

@@ -7,7 +7,7 @@ from tests.fuzz.groups.modes import BLOCKS
 
 RESULTS: Final = Grammar(
     "results",
-    kinds={"T": "t"},
+    kinds={"T": "t", "F": "f"},
     parameters=("T", "T", "B"),
     leaves={"T": ("torch.ones(3, 3)",)},
     expressions={
@@ -48,6 +48,8 @@ RESULTS: Final = Grammar(
         "$@T.requires_grad_()",
         "$@T.t_()",
         "$@T.zero_()",
+        "$=F = $@T.sum().item()",
+        "$=F = int(($@T > 0).sum())",
         "torch.set_grad_enabled($B)",
         "supple.graph_break()",
     ),
