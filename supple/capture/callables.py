@@ -10,7 +10,7 @@ import torch
 
 from supple.capture.compilation import Compiler
 from supple.capture.dispatch import Versions, compile_function, marked, original
-from supple.torch_private import GLOBAL_MODULE_HOOKS, module_call
+from supple.torch_private import GLOBAL_MODULE_HOOKS, module_call, module_call_wrapper
 
 Function = Callable[..., object]
 
@@ -18,13 +18,16 @@ Function = Callable[..., object]
 def compile_module_call(module: torch.nn.Module, compiler: Compiler) -> Function:
     """Return what a compiled module runs when it is called.
 
-    The frame that is captured is `forward`; with hooks on the module, it is the call with its hooks.
+    The frame that is captured is `forward`; with hooks on the module, it is the call with its hooks. A class
+    that says itself what a call is, is asked.
     """
     calls = _Targets(compiler)
     hooks = tuple(vars(torch.nn.modules.module)[name] for name in GLOBAL_MODULE_HOOKS)
 
     def call(*args: object, **kwargs: object) -> object:
         own = module.__dict__
+        if type(module).__call__ is not module_call_wrapper:
+            return calls.of(_call).call((module, *args), kwargs)
         if (
             own["_forward_hooks"]
             or own["_forward_pre_hooks"]

@@ -399,9 +399,35 @@ class ShapeEnv:
         """
         try:
             self.facts.assume(condition)
+            self.facts.assume(_exact(condition))
         except expr.Contradiction:
             raise RuntimeError(f"Expected {brief(condition)}, which is never true") from None
         self._learn()
+
+
+def _exact(condition: Expr) -> Expr:
+    """Return that a division has no remainder, where that follows: that of `reshape` for the size -1.
+
+    Torch's C++ code compares the elements before and behind, and copies where they seem to differ in number.
+    """
+    ahead = [condition]
+    while ahead:
+        part = ahead.pop()
+        if isinstance(part, expr.Mod) and _implies(condition, part):
+            number, divisor = part.args
+            return expr.equal(number // divisor * divisor, number)
+        ahead += part.args if isinstance(part, expr.BoolExpr) else ()
+    return expr.TRUE
+
+
+def _implies(condition: Expr, remainder: expr.Mod) -> bool:
+    """Tell whether no remainder is left where a condition holds: what is divided may equal the divisor."""
+    if isinstance(condition, expr.Or):
+        return all(_implies(one, remainder) for one in condition.args)
+    if isinstance(condition, expr.And):
+        return any(_implies(one, remainder) for one in condition.args)
+    sides = set(condition.args)
+    return isinstance(condition, expr.Eq) and sides in ({remainder, expr.const(0)}, set(remainder.args))
 
 
 def framework_line() -> str:

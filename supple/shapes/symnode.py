@@ -15,16 +15,20 @@ import torch
 from supple.expr import (
     BoolExpr,
     Expr,
+    Lt,
+    Ne,
     Operand,
     as_expr,
     both,
     either,
     equal,
+    exact_quotient,
     free_symbols,
     interval,
     maximum,
     minimum,
     negate,
+    not_equal,
 )
 from supple.expr.build import boolean
 from supple.expr.python import PYTHON
@@ -88,6 +92,10 @@ def _layout(holds: Callable[[layout.Exprs, layout.Exprs], bool], rank: int | Non
         return self.wrap_bool(rank in (None, len(sizes)) and holds(_exprs(sizes), _exprs(strides)))
 
     return method
+
+
+_OF_VIEWS: Final = "TensorUtils.cpp"
+"""Where torch's C++ code looks for the strides of a view."""
 
 
 class SymNode:
@@ -219,9 +227,33 @@ class SymNode:
     guard_size_oblivious = guard_or_false
 
     def guard_or_true(self, file: str = "", line: int = 0) -> bool:
-        """Tell whether a condition holds for general sizes; where that is not known, yes."""
+        """Tell whether a condition holds for general sizes; where that is not known, yes.
+
+        Whether two dimensions can be shown as one is decided: where sizes happen to be equal, `reshape` gives
+        a view in place of a copy.
+        """
         condition = self.env.current(self.integer())
+        if file.endswith(_OF_VIEWS) and not self._differ(condition):
+            return False
         return self.env.oblivious(condition, otherwise=not generally(negate(condition)))
+
+    def _differ(self, condition: Expr) -> bool:
+        """Decide whether two numbers differ of which a condition says that they do, or that one is smaller.
+
+        Numbers of which one divides the other are equal where the rest of the sizes is 1; that, like other
+        dimensions of size 1, makes no difference.
+        """
+        if not isinstance(condition, Ne | Lt) or not self.env.is_backed(condition):
+            return True
+        one, other = condition.args
+        if any(side in (as_expr(0), as_expr(1)) for side in condition.args):
+            return True
+        if self._divides(one, other) or self._divides(other, one):
+            return True
+        return self.env.decide(not_equal(one, other))
+
+    def _divides(self, divisor: Expr, number: Expr) -> bool:
+        return exact_quotient(number, divisor) is not None or self.env.is_known(equal(number % divisor, 0))
 
     def expect_true(self, file: str = "", line: int = 0) -> bool:
         """Take a condition for true."""

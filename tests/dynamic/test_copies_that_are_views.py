@@ -83,3 +83,59 @@ def test_copies_that_nobody_can_tell_from_views_are_not_asked() -> None:
         x = torch.arange(float(torch.Size(sizes).numel())).view(sizes)
         torch.testing.assert_close(compiled(x, w), attend(x, w))
     assert supple.stats()["compilations"] == 1
+
+
+RESHAPED: dict[str, Callable[[Tensor, Tensor, int], Tensor]] = {
+    "by a number": lambda x, _, n: x.reshape(-1, n),
+    "by a number first": lambda x, _, n: torch.reshape(x, (n, -1)),
+    "by a size of another": lambda x, w, _: x.reshape(-1, w.shape[0]),
+    "by a size of another first": lambda x, w, _: x.reshape(w.shape[0], -1),
+    "beside its own size": lambda x, w, _: x.reshape(x.shape[0], w.shape[0], -1),
+    "by twice its own size": lambda x, _w, _n: x.reshape(-1, x.shape[-1] * 2),
+    "like another": lambda x, _, n: x.reshape_as(torch.ones(x.numel() // n, n)),
+    "transposed": lambda x, _, n: x.transpose(0, 1).reshape(-1, n),
+    "flattened": lambda x, _w, _n: x.flatten(1),
+    "split": lambda x, _, n: x.reshape(-1).unflatten(0, (-1, n)),
+}
+GAPPED: tuple[Callable[[], Tensor], ...] = (
+    lambda: torch.arange(16.0).view(2, 2, 4)[..., ::2],
+    lambda: torch.arange(96.0).view(2, 2, 4, 6)[..., ::2],
+    lambda: torch.arange(8.0).view(2, 2, 2),
+    lambda: torch.arange(24.0).view(2, 4, 3).transpose(1, 2),
+    lambda: torch.arange(32.0).view(4, 2, 4)[..., ::2],
+    lambda: torch.arange(48.0).view(2, 6, 4)[:, ::3],
+)
+
+
+def cleared(reshaped: Callable[[Tensor, Tensor, int], Tensor]) -> Callable[[Tensor, Tensor, int], object]:
+    """Return a program that makes a reshaped tensor contiguous, which a view is not, and writes to that."""
+
+    def program(x: Tensor, w: Tensor, n: int) -> object:
+        shown = reshaped(x, w, n)
+        made = shown.contiguous()
+        made.zero_()
+        return shown.stride(), shown.is_contiguous(), shown.sum(), made.stride()
+
+    return program
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("name", RESHAPED)
+def test_a_reshaped_tensor_with_gaps_is_the_view_that_it_is(
+    name: str, backend: str, dynamic: bool | None
+) -> None:
+    """Sizes that happen to be equal may make a view, and so may what -1 stands for."""
+    program = cleared(RESHAPED[name])
+    compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+    for make in GAPPED:
+        for n in (4, 2):
+            found: list[str] = []
+            for run in (program, compiled):
+                x = make()
+                try:
+                    result = run(x, torch.ones(n), n)
+                except RuntimeError:
+                    result = "refused"
+                found.append(f"{result} {x.tolist()}")
+            assert found[1] == found[0]

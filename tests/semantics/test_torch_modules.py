@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+import supple
 from tests.semantics.harness import Corpus
 from tests.semantics.nets import net
 from tests.semantics.sessions import check_compiled, copied
@@ -440,3 +441,36 @@ def test_captured_like_eager(one):
 @pytest.mark.parametrize("one", case.cases, ids=str)
 def test_compiled_like_eager(one, backend):
     check_compiled(one, backend)
+
+
+class Called(nn.Module):
+    def __call__(self, x, more=1000):
+        return super().__call__(x) + more
+
+    def forward(self, x):
+        return x * 2
+
+
+class Row(nn.Sequential):
+    def __call__(self, x, factor=3):
+        return super().__call__(x) * factor
+
+
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_a_compiled_module_is_called_as_its_class_says(backend):
+    class Plain(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    x = torch.ones(2)
+    for module in (Called(), Row(Plain(), Called())):
+        compiled = supple.compile(module, backend=backend)
+        for arguments in ((x,), (x, 5), (x,)):
+            assert torch.equal(compiled(*arguments), module(*arguments))
+    module = Plain()
+    compiled = supple.compile(module, backend=backend)
+    assert torch.equal(compiled(x), x * 2)
+    Plain.__call__ = lambda self, x: self.forward(x) + 7
+    assert torch.equal(compiled(x), module(x))
+    del Plain.__call__
+    assert torch.equal(compiled(x), x * 2)

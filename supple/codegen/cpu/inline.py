@@ -133,7 +133,10 @@ def sin(code: Code, x: Reg, library: Callable[[Reg], Reg]) -> Reg:
     """Return sin(x); `library` is called for a vector with an element beyond SIN_LIMIT."""
     shifted = code.intrinsic("fma", x, _like(x, 1 / pi), _like(x, MAGIC))
     n = code.op("fsub", shifted, _like(x, MAGIC))
-    return _or_library(code, x, _alternating(code, x, n, shifted), library)
+    value = _alternating(code, x, n, shifted)
+    # -0.0 stays what it is, though -0.0 - n*pi is 0.0.
+    value = code.select(code.compare("fcmp oeq", x, _like(x, 0.0)), x, value)
+    return _or_library(code, x, value, library)
 
 
 def cos(code: Code, x: Reg, library: Callable[[Reg], Reg]) -> Reg:
