@@ -1,4 +1,4 @@
-"""What programs from outside found, and is not right yet: each is a strict expectation of failure.
+"""What programs from outside found; what is not right yet is expected to fail, strictly (`PENDING`).
 
 Each case is a function of no arguments that gives what a program makes, compiled by what it gets.
 """
@@ -276,8 +276,19 @@ def a_spread_of_large_numbers(compiled: Compiler) -> object:
     return math.isfinite(spread.item())
 
 
-@pytest.mark.xfail(strict=True, reason="found by programs from outside on 2026-11-30; see the closing note")
-@pytest.mark.parametrize("name", CASES)
+PENDING = frozenset(
+    "a_pad_that_is_nothing a_piece_that_is_empty a_roll_by_nothing unsafe_chunks a_slice_beyond_64_bits "
+    "a_gradient_of_a_gradient_is_no_view a_deep_copy_of_a_bound_method a_cache_of_what_has_no_hash "
+    "an_ordered_dict_that_sets_items a_set_that_says_what_it_holds a_number_that_multiplies_lists "
+    "a_mode_of_the_program_sees_its_calls_alone a_tensor_class_sees_its_calls_alone "
+    "a_spread_of_large_numbers".split()
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=[pytest.mark.xfail(strict=True)] if one in PENDING else []) for one in CASES],
+)
 def test_compiled_as_in_eager(name: str) -> None:
     def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return supple.compile(function, backend="native")

@@ -219,7 +219,10 @@ def _(frame: Frame, instruction: Instruction) -> None:
     before, after = cast("tuple[int, int]", instruction.arg)
     given = frame.pop()
     _require_iterable(frame, given, "cannot unpack non-iterable {} object")
-    items = take_all(frame.engine, given)
+    iterator = given.iterate(frame.engine)
+    items = list(islice(drain(frame.engine, iterator), before))
+    if len(items) == before:  # the rest is what a list of the iterator holds, which is asked for its own
+        items += take_all(frame.engine, iterator)
     if len(items) < before + after:
         msg = f"not enough values to unpack (expected at least {before + after}, got {len(items)})"
         frame.engine.throw(ValueError, msg)

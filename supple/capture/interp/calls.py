@@ -161,6 +161,8 @@ def _(frame: Frame, instruction: Instruction) -> None:
     """Push a tuple of the values at the keys on top, or None."""
     engine = frame.engine
     keys, subject = frame.stack[-1], container(frame.stack[-2])
+    if isinstance(lookup(frame.stack[-2].python_type(), "get"), types.FunctionType):
+        engine.unsupported(breaks.CALL, name="a pattern of keys, of a class of dicts with its own `get`,")
     assert isinstance(subject, DictValue), "MATCH_MAPPING has passed"
     found = [subject.find(engine, key) for key in take_all(engine, keys)]
     values = [value for value in found if value is not None]

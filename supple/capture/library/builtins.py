@@ -286,8 +286,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if lookup(kind, "__getitem__") is not MISSING and dict not in kind.__mro__:
             value.length(machine)  # raises what CPython says of the missing method
         machine.throw(TypeError, f"{name_in_c(machine, kind)!r} object is not reversible")
-    own = isinstance(value, InstanceValue) and [special(machine, value, name) for name in _REVERSIBLE[1]]
-    if isinstance(value, InstanceValue) and (value.payload is None or (own and own != [None, None])):
+    if isinstance(value, InstanceValue) and (value.payload is None or _says_items(machine, value)):
         return _backwards(machine, value, reversed)
     found = container(value)
     if isinstance(found, SequenceValue):
@@ -304,6 +303,14 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         return ConstantValue(value.value[::-1]).iterate(machine)
     kind = type(reversed(range(0))) if value.python_type() is range else reversed
     return _backwards(machine, new_tuple(take_all(machine, value)), kind)
+
+
+def _says_items(machine: Machine, value: InstanceValue) -> bool:
+    """Tell whether an object is asked for items one by one: its class has no `__reversed__`, in C either."""
+    if lookup(value.cls, "__reversed__") is not MISSING:
+        return False
+    found = [special(machine, value, name) for name in _REVERSIBLE[1]]  # each of them is guarded
+    return found != [None, None]
 
 
 def _backwards(machine: Machine, items: Value, kind: type) -> Value:

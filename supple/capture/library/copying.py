@@ -13,12 +13,16 @@ from supple.capture.values.attributes import lookup, special
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import FunctionValue, LeafValue
-from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue
+from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue, has_dict
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
 
 _HOOKS: Final = "__reduce_ex__ __reduce__ __getstate__ __setstate__ __getnewargs__ __getnewargs_ex__".split()
+_OF_ITEMS: Final = frozenset(
+    "__new__ __iter__ __getitem__ __setitem__ __len__ append extend add update items keys".split()
+)
+"""Methods by which a copy of an instance of a builtin container is filled, if its class has them."""
 _WHOLE: Final = (ConstantValue, FunctionValue, LeafValue, ClassValue)
 
 
@@ -70,9 +74,12 @@ def _shallow_instance(machine: Machine, value: InstanceValue) -> Value:
         found = lookup(value.cls, name)
         if isinstance(found, types.FunctionType):
             machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}, whose class defines {name}")
-    if issubclass(value.cls, BaseException | collections.defaultdict) or type(value) is not InstanceValue:
+    asked = ("__new__",) if value.payload is None else _OF_ITEMS
+    is_told = not has_dict(value.cls) or any(_is_own(value.cls, name) for name in asked)
+    is_other = issubclass(value.cls, BaseException | collections.defaultdict)
+    if is_told or is_other or type(value) is not InstanceValue:
         machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}")
-    made = InstanceValue(value.cls)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  # an open class
+    made = InstanceValue(value.cls)
     for name in value.own_names(machine):
         own = value.own(machine, name)
         assert own is not None, name
@@ -83,6 +90,12 @@ def _shallow_instance(machine: Machine, value: InstanceValue) -> Value:
     if value.payload is not None:
         made.payload = _shallow(machine, value.payload) or value.payload
     return made
+
+
+def _is_own(cls: type, name: str) -> bool:
+    """Tell whether a class, or a base that is not builtin, says itself what a method does."""
+    found = lookup(cls, name)
+    return isinstance(getattr(found, "__func__", found), types.FunctionType)
 
 
 @call.on(copy.deepcopy)

@@ -175,6 +175,8 @@ def bind(machine: Machine, value: Value, cls: type, name: str, found: object) ->
     match found:
         case types.FunctionType():
             return BoundMethodValue(value, machine.wrap(found, source))
+        case _ if _has_own_get(found):
+            return _bind_other(machine, value, cls, found, source)
         case staticmethod():
             return machine.wrap(unbound(cast("object", found)), source)
         case classmethod():
@@ -191,6 +193,12 @@ def bind(machine: Machine, value: Value, cls: type, name: str, found: object) ->
             return BoundMethodValue(machine.wrap(cls, None), LeafValue(found))
         case _:
             return _bind_other(machine, value, cls, found, source)
+
+
+def _has_own_get(found: object) -> bool:
+    """Tell whether a builtin descriptor is of a subclass that says itself what it gives."""
+    is_builtin = isinstance(found, staticmethod | classmethod | property)
+    return is_builtin and isinstance(lookup(type(found), "__get__"), types.FunctionType)  # pyright: ignore[reportUnknownArgumentType]  # an open class
 
 
 def _read_property(machine: Machine, value: Value, found: property, source: Source | None) -> Value:

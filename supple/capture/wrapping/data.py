@@ -119,7 +119,10 @@ def _varied(engine: "Engine", items: Sequence[object], source: Source) -> Sequen
 @wrap_rules.on(collections.deque)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A deque."""
-    return wrap_sequence(engine, cast("list[object]", obj), source, type(obj))
+    kind = type(obj)
+    if kind is not collections.deque:
+        return _subclass_instance(engine, obj, source, collections.deque)
+    return wrap_sequence(engine, cast("list[object]", obj), source, kind)
 
 
 def _subclass_instance(engine: "Engine", obj: object, source: Source | None, base: type) -> Value:
