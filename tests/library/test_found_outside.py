@@ -22,7 +22,7 @@ Compiler = Callable[..., Callable[..., Any]]
 CASES: dict[str, Callable[[Compiler], object]] = {}
 
 
-def case(function: Callable[[Compiler], object]) -> Callable[[Compiler], object]:
+def outside(function: Callable[[Compiler], object]) -> Callable[[Compiler], object]:
     CASES[function.__name__] = function
     return function
 
@@ -31,7 +31,7 @@ def x() -> torch.Tensor:
     return torch.ones(2)
 
 
-@case
+@outside
 def a_pad_that_is_nothing(compiled: Compiler) -> object:
     def program(t, n):
         made = F.pad(t, (0, n))
@@ -41,7 +41,7 @@ def a_pad_that_is_nothing(compiled: Compiler) -> object:
     return [run(given, n) for n in (1, 2, 0)]
 
 
-@case
+@outside
 def a_piece_that_is_empty(compiled: Compiler) -> object:
     def program(t, n):
         made = torch.cat([t[:n], t])
@@ -52,27 +52,27 @@ def a_piece_that_is_empty(compiled: Compiler) -> object:
     return [run(given, n) for n in (1, 2, 0)]
 
 
-@case
+@outside
 def a_roll_by_nothing(compiled: Compiler) -> object:
     run = compiled(lambda t, n: t.roll(n, -1).stride())
     given = torch.arange(48.0).view(2, 2, 4, 3).contiguous(memory_format=torch.channels_last)
     return [run(given, n) for n in (1, 2, 0)]
 
 
-@case
+@outside
 def unsafe_chunks(compiled: Compiler) -> object:
     given = torch.arange(12.0).view(3, 4)
     made = compiled(lambda t: t.unsafe_chunk(2, 1))(given)
     return [(one.stride(), one.data_ptr() - given.data_ptr()) for one in made]
 
 
-@case
+@outside
 def a_slice_beyond_64_bits(compiled: Compiler) -> object:
     run = compiled(lambda t, n: t[n : n + 2])
     return [run(torch.arange(3.0), n).tolist() for n in (1, 0, 2**63 - 1)]
 
 
-@case
+@outside
 def a_gradient_of_a_gradient_is_no_view(compiled: Compiler) -> object:
     def program(t):
         (slope,) = torch.autograd.grad(t.exp().sum(), t, create_graph=True)
@@ -81,7 +81,7 @@ def a_gradient_of_a_gradient_is_no_view(compiled: Compiler) -> object:
     return compiled(program)(torch.zeros(2, requires_grad=True))._base is None
 
 
-@case
+@outside
 def a_copy_of_an_object_of_slots(compiled: Compiler) -> object:
     class Slotted:
         __slots__ = ("a",)
@@ -92,7 +92,7 @@ def a_copy_of_an_object_of_slots(compiled: Compiler) -> object:
     return compiled(lambda o, t: (copy.copy(o).a, t))(Slotted(), x())[0]
 
 
-@case
+@outside
 def a_deep_copy_of_a_bound_method(compiled: Compiler) -> object:
     class Steps:
         def __init__(self):
@@ -118,7 +118,7 @@ def cached(items):
     return len(items)
 
 
-@case
+@outside
 def a_cache_of_what_has_no_hash(compiled: Compiler) -> object:
     def program(items, t):
         try:
@@ -130,7 +130,7 @@ def a_cache_of_what_has_no_hash(compiled: Compiler) -> object:
     return compiled(program)([1], x())[0], list(BODIES)
 
 
-@case
+@outside
 def a_deque_that_says_what_it_holds(compiled: Compiler) -> object:
     class Tens(collections.deque):
         def __iter__(self):
@@ -139,7 +139,7 @@ def a_deque_that_says_what_it_holds(compiled: Compiler) -> object:
     return compiled(lambda o, t: (list(o), sum(o), t))(Tens([1, 2]), x())[:2]
 
 
-@case
+@outside
 def an_ordered_dict_that_sets_items(compiled: Compiler) -> object:
     class Doubled(collections.OrderedDict):
         def __setitem__(self, key, value):
@@ -148,7 +148,7 @@ def an_ordered_dict_that_sets_items(compiled: Compiler) -> object:
     return dict(compiled(lambda o, t: (o.copy(), t))(Doubled(a=1), x())[0])
 
 
-@case
+@outside
 def a_copy_of_a_list_that_appends(compiled: Compiler) -> object:
     class Doubled(list):
         def append(self, item):
@@ -157,7 +157,7 @@ def a_copy_of_a_list_that_appends(compiled: Compiler) -> object:
     return list(compiled(lambda o, t: (copy.copy(o), t))(Doubled([1, 2]), x())[0])
 
 
-@case
+@outside
 def a_copy_of_a_tuple_that_is_made_anew(compiled: Compiler) -> object:
     class Row(tuple):
         def __new__(cls, *items):
@@ -166,7 +166,7 @@ def a_copy_of_a_tuple_that_is_made_anew(compiled: Compiler) -> object:
     return tuple(compiled(lambda o, t: (copy.copy(o), t))(Row(1, 2), x())[0])
 
 
-@case
+@outside
 def a_list_backwards_past_its_items(compiled: Compiler) -> object:
     class Negative(list):
         def __getitem__(self, index):
@@ -175,7 +175,7 @@ def a_list_backwards_past_its_items(compiled: Compiler) -> object:
     return compiled(lambda o, t: (list(reversed(o)), t))(Negative([1, 2]), x())[0]
 
 
-@case
+@outside
 def a_set_that_says_what_it_holds(compiled: Compiler) -> object:
     class Nine(set):
         def __iter__(self):
@@ -184,7 +184,7 @@ def a_set_that_says_what_it_holds(compiled: Compiler) -> object:
     return compiled(lambda o, t: ({*o}, t))(Nine([1]), x())[0]
 
 
-@case
+@outside
 def a_mapping_that_is_matched_by_get(compiled: Compiler) -> object:
     class Got(dict):
         def get(self, key, default=None):
@@ -198,7 +198,7 @@ def a_mapping_that_is_matched_by_get(compiled: Compiler) -> object:
     return compiled(program)(Got(a=1), x())[0]
 
 
-@case
+@outside
 def a_property_of_ones_own(compiled: Compiler) -> object:
     class Tenfold(property):
         def __get__(self, instance, owner=None):
@@ -210,7 +210,7 @@ def a_property_of_ones_own(compiled: Compiler) -> object:
     return compiled(lambda o, t: (o.one, t))(Holder(), x())[0]
 
 
-@case
+@outside
 def an_iterator_that_begins_again(compiled: Compiler) -> object:
     class Again:
         def __iter__(self):
@@ -230,7 +230,7 @@ def an_iterator_that_begins_again(compiled: Compiler) -> object:
     return compiled(program)(Again(), x())[:2]
 
 
-@case
+@outside
 def a_number_that_multiplies_lists(compiled: Compiler) -> object:
     class Count(int):
         def __rmul__(self, other):
@@ -239,7 +239,7 @@ def a_number_that_multiplies_lists(compiled: Compiler) -> object:
     return compiled(lambda o, t: (o * [0], t))(Count(2), x())[0]
 
 
-@case
+@outside
 def a_mode_of_the_program_sees_its_calls_alone(compiled: Compiler) -> object:
     seen: list[str] = []
 
@@ -254,7 +254,7 @@ def a_mode_of_the_program_sees_its_calls_alone(compiled: Compiler) -> object:
     return seen
 
 
-@case
+@outside
 def a_tensor_class_sees_its_calls_alone(compiled: Compiler) -> object:
     seen: list[str] = []
 
@@ -270,7 +270,7 @@ def a_tensor_class_sees_its_calls_alone(compiled: Compiler) -> object:
     return seen
 
 
-@case
+@outside
 def a_spread_of_large_numbers(compiled: Compiler) -> object:
     spread = compiled(lambda t: t.std())(torch.tensor([-0.0, 1e38, -1e38, 1e-40]))
     return math.isfinite(spread.item())
