@@ -48,7 +48,6 @@ RESULTS: Final = Grammar(
         "$@T.requires_grad_()",
         "$@T.t_()",
         "$@T.zero_()",
-        "$=F = $@T.sum().item()",
         "$=F = int(($@T > 0).sum())",
         "torch.set_grad_enabled($B)",
         "supple.graph_break()",
