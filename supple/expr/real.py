@@ -129,7 +129,7 @@ class Comparison:
         return self.text()
 
     def text(self, kept: Kept | None = None) -> str:
-        """Return the condition as Python text; `kept` is that of `number_text`."""
+        """Return the condition as Python text; for `kept` see `Print`."""
         show = Print(ranges=False, kept=kept)
         shown = f"{show(self.left, TIGHT)} {self.op} {show(self.right, TIGHT)}"
         return shown if self.holds else f"not ({shown})"

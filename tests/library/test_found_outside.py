@@ -60,6 +60,19 @@ def a_roll_by_nothing(compiled: Compiler) -> object:
 
 
 @outside
+def a_view_of_a_size_that_is_one(compiled: Compiler) -> object:
+    """The result of flatten is taken for a copy, so that `contiguous` of it is taken to be itself."""
+
+    def program(t):
+        shown = t.flatten(-2)
+        shown.contiguous().zero_()
+        return shown.sum().item()
+
+    run = compiled(program)
+    return [run(torch.arange(12.0 * n).view(n, 3, 4).transpose(0, 2)) for n in (2, 3, 1)]
+
+
+@outside
 def unsafe_chunks(compiled: Compiler) -> object:
     given = torch.arange(12.0).view(3, 4)
     made = compiled(lambda t: t.unsafe_chunk(2, 1))(given)
@@ -277,7 +290,8 @@ def a_spread_of_large_numbers(compiled: Compiler) -> object:
 
 
 PENDING = frozenset(
-    "a_pad_that_is_nothing a_piece_that_is_empty a_roll_by_nothing unsafe_chunks a_slice_beyond_64_bits "
+    "a_view_of_a_size_that_is_one a_pad_that_is_nothing a_piece_that_is_empty a_roll_by_nothing "
+    "unsafe_chunks a_slice_beyond_64_bits "
     "a_gradient_of_a_gradient_is_no_view a_deep_copy_of_a_bound_method a_cache_of_what_has_no_hash "
     "an_ordered_dict_that_sets_items a_set_that_says_what_it_holds a_number_that_multiplies_lists "
     "a_mode_of_the_program_sees_its_calls_alone a_tensor_class_sees_its_calls_alone "

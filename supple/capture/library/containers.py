@@ -210,20 +210,15 @@ call.on(dict.clear, _Ordered.clear)(
 call.on(dict.fromkeys)(lambda machine, args, _: machine.call_python(polyfills.dict_fromkeys, *args))
 
 
-@call.on(dict.copy)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """dict.copy, whose result is a plain dict for every class."""
-    made = DictValue()
-    fill_dict(machine, made, [args[0]], {})
+def _copied(machine: Machine, given: Value, kind: type) -> DictValue:
+    """Return a dict of a class with the entries of another."""
+    made = DictValue(kind)
+    fill_dict(machine, made, [given], {})
     return made
 
 
-@call.on(_Ordered.copy)
-def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """OrderedDict.copy."""
-    made = DictValue(_dict(machine, args[0]).kind)
-    fill_dict(machine, made, [args[0]], {})
-    return made
+call.on(dict.copy)(lambda machine, args, _: _copied(machine, args[0], dict))  # plain, whatever the class
+call.on(_Ordered.copy)(lambda machine, args, _: _copied(machine, args[0], _dict(machine, args[0]).kind))
 
 
 @make.on(collections.OrderedDict)

@@ -75,9 +75,9 @@ def _shallow_instance(machine: Machine, value: InstanceValue) -> Value:
         if isinstance(found, types.FunctionType):
             machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}, whose class defines {name}")
     asked = ("__new__",) if value.payload is None else _OF_ITEMS
-    is_told = not has_dict(value.cls) or any(_is_own(value.cls, name) for name in asked)
-    is_other = issubclass(value.cls, BaseException | collections.defaultdict)
-    if is_told or is_other or type(value) is not InstanceValue:
+    fills_itself = any(_is_own(value.cls, name) for name in asked)
+    holds_more = issubclass(value.cls, BaseException | collections.defaultdict) or not has_dict(value.cls)
+    if fills_itself or holds_more or type(value) is not InstanceValue:
         machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}")
     made = InstanceValue(value.cls)
     for name in value.own_names(machine):

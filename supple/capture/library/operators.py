@@ -192,12 +192,11 @@ def tensor_operator(
 def _on_sequences(
     machine: Machine, plain: str, left: SequenceValue, right: Value, *, is_in_place: bool
 ) -> Value | None:
-    is_extended = plain == "+" and is_in_place
-    if (
-        left.maxlen is not None or (left.is_deque and left.kind is not collections.deque)
-    ) and not is_extended:
-        return None  # a deque says by its class what it is copied to
-    if plain == "+" and is_in_place and left.is_mutable:
+    is_extended = plain == "+" and is_in_place and left.is_mutable
+    is_of_subclass = left.is_deque and left.kind is not collections.deque  # which makes a sum of two
+    if (left.maxlen is not None or is_of_subclass) and not is_extended:
+        return None
+    if is_extended:
         machine.call(left.get_attr(machine, "extend"), [right])
         return left
     if plain == "+":
