@@ -23,6 +23,7 @@ _OF_ITEMS: Final = frozenset(
     "__new__ __iter__ __getitem__ __setitem__ __len__ append extend add update items keys".split()
 )
 """Methods by which a copy of an instance of a builtin container is filled, if its class has them."""
+_HOLDING_MORE: Final = (BaseException, collections.defaultdict)
 _WHOLE: Final = (ConstantValue, FunctionValue, LeafValue, ClassValue)
 
 
@@ -76,7 +77,7 @@ def _shallow_instance(machine: Machine, value: InstanceValue) -> Value:
             machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}, whose class defines {name}")
     asked = ("__new__",) if value.payload is None else _OF_ITEMS
     fills_itself = any(_is_own(value.cls, name) for name in asked)
-    holds_more = issubclass(value.cls, BaseException | collections.defaultdict) or not has_dict(value.cls)
+    holds_more = not has_dict(value.cls) or any(base in value.cls.__mro__ for base in _HOLDING_MORE)
     if fills_itself or holds_more or type(value) is not InstanceValue:
         machine.unsupported(breaks.CALL, name=f"copy of {value.describe()}")
     made = InstanceValue(value.cls)
