@@ -42,7 +42,7 @@ def in_place(
     # A graph that raises has written to none of its inputs.
     raising = [place for place, step in enumerate(steps) if _may_raise(step)]
     allocs = {step.name: step.meta for step in steps if isinstance(step, Alloc)}
-    home_of = _replaced(steps, homes)
+    home_of = _replaced(steps, homes, shares)
     inputs = set(home_of.values())
     last |= {home: max((last.get(home, 0), *raising)) for home in inputs}
     known = {home: metas[home] for home in inputs}
@@ -100,9 +100,15 @@ def _may_raise(step: Step) -> bool:
     return isinstance(step, Extern) and not is_sure(step.op)
 
 
-def _replaced(steps: Sequence[Step], homes: Mapping[int, str]) -> dict[str, str]:
-    """Return the inputs to be replaced by the names of results that nothing but kernels has seen."""
-    shown = Counter(name for step in steps if isinstance(step, Extern | View | Return) for name in used(step))
+def _replaced(
+    steps: Sequence[Step], homes: Mapping[int, str], shares: Mapping[str, tuple[str, ...]]
+) -> dict[str, str]:
+    """Return the inputs to be replaced by the names of results of which nothing else shows the memory."""
+
+    def is_showing(step: Step) -> bool:
+        return isinstance(step, View | Return) or any(name in shares for name in defined(step))
+
+    shown = Counter(name for step in steps if is_showing(step) for name in used(step))
     values = steps[-1].values if isinstance(steps[-1], Return) else ()
     results = {index: value.name for index, value in enumerate(values) if isinstance(value, Value)}
     return {results[at]: home for at, home in homes.items() if at in results and shown[results[at]] == 1}

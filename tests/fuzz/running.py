@@ -33,16 +33,17 @@ LATE: Final = (
     "refer to a single memory location",
     "Inplace update to inference tensor",
     "is a view and is being modified inplace",
+    "A view was created in",
     "a leaf Variable that requires grad is being used in an in-place operation",
     "Can't detach views in-place",
     "a saved tensor that has been detached in-place",
     "A different number of tensors was saved during the original forward and recomputation",
 )
 """What only the run of a graph that writes to tensors finds out: effects before it are not replayed then.
-The fourth is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`. Views
-that a graph has made may be detached, and backward has a text of its own for tensors written since
-(docs/training.md). The last is what a checkpoint says of arguments that were detached since: a graph computes
-again from what it kept."""
+The fifth is raised for views too, as long as nobody, guards included, has asked for their `grad_fn`. Views
+that a graph has made may be detached and written to, and backward has a text of its own for tensors written
+since (docs/training.md). The last is what a checkpoint says of arguments that were detached since: a graph
+computes again from what it kept."""
 
 UNDEFINED: Final = "Trying to resize storage that is not resizable"
 """It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""

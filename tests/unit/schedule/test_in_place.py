@@ -51,6 +51,23 @@ def test_what_a_later_kernel_reads_is_not_written() -> None:
     assert not in_place(p, (doubled, p("mm.default", p("permute.default", product, [1, 0]), doubled)), {0: 0})
 
 
+def test_what_a_library_call_reads_afterwards_is_written() -> None:
+    p = Program()
+    mean, grad, turn = p.input(torch.randn(4, 8)), p.input(torch.randn(4, 8)), p.input(torch.randn(8, 3))
+    moved = p("add.Tensor", p("mul.Tensor", mean, 0.9), grad)
+    assert in_place(p, (moved, p("mm.default", moved, turn)), {0: 0}) == {0}
+    turned = p("mm.default", p("permute.default", moved, [1, 0]), moved)
+    assert not in_place(p, (moved, turned), {0: 0}), "nothing tells that no view of it is left"
+
+
+def test_what_a_library_call_read_before_is_written_behind_it() -> None:
+    p = Program()
+    mean, grad = p.input(torch.randn(4, 4)), p.input(torch.randn(4, 4))
+    moved = p("add.Tensor", p("mul.Tensor", mean, 0.9), p("mm.default", mean, grad))
+    assert in_place(p, (moved, p("mm.default", moved, grad)), {0: 0}) == {0}
+    assert not in_place(p, (moved, p("mm.default", p("mm.default", moved, grad), mean)), {0: 0})
+
+
 def test_what_a_result_shows_is_not_written() -> None:
     p = Program()
     x = p.input(torch.randn(6))
