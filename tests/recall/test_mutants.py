@@ -1,9 +1,12 @@
 """The mutants are up to date, and some are bugs for sure; `python -m tests.recall --shows` asks all."""
 
+import itertools
+import shlex
 from collections import Counter
 
 import pytest
 
+from tests.fuzz.groups import grammars
 from tests.recall.generators import GENERATORS, order
 from tests.recall.mutants import ROOT, Mutant, mutants
 from tests.recall.running import clean, shows
@@ -27,6 +30,13 @@ def test_a_mutant_applies_to_the_source(mutant: Mutant) -> None:
 def test_a_mutant_names_generators_of_the_table(mutant: Mutant) -> None:
     assert order(mutant)
     assert mutant.focus.keys() <= GENERATORS.keys()
+
+
+@pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS.keys())
+def test_a_mutant_names_groups_that_the_fuzzer_draws(mutant: Mutant) -> None:
+    words = shlex.split(mutant.focus.get("fuzz", ""))
+    for option, value in itertools.pairwise(words):
+        assert option != "--group" or grammars((value,)), value
 
 
 def test_programs_end_well_without_their_mutants() -> None:
