@@ -232,6 +232,12 @@ REFUSED_WRITE: Final = _reason(
     "Eager refuses the write for how the view was made. Graphs do not tell that, so the call runs eager.",
     "Write to a clone, or make the view in the mode in which it is written.",
 )
+SHOWN_OR_COPIED: Final = _reason(
+    "B138",
+    "{name} writes to memory that two tensors share, unless a size is 0 or 1.",
+    "`reshape` and `contiguous` show their operand or copy it, by its sizes. The call runs eager for these.",
+    "Copy by `clone` what is written, whatever its sizes are.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

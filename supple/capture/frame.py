@@ -50,7 +50,14 @@ CONTENT_RULES = (effects,)
 CompileGraph = Callable[[Graph, Sequence[object]], Callable[..., tuple[object, ...]]]
 
 
-WHOLLY_EAGER: Final = (breaks.ESCAPED, breaks.SKIPPED, breaks.DEPTH, breaks.FRAMES, breaks.REFUSED_WRITE)
+WHOLLY_EAGER: Final = (
+    breaks.ESCAPED,
+    breaks.SKIPPED,
+    breaks.DEPTH,
+    breaks.FRAMES,
+    breaks.REFUSED_WRITE,
+    breaks.SHOWN_OR_COPIED,
+)
 """Reasons for which a call runs eager from its beginning; steps of a deep recursion would need more stack."""
 ATTEMPTS: Final = 4
 """How many frames, from the innermost outwards, are tried to be left to Python at a break."""

@@ -48,12 +48,17 @@ class Lifted:
 
 
 class Recorder:
-    """The graph so far. A fake tensor stands for each tensor; `names` maps its id to the value's name."""
+    """The graph so far. A fake tensor stands for each tensor; `names` maps its id to the value's name.
+
+    Attributes:
+        shown: results that show their operands where sizes are general, with their versions then.
+    """
 
     def __init__(self) -> None:
         self.inputs: list[Input] = []
         self.lifted: list[Lifted] = []
         self.nodes: list[Node] = []
+        self.shown: list[tuple[torch.Tensor, int | None]] = []
         self._vars: dict[int, tuple[Var, torch.Tensor]] = {}
         self._taken: dict[str, int] = {}
 

@@ -74,7 +74,7 @@ class Ranges:
     def _simplified(self, e: Expr) -> Expr:
         used = expr.free_symbols(e)
         if all(s.maximum is not None or s not in self._extents for s in used):
-            return expr.simplify(e)
+            return expr.simplify(Point({})(e))
         sizes = {f for s in used & self._extents.keys() for f in factors(self._extents[s])}
         narrow: dict[Symbol, Symbol] = {
             s: symbol(s.name, minimum=1, maximum=s.maximum)
@@ -109,7 +109,12 @@ class Point:
                 return construct[type(e)](*args)
 
     def _divided(self, kind: type[FloorDiv | Mod], x: Expr, d: Expr) -> Expr:
-        """Return x // d or x % d: whole multiples of d go, then parts below a factor of d."""
+        """Return x // d or x % d: whole multiples of d go, then parts below a factor of d.
+
+        Of nothing there are no points, so that d is not 0: `0 // d`, which the host would compute, is 0.
+        """
+        if x is ZERO:
+            return ZERO
         if not self._is_positive(d):
             return construct[kind](x, d)
         whole, rest = split(x, d)

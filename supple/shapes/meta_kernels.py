@@ -15,6 +15,7 @@ from supple.ir.arguments import leaves, map_leaves
 from supple.ir.dtypes import from_torch
 from supple.ir.meta import TensorMeta
 from supple.shapes.errors import DataDependent, NoShapeRule
+from supple.shapes.rules import placed
 from supple.torch_private import OpOverload, registered_fake, schema_of
 
 Make = Callable[[TensorMeta], torch.Tensor]
@@ -120,6 +121,6 @@ def _device_of(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     """Return the device of the results: the `device` argument, else the first tensor's, else the CPU."""
     given = kwargs.get("device")
     if isinstance(given, torch.device):
-        return str(given)
+        return placed(given)
     found = (leaf for leaf in leaves([*args, *kwargs.values()]) if isinstance(leaf, torch.Tensor))
     return next((str(tensor.device) for tensor in found), "cpu")

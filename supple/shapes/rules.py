@@ -7,6 +7,7 @@ business.
 """
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
 
@@ -41,6 +42,12 @@ def fresh(
     shape = exprs(sizes)
     steps = contiguous_strides(shape) if strides is None else exprs(strides)
     return TensorMeta(shape, steps, dtype, "cpu" if like is None else like.device)
+
+
+def placed(device: object) -> str:
+    """Return the device of a tensor that is made for one: there is one CPU, whatever number it is given."""
+    asked = torch.device(cast("torch.device | str", device))
+    return asked.type if asked.type in ("cpu", "meta") else str(asked)
 
 
 def view_of(

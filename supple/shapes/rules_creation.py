@@ -19,7 +19,7 @@ from supple.ir.meta import TensorMeta
 from supple.shapes.decide import ONE, ZERO, decide, exact_ratio, exprs, real_number
 from supple.shapes.layout import format_strides
 from supple.shapes.promote import Number, default_dtype, number_dtype
-from supple.shapes.rules import Size, as_dtype, aten, fresh, require, shape_rules
+from supple.shapes.rules import Size, as_dtype, aten, fresh, placed, require, shape_rules
 
 
 def _made(
@@ -35,8 +35,8 @@ def _made(
     require(*(less_equal(ZERO, size) for size in exprs(sizes)))
     made = fresh(sizes, kind, None, strides)
     place = "cpu" if like is None else like.device
-    device = cast("torch.device | str | None", options.get("device"))
-    return TensorMeta(made.sizes, made.strides, kind, place if device is None else str(torch.device(device)))
+    device = options.get("device")
+    return TensorMeta(made.sizes, made.strides, kind, place if device is None else placed(device))
 
 
 def _format(options: dict[str, object]) -> torch.memory_format | None:

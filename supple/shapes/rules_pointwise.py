@@ -261,7 +261,7 @@ def expanded(operand: TensorMeta, sizes: Sequence[Expr]) -> TensorMeta:
 def _(self: TensorMeta, **options: object) -> TensorMeta:
     """A copy with another type, device or layout; the layout is kept unless a memory format is given."""
     device, dtype = options.get("device"), cast("torch.dtype | None", options.get("dtype"))
-    place = self.device if device is None else str(device)
+    place = self.device if device is None else rules.placed(device)
     memory_format = cast("torch.memory_format | None", options.get("memory_format"))
     kind, strides = rules.as_dtype(dtype, self.dtype), format_strides(self, memory_format)
     return TensorMeta(self.sizes, strides, kind, place)

@@ -139,3 +139,54 @@ def test_a_reshaped_tensor_with_gaps_is_the_view_that_it_is(
                     result = "refused"
                 found.append(f"{result} {x.tolist()}")
             assert found[1] == found[0]
+
+
+AGAIN: dict[str, Callable[[Tensor], Tensor]] = {
+    "contiguous": lambda made: made.contiguous(),
+    "reshape": lambda made: made.reshape(-1),
+    "flatten": lambda made: torch.flatten(made),
+    "to": lambda made: made.to(memory_format=torch.contiguous_format),
+    "of a view": lambda made: made[1:].contiguous(),
+    "twice": lambda made: made.contiguous().reshape(-1),
+}
+SMALL: tuple[Callable[[int], Tensor], ...] = (
+    lambda n: torch.arange(12.0 * n).view(n, 3, 4).transpose(0, 2),
+    lambda n: torch.arange(12.0 * n).view(3, n, 4).transpose(1, 2),
+    lambda n: torch.arange(12.0 * n).view(4, 3, n).permute(2, 1, 0),
+    lambda n: torch.arange(24.0 * n).view(4, n, 6)[..., ::2].transpose(0, 1),
+)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("again", AGAIN)
+@pytest.mark.parametrize("maker", ["flatten", "reshape", "scaled"])
+def test_what_is_shown_of_a_reshaped_tensor_is_copied_where_eager_copies(
+    maker: str, again: str, backend: str
+) -> None:
+    """With a size of 1 the first copy is a view, which is not contiguous."""
+
+    def program(x: Tensor) -> object:
+        shown = x.reshape(x.shape[0], x.shape[1:].numel()) if maker == "reshape" else x.flatten(-2)
+        shown = shown * 2 if maker == "scaled" else shown
+        AGAIN[again](shown).zero_()
+        return shown.sum().item()
+
+    for layout in SMALL:
+        for sizes in ((2, 3, 1, 4), (1, 2, 0), (0, 1, 5)):
+            compiled = supple.compile(program, backend=backend, dynamic=True)
+            for n in sizes:
+                want, got = ((run(x), x.tolist()) for run in (program, compiled) for x in [layout(n)])
+                assert got == want, n
+            supple.reset()
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 2), (3, 4, 0), (3, 0, 2), (0, 0, 2), (1, 4, 0)])
+def test_an_index_in_nothing_is_not_divided_by_its_sizes(sizes: tuple[int, ...]) -> None:
+    def program(x: Tensor) -> tuple[Tensor, Tensor]:
+        made = x.unflatten(0, (-1, 1)).reshape(-1).contiguous()
+        return made.mul_(0), made.sum()
+
+    compiled = supple.compile(program, backend="native", dynamic=True)
+    for given in ((3, 4, 2), sizes):
+        for want, got in zip(program(torch.ones(given)), compiled(torch.ones(given)), strict=True):
+            torch.testing.assert_close(got, want)

@@ -8,24 +8,29 @@ import torch
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import Source, attribute, instance_attribute, is_view, of_view, storage_offset
+from supple.capture.source import Source, attribute, instance_attribute, is_view, of_view
 from supple.capture.values.attributes import MISSING, SLOT_KINDS, is_data_descriptor, lookup
 from supple.capture.values.base import NotConstant, Value, refuse_attribute
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.histories import heed_histories, heed_views_written
 from supple.capture.values.instance import InstanceValue
+from supple.capture.values.layouts import (
+    guard_offsets,
+    heed_shown_written,
+    layout_asked,
+    note_shown,
+    operation,
+    refuse_small,
+)
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, new_tuple
 from supple.capture.values.symbolic import TYPES, SymbolicValue
-from supple.ir.graph.nodes import Arg, Var, map_arg, uses_of
-from supple.ir.graph.nodes import meta_of as meta_at
-from supple.ir.meta import TensorMeta
+from supple.ir.graph.nodes import Arg, Var, map_arg
 from supple.ir.ops import Op, function_op, method_op, op_on
 from supple.runtime.classes import own_dict
 from supple.shapes.errors import DataDependent, NoShapeRule
-from supple.shapes.fake import meta_of, numbers_read
-from supple.shapes.layout import are_strides_general, is_row_major, is_row_major_always
+from supple.shapes.fake import numbers_read
 
 #: Attributes that are plain metadata, read off the fake tensor.
 METADATA: Final = frozenset(
@@ -332,16 +337,19 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         reason = breaks.REFUSED_WRITE if _OF_VIEWS in said else breaks.LEAF_ERROR
         machine.unsupported(reason, name=op.name, error=f"{type(error).__name__}: {said}")
     heed_views_written(machine, op, (fake_args, fake_kwargs))
-    query = _name(op)
+    heed_shown_written(machine, op)
+    query = operation(op)
     if read and query not in ANSWERS and query != "item":
         graph_args, graph_kwargs = _with_numbers(machine, op, read, (graph_args, graph_kwargs))
     if query in LAYOUT_QUERIES:
-        result = _layout_asked(machine, query, [*args, *kwargs.values()], result)
+        is_plain = query == "is_contiguous" and len(args) + len(kwargs) == 1
+        result = layout_asked(machine, query, fake_args[0], result, is_plain=is_plain)
     if query in OF_STORAGE:
-        _guard_offsets(machine)
+        guard_offsets(machine)
     if query == "storage_offset":
-        _refuse_small(machine, args[0])
+        refuse_small(machine, fake_args[0])
     if query not in QUERIES and _is_of_graph(result):
+        note_shown(machine, op, fake_args, result)
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
@@ -370,13 +378,6 @@ def _is_of_torch(error: BaseException) -> bool:
     return place is not None and str(place.tb_frame.f_globals.get("__name__")).startswith("torch.")
 
 
-def _guard_offsets(machine: Machine) -> None:
-    """Guard where each input begins in its storage: a question or a view counts from the storage's start."""
-    for item in machine.recorder.lifted:
-        offset = storage_offset(item.source)
-        machine.guard(offset, Kind.EQUALS, item.real.storage_offset())
-
-
 def _refuse_made(machine: Machine, name: str, tensor: TensorValue) -> None:
     """Break where autograd made an argument, of which eager refuses something; guarded."""
     if tensor.obj is not None and tensor.source is not None:
@@ -384,56 +385,6 @@ def _refuse_made(machine: Machine, name: str, tensor: TensorValue) -> None:
         machine.guard(attribute(tensor.source, "is_leaf"), Kind.EQUALS, is_leaf)
         if not is_leaf:
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=f"{tensor.describe()}, which is no leaf")
-
-
-def _refuse_small(machine: Machine, tensor: Value) -> None:
-    """Break where the place of a view may be counted by strides that eager gives to sizes of 2 and more."""
-    assert isinstance(tensor, TensorValue), tensor.describe()
-    if meta_of(tensor.fake).offset.is_const:
-        return
-    if not (machine.sizes.env.are_general() and machine.sizes.pin_strides()):
-        owner = f"{tensor.describe()}, part of a small one"
-        machine.unsupported(breaks.ATTRIBUTE, name="storage_offset()", owner=owner)
-
-
-def _layout_asked(machine: Machine, query: str, args: Sequence[Value], answer: object) -> object:
-    """Return what a program that asks for a tensor's layout is told, guarded for the sizes of this call."""
-    tensor = args[0]
-    assert isinstance(tensor, TensorValue), tensor.describe()
-    meta = meta_of(tensor.fake)
-    if _may_be_copy(machine, tensor.fake) and not machine.sizes.env.are_general():
-        machine.unsupported(
-            breaks.ATTRIBUTE, name=f"{query}()", owner=f"{tensor.describe()} made of small ones"
-        )
-    if query == "is_contiguous" and len(args) == 1:
-        return is_row_major(meta)
-    if not (are_strides_general(meta) and machine.sizes.pin_strides()):
-        owner = f"{tensor.describe()} with one element"
-        machine.unsupported(breaks.ATTRIBUTE, name=f"{query}()", owner=owner)
-    return answer
-
-
-def _may_be_copy(machine: Machine, fake: torch.Tensor) -> bool:
-    """Tell whether a tensor may come of a view where sizes are 0 or 1, and of a copy where they are not."""
-    base = fake if fake._base is None else fake._base
-    if any(item.fake is base for item in machine.recorder.lifted):
-        return False
-    graph = machine.recorder.graph(())
-    metas = graph.metas()
-    given = (
-        meta_at(var, metas) for node in graph.nodes if _name(node.op) in _COPYING for var in uses_of(node)
-    )
-    return any(isinstance(meta, TensorMeta) and not is_row_major_always(meta) for meta in given)
-
-
-_COPYING: Final = frozenset(
-    "reshape flatten ravel reshape_as contiguous einsum tensordot matmul __matmul__ kron inner".split()
-)
-"""Operations that copy what they can show in no view."""
-
-
-def _name(op: Op) -> str:
-    return op.name.rsplit(".", 1)[-1]
 
 
 def _is_of_graph(result: object) -> bool:

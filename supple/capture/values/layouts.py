@@ -1,0 +1,112 @@
+"""Layouts where sizes may be 0 or 1: what a program asks of them, and memory that eager may copy or show.
+
+The strides of a tensor are those of general sizes, which are at least 2. `x.t().reshape(-1)` is a copy
+then, and row-major. Where a size is 1, eager may give a view of `x`, and a copy of that by `contiguous`.
+"""
+
+from collections.abc import Sequence
+from typing import Final, cast
+
+import torch
+
+from supple.capture import breaks
+from supple.capture.guards.kinds import Kind
+from supple.capture.machine import Machine
+from supple.capture.source import storage_offset
+from supple.ir.graph.nodes import meta_of as meta_at
+from supple.ir.graph.nodes import uses_of
+from supple.ir.meta import TensorMeta
+from supple.ir.ops import Op
+from supple.runtime.undo import version
+from supple.shapes.fake import meta_of
+from supple.shapes.layout import are_strides_general, is_row_major, is_row_major_always
+
+_COPYING: Final = frozenset(
+    "reshape flatten ravel reshape_as contiguous einsum tensordot matmul __matmul__ kron inner".split()
+)
+"""Operations that copy what they can show in no view."""
+_SHOWING: Final = _COPYING | {"to"}
+"""Operations whose layout decides whether they give a tensor with memory of its own."""
+
+
+def operation(op: Op) -> str:
+    """Return the last part of an operator's name."""
+    return op.name.rsplit(".", 1)[-1]
+
+
+def guard_offsets(machine: Machine) -> None:
+    """Guard where each input begins in its storage: a question or a view counts from the storage's start."""
+    for item in machine.recorder.lifted:
+        offset = storage_offset(item.source)
+        machine.guard(offset, Kind.EQUALS, item.real.storage_offset())
+
+
+def refuse_small(machine: Machine, tensor: object) -> None:
+    """Break where the place of a view may be counted by strides that eager gives to sizes of 2 and more."""
+    meta = meta_of(cast("torch.Tensor", tensor))
+    if meta.offset.is_const:
+        return
+    if not (machine.sizes.env.are_general() and machine.sizes.pin_strides()):
+        _refuse(machine, "storage_offset", "a tensor that is part of a small one")
+
+
+def layout_asked(machine: Machine, query: str, tensor: object, answer: object, *, is_plain: bool) -> object:
+    """Return what a program that asks for a tensor's layout is told, guarded for the sizes of this call.
+
+    Args:
+        answer: what holds of general sizes.
+        is_plain: whether it asks if the tensor is row-major.
+    """
+    fake = cast("torch.Tensor", tensor)
+    meta = meta_of(fake)
+    if _may_be_copy(machine, fake) and not machine.sizes.env.are_general():
+        _refuse(machine, query, "a tensor made of small ones")
+    if is_plain:
+        return is_row_major(meta)
+    if not (are_strides_general(meta) and machine.sizes.pin_strides()):
+        _refuse(machine, query, "a tensor with one element")
+    return answer
+
+
+def note_shown(machine: Machine, op: Op, operands: Sequence[object], result: object) -> None:
+    """Remember a result that shows its operand, where eager may give a copy of it for sizes of 0 and 1."""
+    if operation(op) not in _SHOWING or not isinstance(result, torch.Tensor):
+        return
+    operand = operands[0]
+    is_shown = isinstance(operand, torch.Tensor) and _root(result) is _root(operand)
+    if is_shown and not meta_of(result).is_static and _may_be_copy(machine, result):
+        machine.recorder.shown.append((result, version(result)))
+
+
+def heed_shown_written(machine: Machine, op: Op) -> None:
+    """Break where a write reaches an operand that its result shows, if eager gives a copy for these sizes.
+
+    Nothing tells the two apart in the graph, so that the call runs eager.
+    """
+    if op.is_pure or not machine.recorder.shown:
+        return
+    if any(before is None or version(one) != before for one, before in machine.recorder.shown):
+        machine.recorder.shown.clear()
+        if not machine.sizes.env.are_general():
+            machine.unsupported(breaks.SHOWN_OR_COPIED, name=op.name)
+
+
+def _refuse(machine: Machine, query: str, owner: str) -> None:
+    machine.unsupported(breaks.ATTRIBUTE, name=f"{query}()", owner=owner)
+
+
+def _root(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor if tensor._base is None else tensor._base
+
+
+def _may_be_copy(machine: Machine, fake: torch.Tensor) -> bool:
+    """Tell whether a tensor may come of a view where sizes are 0 or 1, and of a copy where they are not."""
+    base = _root(fake)
+    if any(item.fake is base for item in machine.recorder.lifted):
+        return False
+    graph = machine.recorder.graph(())
+    metas = graph.metas()
+    given = (
+        meta_at(var, metas) for node in graph.nodes if operation(node.op) in _COPYING for var in uses_of(node)
+    )
+    return any(isinstance(meta, TensorMeta) and not is_row_major_always(meta) for meta in given)
