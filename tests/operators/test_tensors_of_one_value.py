@@ -40,3 +40,26 @@ def is_same(got: torch.Tensor, want: torch.Tensor) -> bool:
     """Tell whether results are equal but for rounding, with the same sign."""
     is_close = torch.allclose(got.double(), want.double(), rtol=1e-5, atol=1e-6, equal_nan=True)
     return is_close and bool(want.isnan().all() or torch.equal(got.signbit(), want.signbit()))
+
+
+REDUCTIONS = (
+    "sum", "prod", "mean", "amax", "amin", "logsumexp", "cumsum", "cumprod", "softmax", "log_softmax",
+    "nansum", "nanmean", "norm", "nn.functional.normalize", "argmax", "any", "all",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("is_dynamic", [False, True])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_one_value_alone_in_its_row_gives_what_it_gives_in_eager(name: str, is_dynamic: bool) -> None:
+    function = torch
+    for part in name.split("."):
+        function = getattr(function, part)
+    compiled = supple.compile(lambda x, dim: function(x, dim=dim), backend="native", dynamic=is_dynamic)  # pyright: ignore[reportCallIssue]
+    wrong: list[object] = []
+    for value in VALUES:
+        for sizes, dim in (((1, 17), 0), ((17, 1), 1), ((1,), 0), ((1, 1), 0), ((3, 17), 0)):
+            x = torch.full(sizes, value)
+            got, want = compiled(x, dim), function(x, dim=dim)
+            if not (is_same(got, want) if got.is_floating_point() else torch.equal(got, want)):
+                wrong.append((value, sizes, got, want))
+    assert not wrong
