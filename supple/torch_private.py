@@ -367,12 +367,15 @@ encoder_layer = torch._transformer_encoder_layer_fwd  # pyright: ignore[reportPr
 chunk_cat = torch._chunk_cat  # pyright: ignore[reportPrivateImportUsage]  # no stub
 trilinear = torch._trilinear  # pyright: ignore[reportPrivateImportUsage]  # no stub
 
+# What `torch.no_grad` and `torch.enable_grad` call, without a context manager around it.
+set_grad_enabled = torch._C._set_grad_enabled
+
 # The object in C that `torch.inference_mode` holds: a context manager of one bool.
 InferenceGuard = torch._C._InferenceMode
 
 # Changes of thread state, by the name under which a graph node repeats them.
 STATE_CHANGES: Final[dict[str, Callable[..., object]]] = {
-    "torch._C._set_grad_enabled": torch._C._set_grad_enabled,
+    "torch._C._set_grad_enabled": set_grad_enabled,
     "torch.set_autocast_enabled": torch.set_autocast_enabled,
     "torch.set_autocast_dtype": torch.set_autocast_dtype,
     "torch.set_autocast_cache_enabled": torch.set_autocast_cache_enabled,

@@ -36,7 +36,7 @@ from supple.ir.host.nodes import (
 from supple.ir.host.strides import fresh_strides
 from supple.ir.host.text import argument_text
 from supple.ir.meta import TensorMeta, meta_text
-from supple.runtime.empty import SAFE
+from supple.runtime.empty import SAFE, laid_out
 from supple.torch_private import FUNCTIONS
 
 #: ATen overloads whose public function takes the same arguments and gives the same result.
@@ -278,13 +278,16 @@ def _(out: Text, step: Launch) -> None:
 
 @lines.on(Extern)
 def _(out: Text, step: Extern) -> None:
-    """names = function(arguments)."""
+    """names = function(arguments); what is laid out already is not called for."""
     safe = SAFE.get(step.op)
     function = safe.__name__ if safe else out.bind(PUBLIC.get(step.op, f"torch.ops.{step.op}"))
     args = [out.argument(arg) for arg in step.args]
     args += [f"{key}={out.argument(arg)}" for key, arg in step.kwargs.items()]
     names = ", ".join(name or "_" for name in step.names)
-    out.lines.append(f"{names}{',' if step.is_tuple else ''} = {function}({', '.join(args)})")
+    call = f"{function}({', '.join(args)})"
+    if safe is laid_out and len(args) == 2:
+        call = f"{args[0]} if {args[0]}.stride() == {args[1]} else {call}"
+    out.lines.append(f"{names}{',' if step.is_tuple else ''} = {call}")
 
 
 @lines.on(View)

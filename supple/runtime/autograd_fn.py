@@ -11,7 +11,13 @@ import torch
 
 from supple.runtime.mismatch import MemoryMismatch
 from supple.runtime.state import Ambient
-from supple.torch_private import DisableAutocast, are_batched, outside_of_batches, retains_graph
+from supple.torch_private import (
+    DisableAutocast,
+    are_batched,
+    outside_of_batches,
+    retains_graph,
+    set_grad_enabled,
+)
 
 _log: Final = logging.getLogger("supple")
 
@@ -86,26 +92,40 @@ class Pair:
         """Return the results for these inputs, as part of the graph that autograd keeps."""
         given = list(inputs)
         drawn = draws(given) if self.is_random else []
-        with torch.no_grad():
+        had_grad = torch.is_grad_enabled()
+        try:
+            set_grad_enabled(False)
             outputs = self.forward(given)
+            set_grad_enabled(True)
+            return self._recorded(given, outputs, drawn)
+        finally:
+            set_grad_enabled(had_grad)
+
+    def _recorded(
+        self,
+        given: list[object],
+        outputs: Sequence[object],
+        drawn: list[tuple[torch.Generator, torch.Tensor]],
+    ) -> list[object]:
+        """Return the results as part of the graph that autograd keeps."""
         results = list(map(alone, outputs[: self.results]))
-        with torch.enable_grad():
-            held = list(given)
-            for place in {place for back in self.backs for place in back.gradients}:
-                item = cast("torch.Tensor", given[place])
-                held[place] = item if item.is_leaf else _with_history(item)
-            past = Past(self, held, _states(self, given), drawn)
-            for back in self.backs:
-                sources = (given[place] for place in (*back.gradients, *back.ended))
-                kept = self._kept(back, given, outputs)
-                made = _compiled(past, back, kept, results, *sources)
-                for place, result in zip(back.differentiable, made, strict=True):
-                    results[place] = result
+        held = list(given)
+        for place in {place for back in self.backs for place in back.gradients}:
+            item = cast("torch.Tensor", given[place])
+            held[place] = item if item.is_leaf else _with_history(item)
+        past = Past(self, held, _states(self, given), drawn)
+        for back in self.backs:
+            sources = (given[place] for place in (*back.gradients, *back.ended))
+            kept = self._kept(back, given, outputs)
+            made = _compiled(past, back, kept, results, *sources)
+            for place, result in zip(back.differentiable, made, strict=True):
+                results[place] = result
         return results
 
     def _kept(self, back: Back, given: Sequence[object], outputs: Sequence[object]) -> list[object]:
         """Return what a backward keeps: memory of now, without the history that another one's results get."""
-        kept = [_as_it_is(given[place]) for place in back.inputs]
+        inputs = [given[place] for place in back.inputs]
+        kept = [one.detach() if isinstance(one, torch.Tensor) else one for one in inputs]
         for place in back.kept:
             is_others = place < self.results and place not in back.differentiable
             kept.append(_as_it_is(outputs[place]) if is_others else outputs[place])
