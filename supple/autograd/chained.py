@@ -144,7 +144,7 @@ class _Whole:
         if target is None or not isinstance(before, TensorMeta):
             return True
         after = node.meta
-        if not isinstance(after, TensorMeta):
+        if not (isinstance(after, TensorMeta) and node.op.is_own):
             reach = self._modes[place].has_gradients and [self.has_grad(var, place) for var in uses_of(node)]
             after = replace(before, requires_grad=before.requires_grad or any(reach or ()))
         if after != before:
@@ -273,7 +273,8 @@ class _Whole:
 def _target(node: Node, used: set[str]) -> Var | None:
     """Return what a node writes: its result is then its first argument, so nobody uses it by another name."""
     first = node.args[0] if node.args else None
-    is_write = not node.op.is_pure and node.name not in used
+    is_new = node.op.function is not None or node.op.name == "torch.nn.Parameter"
+    is_write = not node.op.is_pure and not is_new and node.name not in used
     return first if is_write and isinstance(first, Var) else None
 
 

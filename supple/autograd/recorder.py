@@ -152,10 +152,9 @@ class Recorder(Faking):
             raise Raises(node.op.name, error) from error
         if any(one.storage.version == version for one, version in zip(outs, versions, strict=True)):
             raise NotFunctional(f"{node.op.name} writes out= through a view that no schema tells")
-        owner = getattr(node.op.call, "__self__", None)
-        if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+        if node.op.function is not None:
             self.has_functions = True
-            self._require_own(owner, result, len(self.constants) > constants)
+            self._require_own(node.op.function, result, len(self.constants) > constants)
         if hides_writes(node):
             self._note_call(node, result)
         self.numbers.match(node.meta, result)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from supple.base.memo import memo
+from supple.expr.divide import exact_quotient
 from supple.expr.nodes import Expr, FloorDiv, Mod, Operand, Symbol, construct, factors_of, monomial
 from supple.expr.polynomial import MEMO_SIZE, as_expr, polynomial
 
@@ -39,6 +40,20 @@ def _substitute(e: Expr, symbols: frozenset[Symbol], known: dict[Expr, Expr]) ->
     result = construct[type(e)](*[_substitute(arg, symbols, known) for arg in e.args])
     known[e] = result
     return result
+
+
+def undivided(e: Expr) -> Expr:
+    """Return `e` with divisions of multiples of their divisors replaced by quotients: no divisor is 0."""
+    known: dict[Expr, Expr] = {}
+
+    def found(part: Expr) -> Expr:
+        if part not in known:
+            quotient = exact_quotient(*part.args) if isinstance(part, FloorDiv) else None
+            whole = part if quotient is None else quotient
+            known[part] = construct[type(whole)](*map(found, whole.args)) if whole.args else whole
+        return known[part]
+
+    return found(e)
 
 
 def coefficient(e: Expr, symbol: Symbol) -> tuple[Expr, Expr] | None:

@@ -51,6 +51,13 @@ class Op:
         is_custom = namespace == "torch" and rest.startswith("ops.")
         return namespace in ("Tensor", "torch", "operator", "builtins") and not is_custom
 
+    @property
+    def function(self) -> type[torch.autograd.Function] | None:
+        """The class of the program whose `apply` it calls: its results are new, its arguments stay."""
+        owner: Any = getattr(self.call, "__self__", None)
+        is_function = isinstance(owner, type) and issubclass(owner, torch.autograd.Function)
+        return cast("type[torch.autograd.Function]", owner) if is_function else None
+
 
 _BY_NAME: Final[dict[str, Op]] = {}
 

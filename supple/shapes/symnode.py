@@ -33,6 +33,7 @@ from supple.expr import (
 from supple.expr.build import boolean
 from supple.expr.python import PYTHON
 from supple.expr.real import Real
+from supple.expr.walk import undivided
 from supple.shapes import layout
 from supple.shapes.decide import generally, is_backed
 from supple.shapes.env import COMPARE, ShapeEnv
@@ -76,7 +77,9 @@ def _comparison(op: str) -> Binary:
 
     def method(self: "SymNode", other: "SymNode") -> "SymNode":
         if isinstance(self.expr, Expr) and isinstance(other.expr, Expr):
-            return self.wrap_bool(COMPARE[op](self.expr, other.expr))
+            made = self.wrap_bool(COMPARE[op](self.expr, other.expr))
+            made.sides = self.expr, other.expr
+            return made
         return self.wrap_bool(self.env.decide_real(op, self.expr, other.expr))
 
     return method
@@ -105,14 +108,16 @@ class SymNode:
         expr: an Expr (of integers, or a condition), or a Real.
         env: whose symbols it is made of.
         pytype: int, float or bool.
+        sides: the integers that a condition compares, as they were asked for; None of other nodes.
     """
 
-    __slots__ = ("env", "expr", "pytype")
+    __slots__ = ("env", "expr", "pytype", "sides")
 
     def __init__(self, expr: Expr | Real, env: ShapeEnv, pytype: type) -> None:
         self.expr = expr
         self.env = env
         self.pytype = pytype
+        self.sides: tuple[Expr, Expr] | None = None
 
     # What it is.
 
@@ -245,8 +250,9 @@ class SymNode:
         """
         if not isinstance(condition, Ne | Lt) or not self.env.is_backed(condition):
             return True
-        one, other = condition.args
-        if any(side in (as_expr(0), as_expr(1)) for side in condition.args):
+        sides = condition.args if self.sides is None else map(self.env.current, self.sides)
+        one, other = map(undivided, sides)  # of tensors without elements nothing is asked
+        if one is other or {one, other} & {as_expr(0), as_expr(1)}:
             return True
         if self._divides(one, other) or self._divides(other, one):
             return True

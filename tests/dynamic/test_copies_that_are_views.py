@@ -190,3 +190,18 @@ def test_an_index_in_nothing_is_not_divided_by_its_sizes(sizes: tuple[int, ...])
     for given in ((3, 4, 2), sizes):
         for want, got in zip(program(torch.ones(given)), compiled(torch.ones(given)), strict=True):
             torch.testing.assert_close(got, want)
+
+
+def test_a_size_that_minus_one_stands_for_is_no_condition() -> None:
+    """What is left for -1 is a quotient of products: it is 4 for all sizes, not for one of them."""
+
+    def program(x: Tensor, signal: Tensor) -> Tensor:
+        frames = signal.shape[1] // 20 - 1
+        heads = x.view(x.shape[0], frames, 4, 3).transpose(1, 2)
+        return heads.reshape(heads.shape[0], -1, frames, 3).transpose(1, 2).contiguous().sum(-1)
+
+    compiled = supple.compile(program, backend="native", dynamic=True)
+    for rows, frames in ((2, 4), (3, 5), (1, 4), (4, 2)):
+        x, signal = torch.randn(rows, frames * 12), torch.zeros(rows, (frames + 1) * 20 + 3)
+        torch.testing.assert_close(compiled(x, signal), program(x, signal))
+    assert supple.stats()["compilations"] == 1

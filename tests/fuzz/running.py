@@ -45,6 +45,9 @@ that a graph has made may be detached and written to, and backward has a text of
 since (docs/training.md). The last is what a checkpoint says of arguments that were detached since: a graph
 computes again from what it kept."""
 
+KEPT: Final = "modified by an inplace operation"
+"""What backward says of a tensor that it needs: compiled code may need less than eager (docs/training.md)."""
+
 UNDEFINED: Final = "Trying to resize storage that is not resizable"
 """It leaves a tensor with sizes larger than its memory: nothing can be compared from there on."""
 
@@ -246,6 +249,8 @@ def difference_of_call(
         found = comparison.difference(one, other, what)
         if found is not None and any(text in str(found) for text in TOO_LARGE):
             raise Undefined  # the program caught what eager raised
+        if found is not None and want.has(KEPT) and not got.has(KEPT):
+            raise Undefined
         if found is not None:
             text = f"call {name}: {found}\neager {want.trace()}\ncompiled {got.trace()}"
             same = want.place() == got.place()
