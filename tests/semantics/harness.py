@@ -4,6 +4,7 @@ Compared are the result, the arguments after the call, what the function wrote t
 and which of all these are one object. `Corpus` collects the functions of one file; `Case.check` runs one.
 """
 
+import collections
 import contextlib
 import copy
 import dis
@@ -245,12 +246,16 @@ class Comparison:
         match want:
             case torch.Tensor():
                 return self.tensors(want, got, path)
-            case dict():
+            case dict():  # the order of an OrderedDict is not that of the dict which it is to C
+                kinds = [
+                    collections.OrderedDict if isinstance(one, collections.OrderedDict) else dict
+                    for one in (want, got)
+                ]
                 if (
-                    found := self.items(list(dict.keys(want)), list(dict.keys(got)), path + ".keys")
+                    found := self.items(list(kinds[0].keys(want)), list(kinds[1].keys(got)), path + ".keys")
                 ) is not None:
                     return found
-                found = self.items(list(dict.values(want)), list(dict.values(got)), path + ".values")
+                found = self.items(list(kinds[0].values(want)), list(kinds[1].values(got)), path + ".values")
             case set() | frozenset():
                 found = None if want == got else self.sets(want, got, path)
             case types.FunctionType():

@@ -130,9 +130,13 @@ def _(frame: Frame, instruction: Instruction) -> None:
 
 @opcode.on("SET_UPDATE")
 def _(frame: Frame, instruction: Instruction) -> None:
-    """{*a, ...}."""
-    items = take_all(frame.engine, frame.pop())
-    add = frame.stack[-count_of(instruction)].get_attr(frame.engine, "add")
+    """{*a, ...}; a set is asked for its members past the methods of its class."""
+    given, target = frame.pop(), frame.stack[-count_of(instruction)]
+    if isinstance(container(given), SetValue):
+        frame.engine.call(target.get_attr(frame.engine, "update"), [given])
+        return
+    items = take_all(frame.engine, given)
+    add = target.get_attr(frame.engine, "add")
     for item in items:
         frame.engine.call(add, [item])
 

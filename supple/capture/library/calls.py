@@ -472,7 +472,7 @@ def folded(machine: Machine, function: object, args: Args, kwargs: Kwargs) -> Va
     except NotConstant:
         return None
     found = fold_raw(machine, function, *plain, **named)
-    if whole is not None and found and found is plain[0] and any(function is one for one in _FILLING):
+    if whole is not None and found is plain[0] and any(function is one for one in _FILLING) and found:
         return whole
     return wrap_folded(machine, found)
 

@@ -12,7 +12,7 @@ from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, special
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.function import FunctionValue, LeafValue
+from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue, has_dict
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
@@ -115,6 +115,9 @@ def _deep(machine: Machine, value: Value, memo: dict[object, Value]) -> Value:
         return known
     if isinstance(value, InstanceValue) and special(machine, value, "__deepcopy__") is not None:
         machine.unsupported(breaks.CALL, name=f"deep copy of {value.describe()}")
+    if isinstance(value, BoundMethodValue) and value.python_type() is types.MethodType:
+        owner = _deep(machine, value.owner, memo)
+        return value if owner is value.owner else BoundMethodValue(owner, value.function)
     if isinstance(value, SequenceValue) and not value.is_mutable:
         items = [_deep(machine, item, memo) for item in value.all(machine)]
         same = all(new is old for new, old in zip(items, value.items, strict=True))

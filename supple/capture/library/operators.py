@@ -143,6 +143,8 @@ def _on_containers(machine: Machine, symbol: str, left: Value, right: Value) -> 
     if name in sets.COMBINE and _is_set(left, name) and sets.is_set_like(right):
         return _on_sets(machine, name, left, right, is_in_place=is_in_place)
     if isinstance(right, SequenceValue) and plain == "*":
+        if isinstance(left, InstanceValue):  # of a class of numbers, whose `__rmul__` nobody asks
+            return _on_sequences(machine, "*", right, left, is_in_place=False)
         return binary(machine, "*", right, left)
     return None
 

@@ -148,6 +148,8 @@ class MemoizedValue(LeafValue):
             plain = [_constant(machine, value) for value in args]
             named = {name: _constant(machine, value) for name, value in kwargs.items()}
         except NotConstant:
+            if any(map(_is_unhashable, (*args, *kwargs.values()))):
+                machine.unsupported(breaks.CALL, name="a cache, of what has no hash")
             source = attribute(self.source, "__wrapped__") if self.source else None
             return machine.call(machine.wrap(inner, source), args, kwargs)
         assert callable(self.obj)
@@ -155,6 +157,13 @@ class MemoizedValue(LeafValue):
         if self.source is not None:
             return machine.wrap(found, answer(self.source, tuple(plain), named))
         return machine.wrap(found, None if type(found) in LITERALS else pinned(f"lru[{id(found):x}]", found))
+
+
+def _is_unhashable(value: Value) -> bool:
+    """Tell whether a cache refuses a container as a part of its key."""
+    if isinstance(value, SequenceValue) and not value.is_mutable:
+        return any(map(_is_unhashable, value.items))
+    return value.python_type().__hash__ is None
 
 
 def _answer(machine: Machine, function: Callable[..., object], *args: object, **kwargs: object) -> object:
