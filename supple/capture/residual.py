@@ -201,7 +201,7 @@ class Recovery:
 
     The modes of torch and the random state are put back, and the function runs as plain Python: it raises
     the exception at its place among the effects. Where the graph has written to tensors, the exception goes
-    on.
+    on. An OverflowError is of kernels, which take 64 bits of an integer: eager may make a float of it.
 
     Attributes:
         settings: calls that set the modes, with their arguments.
@@ -225,7 +225,8 @@ class Recovery:
             for generator, state in getattr(error, DRAWN, ()):
                 generator.set_state(state)
             result = self.function(*args, **kwargs)
-            if not (self.is_caught or config.now().suppress_errors is not False):
+            is_expected = self.is_caught or isinstance(error, OverflowError)
+            if not is_expected and config.now().suppress_errors is False:
                 raise error
             level = logging.INFO if self.is_caught else logging.WARNING
             _log.log(level, "%s ran as plain Python: its graph raised %r", self.function.__qualname__, error)

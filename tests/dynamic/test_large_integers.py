@@ -141,3 +141,26 @@ def test_a_number_of_sizes_that_torch_does_not_take_is_refused(backend: str) -> 
     compiled = supple.compile(program, backend=backend, dynamic=True)
     for n in (3, 7, 9, 2, 8, 12):
         assert compiled(torch.ones(n)) == program(torch.ones(n))
+
+
+ALONE: dict[str, Program] = {
+    "a sum": lambda x, n: torch.tensor(2.0) - sum([n, 3]),
+    "a product": lambda x, n: torch.tensor(2.0) * (n * 4),
+    "a power": lambda x, n: x[0] + n**2,
+    "the number": lambda x, n: x.sum() - n,
+    "of several": lambda x, n: x - (n + 3),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("name", ALONE)
+@pytest.mark.filterwarnings("ignore")
+def test_an_integer_beyond_64_bits_may_be_a_float_beside_one(name: str, dynamic: bool | None) -> None:
+    compiled = supple.compile(ALONE[name], backend="native", dynamic=dynamic)
+    with config.patch(suppress_errors=False):
+        for n in (5, 2**62, 2**63, 2**63 - 2, 2**64 + 1, -(2**63), -(2**70)):
+            got, want = outcome(compiled, n), outcome(ALONE[name], n)
+            if isinstance(want, torch.Tensor):
+                torch.testing.assert_close(got, want)
+            else:
+                assert got is want
