@@ -51,6 +51,7 @@ class Recorder:
     """The graph so far. A fake tensor stands for each tensor; `names` maps its id to the value's name.
 
     Attributes:
+        may_copy: a node may have copied what eager shows where a size is 0 or 1.
         shown: results that show their operands where sizes are general, with their versions then.
     """
 
@@ -58,6 +59,7 @@ class Recorder:
         self.inputs: list[Input] = []
         self.lifted: list[Lifted] = []
         self.nodes: list[Node] = []
+        self.may_copy = False
         self.shown: list[tuple[torch.Tensor, int | None]] = []
         self._vars: dict[int, tuple[Var, torch.Tensor]] = {}
         self._taken: dict[str, int] = {}

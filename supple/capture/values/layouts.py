@@ -4,7 +4,6 @@ The strides of a tensor are those of general sizes, which are at least 2. `x.t()
 then, and row-major. Where a size is 1, eager may give a view of `x`, and a copy of that by `contiguous`.
 """
 
-from collections.abc import Sequence
 from typing import Final, cast
 
 import torch
@@ -13,11 +12,10 @@ from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
 from supple.capture.machine import Machine
 from supple.capture.source import storage_offset
-from supple.ir.graph.nodes import meta_of as meta_at
-from supple.ir.graph.nodes import uses_of
-from supple.ir.meta import TensorMeta
+from supple.ir.graph.nodes import Arg, leaves
 from supple.ir.ops import Op
 from supple.runtime.undo import version
+from supple.shapes.errors import NoMeta
 from supple.shapes.fake import meta_of
 from supple.shapes.layout import are_strides_general, is_row_major, is_row_major_always
 
@@ -68,14 +66,21 @@ def layout_asked(machine: Machine, query: str, tensor: object, answer: object, *
     return answer
 
 
-def note_shown(machine: Machine, op: Op, operands: Sequence[object], result: object) -> None:
-    """Remember a result that shows its operand, where eager may give a copy of it for sizes of 0 and 1."""
-    if operation(op) not in _SHOWING or not isinstance(result, torch.Tensor):
+def note_layouts(machine: Machine, op: Op, operands: Arg, result: object) -> None:
+    """Remember a copy that eager makes for general sizes only, and a result that shows what may be one.
+
+    Args:
+        operands: the fakes of its arguments, and its other arguments.
+    """
+    name = operation(op)
+    if name not in _SHOWING:
         return
-    operand = operands[0]
-    is_shown = isinstance(operand, torch.Tensor) and _root(result) is _root(operand)
-    if is_shown and not meta_of(result).is_static and _may_be_copy(machine, result):
-        machine.recorder.shown.append((result, version(result)))
+    tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
+    if isinstance(result, torch.Tensor) and any(_root(one) is _root(result) for one in tensors):
+        if _may_be_copy(machine, result):
+            machine.recorder.shown.append((result, version(result)))
+    elif name in _COPYING:
+        machine.recorder.may_copy |= not all(map(_is_row_major_always, tensors))
 
 
 def heed_shown_written(machine: Machine, op: Op) -> None:
@@ -102,11 +107,11 @@ def _root(tensor: torch.Tensor) -> torch.Tensor:
 def _may_be_copy(machine: Machine, fake: torch.Tensor) -> bool:
     """Tell whether a tensor may come of a view where sizes are 0 or 1, and of a copy where they are not."""
     base = _root(fake)
-    if any(item.fake is base for item in machine.recorder.lifted):
+    return machine.recorder.may_copy and not any(item.fake is base for item in machine.recorder.lifted)
+
+
+def _is_row_major_always(fake: torch.Tensor) -> bool:
+    try:
+        return is_row_major_always(meta_of(fake))
+    except NoMeta:
         return False
-    graph = machine.recorder.graph(())
-    metas = graph.metas()
-    given = (
-        meta_at(var, metas) for node in graph.nodes if operation(node.op) in _COPYING for var in uses_of(node)
-    )
-    return any(isinstance(meta, TensorMeta) and not is_row_major_always(meta) for meta in given)

@@ -19,7 +19,7 @@ from supple.capture.values.layouts import (
     guard_offsets,
     heed_shown_written,
     layout_asked,
-    note_shown,
+    note_layouts,
     operation,
     refuse_small,
 )
@@ -349,7 +349,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     if query == "storage_offset":
         refuse_small(machine, fake_args[0])
     if query not in QUERIES and _is_of_graph(result):
-        note_shown(machine, op, fake_args, result)
+        note_layouts(machine, op, (fake_args, fake_kwargs), result)
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
