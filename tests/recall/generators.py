@@ -65,6 +65,7 @@ _GRIDS: Final = (
     "tests/operators/test_dead_operators.py",
     "tests/operators/test_outs.py",
     "tests/operators/test_tensors_of_one_value.py",
+    "tests/operators/test_foreign_arguments.py",
     "tests/dynamic/test_pairs_of_layouts.py",
     "tests/dynamic/test_operators_of_numbers.py",
     "tests/library/test_operands.py",

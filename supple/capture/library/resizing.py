@@ -254,15 +254,16 @@ for _function in (functional.max_pool1d, torch.max_pool1d):
 
 @call.on(torch.arange)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
-    """Tensors of one element stand for numbers."""
+    """Tensors without dimensions or gradients stand for numbers."""
     op = torch_op(torch.arange)
     assert op is not None, "torch.arange is an operator"
-    numbers = [item_of(machine, one) if isinstance(one, TensorValue) else one for one in args]
-    named = {
-        name: item_of(machine, one) if isinstance(one, TensorValue) and name != "out" else one
-        for name, one in kwargs.items()
-    }
-    return emit(machine, op, numbers, named)
+
+    def number(value: Value) -> Value:
+        is_number = isinstance(value, TensorValue) and not (value.fake.dim() or value.fake.requires_grad)
+        return item_of(machine, value) if is_number else value
+
+    named = {name: value if name == "out" else number(value) for name, value in kwargs.items()}
+    return emit(machine, op, list(map(number, args)), named)
 
 
 @call.on(torch.linspace)

@@ -6,11 +6,13 @@ from typing import cast
 import torch
 from torch.nn import functional
 
+from supple.capture import breaks
 from supple.capture.library.operations import torch_op
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
+from supple.capture.values.instance import InstanceValue
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue, emit
 
@@ -27,9 +29,12 @@ def encoded(indices: torch.Tensor, num_classes: int = -1) -> torch.Tensor:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """While an operator is traced torch leaves out the checks of the indices; those of `encoded` stay."""
     classes = kwargs.get("num_classes", args[1] if len(args) > 1 else ConstantValue(-1))
-    is_said = classes.python_type() is int and (
-        isinstance(classes, SymbolicValue)
-        or (isinstance(classes, ConstantValue) and cast("int", classes.value) > 0)
+    if isinstance(classes, InstanceValue) and classes.payload is not None:  # of a class of integers
+        classes = classes.payload
+    if classes.python_type() is not int:
+        machine.unsupported(breaks.CALL, name=f"one_hot for {classes.describe()}")
+    is_said = isinstance(classes, SymbolicValue) or (
+        isinstance(classes, ConstantValue) and cast("int", classes.value) > 0
     )
     if is_said:
         given = dict(kwargs)
