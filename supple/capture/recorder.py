@@ -102,6 +102,10 @@ class Recorder:
         self.nodes.append(Node(name, op, args, dict(kwargs), _meta(result), where, bases))
         self._note(Var(name), result)
 
+    def rename(self, fake: torch.Tensor) -> None:
+        """Let what is recorded from here on read a value as the result of the last node, which it is too."""
+        self._vars[id(fake)] = (Var(self.nodes[-1].name), fake)
+
     def graph(self, outputs: tuple[Arg, ...]) -> Graph:
         """Return the finished graph with these outputs."""
         return Graph(tuple(self.inputs), tuple(self.nodes), outputs)

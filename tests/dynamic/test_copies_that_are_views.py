@@ -180,6 +180,24 @@ def test_what_is_shown_of_a_reshaped_tensor_is_copied_where_eager_copies(
             supple.reset()
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "native"])
+@pytest.mark.parametrize("is_set", [False, True])
+def test_what_is_made_contiguous_is_so_for_all_sizes(
+    is_set: bool, backend: str, dynamic: bool | None
+) -> None:
+    def program(x: Tensor, y: Tensor, target: Tensor) -> Tensor:
+        made = x.clone()[..., ::2].reshape(-1, y.size(0)).contiguous()
+        return target.set_(made) if is_set else made
+
+    compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+    for rows, columns in ((1, 1), (2, 4), (3, 3), (3, 2), (1, 1), (1, 2), (0, 1)):
+        x, y = torch.arange(3.0 * rows).view(rows, 3), torch.ones(columns)
+        found = [run(x, y, torch.ones(3)) for run in (program, compiled)]
+        want, got = ((one.shape, one.stride(), one.tolist()) for one in found)
+        assert got == want
+
+
 @pytest.mark.parametrize("sizes", [(3, 4, 2), (3, 4, 0), (3, 0, 2), (0, 0, 2), (1, 4, 0)])
 def test_an_index_in_nothing_is_not_divided_by_its_sizes(sizes: tuple[int, ...]) -> None:
     def program(x: Tensor) -> tuple[Tensor, Tensor]:

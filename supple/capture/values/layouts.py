@@ -69,6 +69,9 @@ def layout_asked(machine: Machine, query: str, tensor: object, answer: object, *
 def note_layouts(machine: Machine, op: Op, operands: Arg, result: object) -> None:
     """Remember a copy that eager makes for general sizes only, and a result that shows what may be one.
 
+    An operand that is its own result goes by the name of the result from here on: what `contiguous` gives is
+    row-major for all sizes.
+
     Args:
         operands: the fakes of its arguments, and its other arguments.
     """
@@ -79,18 +82,28 @@ def note_layouts(machine: Machine, op: Op, operands: Arg, result: object) -> Non
     if isinstance(result, torch.Tensor) and any(_root(one) is _root(result) for one in tensors):
         if _may_be_copy(machine, result):
             machine.recorder.shown.append((result, version(result)))
+            if any(one is result for one in tensors):
+                machine.recorder.rename(result)
     elif name in _COPYING:
         machine.recorder.may_copy |= not all(map(_is_row_major_always, tensors))
 
 
-def heed_shown_written(machine: Machine, op: Op) -> None:
+def heed_shown_written(machine: Machine, op: Op, operands: Arg) -> None:
     """Break where a write reaches an operand that its result shows, if eager gives a copy for these sizes.
 
-    Nothing tells the two apart in the graph, so that the call runs eager.
+    So does `set_`, by which another tensor shows it. Nothing tells the two apart in the graph: the call runs
+    eager.
+
+    Args:
+        operands: the fakes of its arguments, and its other arguments.
     """
     if op.is_pure or not machine.recorder.shown:
         return
-    if any(before is None or version(one) != before for one, before in machine.recorder.shown):
+    roots = {id(_root(one)) for one, _ in machine.recorder.shown}
+    tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
+    is_taken = operation(op) == "set_" and any(id(_root(one)) in roots for one in tensors[1:])
+    is_written = any(before is None or version(one) != before for one, before in machine.recorder.shown)
+    if is_taken or is_written:
         machine.recorder.shown.clear()
         if not machine.sizes.env.are_general():
             machine.unsupported(breaks.SHOWN_OR_COPIED, name=op.name)

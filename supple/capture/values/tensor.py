@@ -337,7 +337,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
         reason = breaks.REFUSED_WRITE if _OF_VIEWS in said else breaks.LEAF_ERROR
         machine.unsupported(reason, name=op.name, error=f"{type(error).__name__}: {said}")
     heed_views_written(machine, op, (fake_args, fake_kwargs))
-    heed_shown_written(machine, op)
+    heed_shown_written(machine, op, (fake_args, fake_kwargs))
     query = operation(op)
     if read and query not in ANSWERS and query != "item":
         graph_args, graph_kwargs = _with_numbers(machine, op, read, (graph_args, graph_kwargs))
@@ -349,8 +349,8 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     if query == "storage_offset":
         refuse_small(machine, fake_args[0])
     if query not in QUERIES and _is_of_graph(result):
-        note_layouts(machine, op, (fake_args, fake_kwargs), result)
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
+        note_layouts(machine, op, (fake_args, fake_kwargs), result)
     elif query not in ANSWERS:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     return of_result(machine, result)
