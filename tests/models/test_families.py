@@ -12,7 +12,7 @@ import supple
 from tests.models.families import FAMILIES, Family, loss_of, train_step
 from tests.models.transformers_zoo import tensors_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::UserWarning:transformers.*")]
+pytestmark = [pytest.mark.sweep, pytest.mark.filterwarnings("ignore::UserWarning:transformers.*")]
 TOLERANCE = 1e-5
 TRAINING = {"deberta_v2": (2, 1), "detr": (4, 2), "wav2vec2": (7, 9)}
 """Graphs and breaks of the models that branch on numbers, or draw with NumPy, when they train."""
