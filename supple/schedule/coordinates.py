@@ -93,11 +93,15 @@ class Point:
 
     def __init__(self, extents: dict[Symbol, Expr]) -> None:
         self.extents = extents
+        self._known: dict[Expr, Expr] = {}
 
     def __call__(self, e: Expr) -> Expr:
         """Return `e` with quotients, remainders and extremes that are known here replaced."""
-        if not has_division(e):
-            return e
+        if e not in self._known:
+            self._known[e] = self._replaced(e) if has_division(e) else e
+        return self._known[e]
+
+    def _replaced(self, e: Expr) -> Expr:
         args = tuple(map(self, e.args))
         match e:
             case FloorDiv() | Mod():
