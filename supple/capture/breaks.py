@@ -238,6 +238,12 @@ SHOWN_OR_COPIED: Final = _reason(
     "`reshape` and `contiguous` show their operand or copy it, by its sizes. The call runs eager for these.",
     "Copy by `clone` what is written, whatever its sizes are.",
 )
+CACHED: Final = _reason(
+    "B139",
+    "A call of {name}, which is behind a cache and {why}.",
+    "The compiler asks a cache when it compiles, and before each call: earlier than your function does.",
+    "Let a cached function only compute, or call it outside of the compiled function.",
+)
 FORCED: Final = _reason(
     "B131", "A break before instruction {number}.", "The option break_at asks for it.", "Set the option to 0."
 )

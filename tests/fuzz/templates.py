@@ -283,6 +283,8 @@ _COMPOUND: Final = (
     "    print($~E.code)",
     "def $~H($~T, $~I=3):\n    return $~T if $~I <= 0 else $~H($T, $~I - 1)\n$=T = $~H($T)",
     "@functools.lru_cache\ndef $~H($~I):\n    return $I\n$=I = $~H($I) + $~H(1)",
+    "@functools.lru_cache\ndef $~H($~I):\n    $gen\n    return $I\n$=I = $~H($I) + $~H(1)",
+    "@functools.lru_cache(maxsize=$I % 3)\ndef $~H($~T):\n    return $T\n$=T = $~H($!T) + $~H($!T)",
     "@contextlib.contextmanager\ndef $~H($~T):\n    $gen\n    yield $~T\n    $gen\n"
     "with $~H($T) as $~T2:\n    $body",
     "class $~C:\n    total = $I\n    def go(self, $~T):\n        $def\n        return $~T + self.total\n"

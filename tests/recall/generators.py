@@ -77,6 +77,7 @@ _GRIDS: Final = (
     "tests/library/test_entry_points.py",
     "tests/guards/test_scalars_of_numpy.py",
     "tests/guards/test_pairs_of_objects.py",
+    "tests/guards/test_caches_with_effects.py",
     "tests/guards/test_attributes_of_methods.py",
     "tests/guards/test_special_methods.py",
     "tests/guards/test_filling.py",

@@ -19,13 +19,13 @@ from supple.capture.source import Called, Source, attribute, item, key_at, type_
 from supple.capture.values.array import ArrayValue, torch_type
 from supple.capture.values.attributes import is_odd, lookup, may_change
 from supple.capture.values.base import Value
-from supple.capture.values.callables import MemoizedValue
 from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.function import LeafValue, WeakReferenceValue
 from supple.capture.values.histories import heed_memory_written, is_refused
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
+from supple.capture.values.memoized import MemoizedValue
 from supple.capture.values.pymodule import PythonModuleValue
 from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, wrap_sequence
 from supple.capture.values.symbolic import SymbolicValue

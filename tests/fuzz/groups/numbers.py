@@ -102,6 +102,15 @@ scaled = scaled_by(1.5)
 @functools.lru_cache
 def remembered(name):
     return getattr(knob, name)
+
+@functools.lru_cache(maxsize=2)
+def counted(n):
+    knob.alpha += n
+    return n
+
+@functools.lru_cache
+def filled(n):
+    return torch.full((n % 5,), 0.5)
 """,
     globals={"Knob": "knob", "Scaled": "scaled"},
     leaves={"Knob": ("Knob(0.25)",), "Scaled": ("scaled_by(2.0)",)},
@@ -117,6 +126,8 @@ def remembered(name):
             "knob.eps",
             "remembered('eps')",
             "remembered('alpha')",
+            "counted($F)",
+            "filled($I).sum().item()",
             "math.pow(abs($F), $I)",
             "abs($F)",
             "min($F, $F)",
@@ -142,6 +153,8 @@ def remembered(name):
     },
     statements=(
         "$@Knob.eps = $F",
+        "counted.cache_clear()",
+        "filled($I).add_($F)",
         "$@Knob.eps += 0.5",
         "$@Knob.count += 1",
         "$@Knob.scales[0] = $F",
