@@ -15,6 +15,9 @@ ORIGINAL: Final = "__supple_original__"
 #: Attribute of an exception: inputs of the graph that raised it may hold what the graph writes to them.
 WRITTEN: Final = "__supple_written__"
 
+#: What the check of a condition says that an operator has: it stands before the operator, and its writes.
+EXPECTED: Final = "Expected {} to be True"
+
 
 def is_compiling() -> bool:
     """Tell whether the caller runs as captured code; a plain call is not, capture answers True."""

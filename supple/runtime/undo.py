@@ -1,12 +1,13 @@
 """What is undone of a graph that raises, so that its program can run once more, as plain Python."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import torch
 
-from supple.base.marks import WRITTEN
+from supple.base.marks import EXPECTED, WRITTEN
 from supple.runtime.autograd_fn import draws
 from supple.torch_private import set_versions
 
@@ -90,19 +91,23 @@ def noting(
     def run(*inputs: object) -> object:
         is_atomic = ways.is_atomic(inputs)
         is_whole = matters and is_atomic
-        before = _versions(inputs) if is_counted or is_whole else None
+        before = _versions(inputs) if is_counted or matters else None
         drawn = draws(inputs) if is_random else []
         held = None if is_whole or kept is None else _held((inputs[place] for place in kept), is_beyond)
         try:
             return ways.atomic(*inputs) if is_atomic else ways.eager(*inputs)
         except Exception as error:
-            is_same = before is not None and before == _versions(inputs)
+            is_known = is_counted or is_whole or _EXPECTED.match(str(error)) is not None
+            is_same = is_known and before is not None and before == _versions(inputs)
             is_same = is_same and not getattr(error, WRITTEN, False)
             is_same = is_same and (_are_counted(before) or is_atomic)
             error.__dict__.update({UNWRITTEN: is_same or _restored(held), DRAWN: drawn})
             raise
 
     return run
+
+
+_EXPECTED: Final = re.compile(EXPECTED.format(".+") + "(\n|$)")
 
 
 def note_writes(error: BaseException) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from itertools import count
 
+from supple.base.marks import EXPECTED
 from supple.expr import brief
 from supple.expr.real import names_of
 from supple.ir.graph.nodes import Graph, Node, uses_of
@@ -59,7 +60,7 @@ def checked(graph: Graph, deferred: Iterable[Deferred], *, is_eager: bool = Fals
 
 def _message(one: Deferred) -> str:
     """Return the program's message, or the condition, and the user's line."""
-    lines = [one.message or f"Expected {brief(one.condition)} to be True"]
+    lines = [one.message or EXPECTED.format(brief(one.condition))]
     for where in one.stack[-1:]:
         lines += [f"  at {where.filename}:{where.line} in {where.function}", f"    {where.text}"]
     return "\n".join(lines)

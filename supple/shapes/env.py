@@ -17,6 +17,7 @@ from typing import Final
 from supple import expr
 from supple.base import events
 from supple.base.errors import Where
+from supple.base.marks import EXPECTED
 from supple.expr import Answer, Expr, Facts, Symbol, as_expr, brief, free_symbols, interval, negate, shortened
 from supple.expr.python import PYTHON
 from supple.expr.real import (
@@ -357,7 +358,7 @@ class ShapeEnv:
         if answer is Answer.YES:
             return
         if answer is Answer.NO or (self.is_backed(condition) and not self.hint(condition)):
-            raise RuntimeError(message or f"Expected {brief(condition)} to be True")
+            raise RuntimeError(message or EXPECTED.format(brief(condition)))
         if self.is_backed(condition):
             self._guard(condition)
             return

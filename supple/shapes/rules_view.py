@@ -317,6 +317,7 @@ def _(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
     place = wrapped_dim(dimension, self.rank)
     length = self.sizes[place] if self.rank else ONE
     require(less_equal(as_expr(size), length))
+    require(less_equal(ZERO, as_expr(size)))
     require(step > 0)
     if not self.rank:
         return view_of(self, (size,), (ONE,))

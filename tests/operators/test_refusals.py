@@ -102,6 +102,41 @@ def test_a_write_that_fails_is_done_once(write: Callable[..., Any], backend: str
             assert torch.equal(mine, theirs)
 
 
+@pytest.mark.parametrize("backend", ["eager", "native"])
+@pytest.mark.parametrize("index", [torch.tensor([0, 1, 2]), torch.ones(3), torch.ones(3, dtype=torch.bool)])
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_for_as_many_indices_as_a_tensor_says(
+    write: Callable[..., Any], index: torch.Tensor, backend: str
+) -> None:
+    # C10: the check of sizes stands before the operator, whose own error is told
+    def program(t: torch.Tensor, i: torch.Tensor, n: torch.Tensor) -> Any:
+        return write(t, i[: n.item()])
+
+    compiled = supple.compile(program, backend=backend)
+    for count in (0, 3, 1):
+        mine, theirs = torch.ones(3), torch.ones(3)
+        wanted = outcome(program, mine, index, torch.tensor(count))
+        got = outcome(compiled, theirs, index, torch.tensor(count))
+        assert (got[0], str(got[1])) == (wanted[0], str(wanted[1]))
+        assert torch.equal(mine, theirs)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("backend", ["eager", "native"])
+def test_windows_of_a_negative_size_are_refused_before_writes(backend: str, dynamic: bool | None) -> None:
+    def program(x: torch.Tensor, size: int) -> torch.Tensor:
+        windows = x.unfold(0, size, 1)
+        x.add_(1)
+        return windows
+
+    compiled = supple.compile(program, backend=backend, dynamic=dynamic)
+    for size in (-1, 2, -2, 0, 4):
+        mine, theirs = torch.ones(3), torch.ones(3)
+        wanted, got = outcome(program, mine, size), outcome(compiled, theirs, size)
+        assert (got[0], str(got[1])) == (wanted[0], str(wanted[1]))
+        assert torch.equal(mine, theirs)
+
+
 def _arange_between(x: Any) -> Any:
     return torch.arange(x[0].long(), 5), torch.arange(-1, x[0].long() + 3, 2), torch.arange(x[1].long() + 2)
 
