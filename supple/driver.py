@@ -155,6 +155,13 @@ def needs_grad(graph: Graph) -> bool:
     return any(isinstance(item.meta, TensorMeta) and item.meta.requires_grad for item in graph.inputs)
 
 
+def _plain(split: autograd.Split) -> frozenset[int]:
+    """Return the places of tensors of integers among the inputs, and those of constants after them."""
+    given = [isinstance(item.meta, TensorMeta) and item.meta.dtype.is_integer for item in split.source.inputs]
+    given += [True for _ in split.convention.constants]
+    return frozenset(place for place, is_plain in enumerate(given) if is_plain)
+
+
 def _watched(split: autograd.Split, read: frozenset[int]) -> tuple[int, ...]:
     """Return the places of tensors among inputs and constants that matter to gradients, which read them."""
     convention = split.convention
@@ -194,6 +201,8 @@ def differentiable(split: autograd.Split, forward: Run, backs: Sequence[Back], a
         again=autograd.rerun(split.convention, compile_python(split.source)),
         is_random=any(is_random(node.op) for node in split.forward.nodes),
         constants=len(split.convention.constants),
+        gradients=frozenset(place for back in backs for place in back.gradients),
+        plain=_plain(split),
         watched=_watched(split, split.backward.read),
         written=tuple(_written(split, back) for back in backs),
         ambient=ambient,

@@ -72,6 +72,8 @@ class Pair:
         again: (inputs) -> all differentiable results, by eager torch: for gradients of gradients.
         is_random: forward draws random numbers.
         constants: how many of the inputs, the last, the captured graph does not have.
+        gradients: places of the inputs that gradients of any backward belong to.
+        plain: places of the inputs that a backward keeps as they are: they never come to have a history.
         watched: places of the inputs that are tensors, but for those that are written after forward and do
             not matter to gradients.
         written: for each backward, which of the inputs come to have what it keeps.
@@ -84,6 +86,8 @@ class Pair:
     again: Callable[[Sequence[object]], Sequence[torch.Tensor]]
     is_random: bool
     constants: int
+    gradients: frozenset[int]
+    plain: frozenset[int]
     watched: tuple[int, ...]
     written: tuple[tuple[int, ...], ...]
     ambient: Ambient
@@ -110,9 +114,10 @@ class Pair:
         """Return the results as part of the graph that autograd keeps."""
         results = list(map(alone, outputs[: self.results]))
         held = list(given)
-        for place in {place for back in self.backs for place in back.gradients}:
-            item = cast("torch.Tensor", given[place])
-            held[place] = item if item.is_leaf else _with_history(item)
+        for place in self.gradients:
+            item: Any = given[place]
+            if not item.is_leaf:
+                held[place] = _with_history(item)
         past = Past(self, held, _states(self, given), drawn)
         for back in self.backs:
             sources = (given[place] for place in (*back.gradients, *back.ended))
@@ -124,8 +129,8 @@ class Pair:
 
     def _kept(self, back: Back, given: Sequence[object], outputs: Sequence[object]) -> list[object]:
         """Return what a backward keeps: memory of now, without the history that another one's results get."""
-        inputs = [given[place] for place in back.inputs]
-        kept = [one.detach() if isinstance(one, torch.Tensor) else one for one in inputs]
+        plain = self.plain
+        kept = [given[place] if place in plain else _as_it_is(given[place]) for place in back.inputs]
         for place in back.kept:
             is_others = place < self.results and place not in back.differentiable
             kept.append(_as_it_is(outputs[place]) if is_others else outputs[place])

@@ -222,14 +222,18 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
                     continue
 
 
-def difference(want: Description, got: Description, is_rounded: bool) -> str | None:
-    """Return where two descriptions first differ, None when they do not."""
+def difference(want: Description, got: Description, bound: float, *, is_native: bool) -> str | None:
+    """Return where two descriptions first differ, None when they do not.
+
+    Args:
+        bound: how far floats may be apart by rounding; 0: not by a bit.
+    """
     for mine, theirs in zip(want.lines, got.lines, strict=False):
         if (mine.path, mine.what) != (theirs.path, theirs.what):
             return f"{mine.path}: eager {shown(mine)}, compiled {theirs.path}: {shown(theirs)}"
-        has_strides = not is_rounded or not has_layouts_of_its_own(mine)
+        has_strides = not is_native or not has_layouts_of_its_own(mine)
         is_same = mine.strides == theirs.strides or not has_strides
-        if not (is_same and same_numbers(mine.numbers, theirs.numbers, is_rounded)):
+        if not (is_same and same_numbers(mine.numbers, theirs.numbers, bound)):
             return f"{mine.path}: eager {shown(mine)}, compiled {shown(theirs)}"
     if len(want.lines) != len(got.lines):
         return f"{len(want.lines)} and {len(got.lines)} lines"
@@ -247,18 +251,18 @@ def shown(line: Line) -> str:
     return text if len(text) < 600 else f"{text[:600]}..."
 
 
-def same_numbers(want: Any, got: Any, is_rounded: bool) -> bool:
+def same_numbers(want: Any, got: Any, bound: float) -> bool:
     """Tell whether numbers are the same to the bit, the sign of zero included, or but for rounding."""
     if isinstance(want, float) and isinstance(got, float):
-        if is_rounded and isfinite(want):
-            return isclose(want, got, rel_tol=1e-4, abs_tol=1e-5)
+        if bound and isfinite(want):
+            return isclose(want, got, rel_tol=bound, abs_tol=bound / 10)
         return (want != want and got != got) or (want == got and copysign(1, want) == copysign(1, got))
     if want is None or got is None:
         return want is got
     if not (want.is_floating_point() or want.is_complex()):
         return torch.equal(want, got)
-    if is_rounded:
-        bound = 1e-4 if want.dtype.itemsize >= 4 else 2e-2
+    if bound:
+        bound = bound if want.dtype.itemsize >= 4 else 2e-2
         return torch.allclose(want, got, rtol=bound, atol=bound / 10, equal_nan=True)
     parts = [torch.view_as_real(one) if one.is_complex() else one for one in (want, got)]
     nans = [one.isnan() for one in parts]

@@ -119,8 +119,8 @@ class Session:
         )
 
     @property
-    def is_rounded(self) -> bool:
-        """Whether numbers may differ by rounding."""
+    def is_native(self) -> bool:
+        """Whether numbers may differ by rounding in all programs, and some layouts."""
         return self.backend != "eager"
 
     def worlds(self) -> tuple[World, World]:
@@ -128,7 +128,7 @@ class Session:
         first, second = (one.world() for one in self.sides)
         for world in (first, second):
             world.written = tuple((str(one), one.steps[-1], one.owner(world)) for one in self.written)
-            world.is_native = self.is_rounded
+            world.is_native = self.is_native
         return first, second
 
     def mutations(self) -> list[Mutation]:
@@ -161,7 +161,8 @@ class Session:
                 self.counts["undefined"] += 1
                 return None
             self.count(watch, phase, seen.raised[0])
-            found = difference(seen.want, seen.got, self.is_rounded)
+            bound = 1e-4 if self.is_native else self.program.bound
+            found = difference(seen.want, seen.got, bound, is_native=self.is_native)
             if found is not None:
                 return phase, KINDS[seen.raised], found
         return None
