@@ -324,7 +324,8 @@ def _(b: Lowering, start: Var, end: Var, weight: Operand) -> Var:
         near = abs(cast("float", weight)) < 0.5
         result = b.add(first, b.mul(span, weight)) if near else b.sub(last, b.mul(span, 1 - weight))
         return b.cast(result, dtype)
-    share = b.wide(weight)
+    is_float = b.tensor_meta(weight).dtype.is_float
+    share = b.wide(weight) if is_float else b.cast(weight, dtype.compute)
     near_start = b.add(first, b.mul(share, span))
     near_end = b.sub(last, b.mul(b.sub(1, share), span))
     is_near = b.point("lt.Tensor", b.unary("abs", share), 0.5)

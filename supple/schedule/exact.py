@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from supple.base.memo import memo
 from supple.expr import Expr, Symbol, free_symbols, interval, symbol
+from supple.expr.interval import Interval
 from supple.expr.nodes import BoolExpr, Function, construct
 from supple.expr.width import may_be_wide
 
@@ -19,9 +20,9 @@ Computed = dict[Expr, Symbol]
 
 
 def stands_for(number: Expr, computed: Computed) -> Symbol:
-    """Return the symbol of a number that the host computes; the range is the number's."""
+    """Return the symbol of a number that the host computes, with its range; a condition is 0 or 1."""
     if number not in computed:
-        bounds = interval(number)
+        bounds = Interval(0, 1) if isinstance(number, BoolExpr) else interval(number)
         made = symbol(f"number{len(computed)}", minimum=bounds.lo, maximum=bounds.hi)
         assert isinstance(made, Symbol), f"{number} is one number"
         computed[number] = made

@@ -99,6 +99,13 @@ def is_known(condition: Expr) -> bool:
     return active is not None and active.is_known(condition)
 
 
+def is_so(condition: Expr) -> bool:
+    """Tell whether a condition holds; guarded. One that depends on an unbacked symbol is taken for false."""
+    active = env.active()
+    is_decided = condition.is_const or (active is not None and active.is_backed(condition))
+    return decide(condition) if is_decided else is_known(condition)
+
+
 def number(size: Expr | int) -> int:
     """Return a size as a number; a symbolic one is specialised to what it is in this call.
 

@@ -1,10 +1,11 @@
 """Shape rules of operators that pick, place, join, pad and order elements."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from itertools import compress
 
-from supple.expr import Expr, as_expr, less_equal, minimum
+from supple.expr import Expr, as_expr, equal, less_equal, minimum
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
@@ -15,6 +16,7 @@ from supple.shapes.decide import (
     is_equal,
     is_known,
     is_one,
+    is_so,
     must_equal,
     number,
     requires,
@@ -208,9 +210,14 @@ def are_joined(tensors: Sequence[TensorMeta]) -> list[bool]:
 
 
 def _joined_strides(tensors: Sequence[TensorMeta], sizes: tuple[Expr, ...]) -> tuple[Expr, ...] | None:
-    """Return channels-last strides when every operand has that layout, else None (row-major)."""
+    """Return channels-last strides when every operand has that layout, else None (row-major).
+
+    A tensor without elements has none.
+    """
     is_last = all(layout.is_channels_last_like(tensor.sizes, tensor.strides) for tensor in tensors)
-    return layout.channels_last_strides(sizes) if is_last else None
+    if not is_last or any(is_so(equal(size, ZERO)) for tensor in tensors for size in tensor.sizes):
+        return None
+    return layout.channels_last_strides(sizes)
 
 
 @shape_rules.on(*aten("stack"))
@@ -244,10 +251,12 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
         require(less_equal(ZERO, sizes[dim] + minimum(before, ZERO) + minimum(after, ZERO)))
         sizes[dim] = sizes[dim] + before + after
         require(less_equal(ZERO, sizes[dim]))
-    if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
-        cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
-        return fresh(sizes, self.dtype, self, layout.format_strides(cropped, None))
-    return rules.resized(self, sizes)
+    amounts = [less_equal(as_expr(amount), ZERO) for amount in pad]
+    # Row-major in both cases, what is row-major needs no answer.
+    is_smaller = all(map(is_known if self.is_contiguous else is_so, amounts))
+    if not is_smaller:
+        return rules.resized(self, sizes)
+    return fresh(sizes, self.dtype, self, layout.format_strides(replace(self, sizes=tuple(sizes)), None))
 
 
 @shape_rules.on(*aten("flip"))
@@ -259,7 +268,7 @@ def _(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
 
 @shape_rules.on(*aten("roll"))
 def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> TensorMeta:
-    """Channels-last stays, any other layout becomes row-major."""
+    """Channels-last stays where all dims are moved, any other layout becomes row-major."""
     require(len(shifts) > 0)
     for dim in dims:
         require(self.rank)
@@ -267,7 +276,15 @@ def _(self: TensorMeta, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tens
     if len(dims) == 1 and ZERO in self.sizes:
         return copied(self)
     require(not dims or len(dims) == len(shifts))
-    return rules.resized(self, self.sizes) if dims else fresh(self.sizes, self.dtype, self)
+    if not dims or not layout.is_channels_last_like(self.sizes, self.strides):
+        return fresh(self.sizes, self.dtype, self)
+    moves = (
+        (as_expr(by), self.sizes[wrapped_dim(dim, self.rank)]) for by, dim in zip(shifts, dims, strict=True)
+    )
+    # Eager joins the two parts of a dimension, of which one is empty where nothing moves.
+    if any(is_so(equal(by % size, ZERO)) for by, size in moves):
+        return fresh(self.sizes, self.dtype, self)
+    return rules.resized(self, self.sizes)
 
 
 @shape_rules.on(*aten("repeat"))

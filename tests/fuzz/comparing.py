@@ -40,7 +40,7 @@ NUMBER: Final = re.compile(r"(-?\d+\.\d*(?:e[-+]\d+)?)")
 PRINTED: Final = 2e-4
 """How far numbers may be apart of which torch prints four digits."""
 ASKED: Final = 1e-6
-"""How far Python floats may be apart, of which a sum of numbers of a tensor may be one."""
+"""How far Python's and NumPy's floats may be apart, of which a sum of the numbers of a tensor may be one."""
 LITTLE: Final = 1e-2
 """What rounding errors may grow to where a program takes differences of nearly equal numbers."""
 
@@ -59,24 +59,27 @@ class Twins(Comparison):
 
     def difference(self, want: Any, got: Any, path: str) -> str | None:
         """Return where the two first differ, None when they are alike."""
-        kinds = [one if isinstance(one, type) else type(one) for one in (want, got)]
+        # `isinstance` would ask the objects for their classes, which those of the program may note.
+        kinds = [one if issubclass(type(one), type) else type(one) for one in (want, got)]
         if type(want) is type(got) is int and want in ADDRESSES and got in ADDRESSES:
             return None
         if type(want) is type(got) is str and self.are_texts_alike(want, got):
             return None
-        if self.is_rounded and type(want) is type(got) is float and want != got:  # a sum that was asked for
+        is_asked = self.is_rounded and type(want) is float  # it may be a sum
+        if type(want) is type(got) and (is_asked or issubclass(type(want), np.floating)) and want != got:
             if math.isclose(want, got, rel_tol=ASKED, abs_tol=ASKED):
                 return None
         if goes_on_for(got, want):
             return None if self.pair(want, got) is not None else f"{path}: aliasing differs ({want!r})"
         if kinds[0] is kinds[1] or not all(map(is_programs, kinds)):
             return super().difference(want, got, path)
-        if kinds[0].__qualname__ != kinds[1].__qualname__ or isinstance(want, type) != isinstance(got, type):
+        are_classes = [issubclass(type(one), type) for one in (want, got)]
+        if kinds[0].__qualname__ != kinds[1].__qualname__ or are_classes[0] != are_classes[1]:
             return f"{path}: {want!r} and {got!r}"
         paired = self.pair(want, got)
         if paired is None:
             return f"{path}: aliasing differs ({want!r} and {got!r})"
-        return None if paired or isinstance(want, type) else self.inside(want, got, path)
+        return None if paired or are_classes[0] else self.inside(want, got, path)
 
     def are_texts_alike(self, want: str, got: str) -> bool:
         """Tell whether two texts differ in addresses at most, and of tensors in rounding."""
@@ -91,7 +94,7 @@ class Twins(Comparison):
 
     def inside(self, want: Any, got: Any, path: str) -> str | None:
         """Return where two objects of one class differ; those of C have no attributes to look at."""
-        if is_programs(type(want)) and not isinstance(want, torch.nn.Module | BaseException):
+        if is_programs(type(want)) and not issubclass(type(want), torch.nn.Module | BaseException):
             return self.difference_of_attributes(want, got, path)
         if isinstance(want, np.ndarray):
             return self.arrays(want, got, f"{path}.array")
@@ -177,8 +180,8 @@ class Twins(Comparison):
 def goes_on_for(got: Any, want: Any) -> bool:
     """Tell whether a generator stands for an iterator of C that has begun, as docs/architecture.md says."""
     is_of_c = type(want).__module__ in ("builtins", "itertools") and hasattr(want, "__next__")
-    is_stand_in = isinstance(got, types.GeneratorType) and got.__name__ == stepped.__name__
-    return is_of_c and is_stand_in and not isinstance(want, types.GeneratorType)
+    is_stand_in = type(got) is types.GeneratorType and got.__name__ == stepped.__name__
+    return is_of_c and is_stand_in and type(want) is not types.GeneratorType
 
 
 def is_programs(kind: type) -> bool:

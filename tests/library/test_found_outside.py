@@ -290,7 +290,6 @@ def a_spread_of_large_numbers(compiled: Compiler) -> object:
 
 
 PENDING = frozenset(
-    "a_pad_that_is_nothing a_piece_that_is_empty a_roll_by_nothing "
     "unsafe_chunks a_slice_beyond_64_bits "
     "a_gradient_of_a_gradient_is_no_view "
     "an_ordered_dict_that_sets_items "

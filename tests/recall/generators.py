@@ -75,6 +75,7 @@ _GRIDS: Final = (
     "tests/library/test_iterators_of_c.py",
     "tests/library/test_subclasses_of_containers.py",
     "tests/library/test_entry_points.py",
+    "tests/library/test_arrays_of_types.py",
     "tests/guards/test_scalars_of_numpy.py",
     "tests/guards/test_pairs_of_objects.py",
     "tests/guards/test_caches_with_effects.py",

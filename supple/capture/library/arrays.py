@@ -214,7 +214,8 @@ def _are_keys_alike(key: Value) -> bool:
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """a[key]; without dimensions a scalar, unless the key has an ellipsis."""
     array, key = args
-    assert isinstance(array, ArrayValue), array.describe()
+    if not isinstance(array, ArrayValue):  # of a type that torch has not
+        machine.unsupported(breaks.NUMPY, name="ndarray.__getitem__")
     keys = key.items if isinstance(key, SequenceValue) else [key]
     if not _are_keys_alike(key):
         machine.unsupported(breaks.NUMPY, name="an index with arrays")
