@@ -19,6 +19,7 @@ from supple.autograd import decompose_view as _view
 from supple.autograd.lowering import Lowering, decompositions
 from supple.autograd.unread import unread, unstacked
 from supple.expr import Expr
+from supple.ir.arguments import leaves
 from supple.ir.core_ops import Kind, kind_of
 from supple.ir.dtypes import DType
 from supple.ir.graph import nodes
@@ -128,7 +129,8 @@ COMPLEX: Final = (DType.C64, DType.C128)
 def _is_complex(node: Node, before: Mapping[str, Meta]) -> bool:
     """Tell whether a node reads or makes complex numbers; such nodes stay library calls."""
     metas = [node.meta, *(meta_of(var, before) for var in uses_of(node))]
-    return any(isinstance(meta, TensorMeta) and meta.dtype in COMPLEX for meta in metas)
+    is_given = any(isinstance(one, complex) for one in leaves((node.args, node.kwargs)))
+    return is_given or any(isinstance(meta, TensorMeta) and meta.dtype in COMPLEX for meta in metas)
 
 
 def _keeps_integers(node: Node, before: Mapping[str, Meta]) -> bool:

@@ -8,8 +8,10 @@ from typing import Final
 from supple.expr import Expr
 from supple.expr.real import FUNCTIONS, NAMES, Real
 from supple.ir.core_ops import CORE_OPS, Kind, kind_of
+from supple.ir.dtypes import DType
 from supple.ir.graph.nodes import Constant, Meta, Var, definitions, map_arg
 from supple.ir.host.nodes import Alloc, Bind, Extern, Launch, Return, Step, Value, View
+from supple.ir.literals import CALLS
 from supple.ir.loops.nodes import Access, Nest
 from supple.ir.meta import TensorMeta
 from supple.ir.ops import function_op
@@ -100,11 +102,21 @@ class Steps:
         for place, arg in enumerate(args):
             if isinstance(arg, NUMBERS) and not isinstance(arg, complex):
                 name = f"{call.origin}.{place}"
-                make = Extern((name,), "aten.scalar_tensor.default", (arg,), {"dtype": dtype.torch})
-                self.steps.append(make)
-                arg = Value(name)
+                arg = self._scalar(name, arg, dtype)
             made.append(arg)
         return tuple(made)
+
+    def _scalar(self, name: str, number: object, dtype: DType) -> Value:
+        """Make a number a tensor; one that does not fit among integers wraps, as in eager's own operator."""
+        known = DType.I64 if dtype.is_integer and not isinstance(number, float | Real) else dtype
+        wide = name
+        self.steps.append(Extern((wide,), "aten.scalar_tensor.default", (number,), {"dtype": known.torch}))
+        if known is not dtype:
+            wide, name = name, f"{name}.wrapped"
+            self.steps.append(
+                Extern((name,), "aten._to_copy.default", (Value(wide),), {"dtype": dtype.torch})
+            )
+        return Value(name)
 
     def argument(self, arg: object) -> object:
         """Return a graph argument as a host argument, making the views that it needs."""
@@ -142,7 +154,7 @@ def _plain(numbers: Sequence[Expr]) -> tuple[Expr | int, ...]:
 
 RESERVED: Final = frozenset(
     (
-        *filter(str.isidentifier, FUNCTIONS),
+        *filter(str.isidentifier, (*FUNCTIONS, *CALLS)),
         *NAMES,
         *(call.__name__ for call in SAFE.values()),
         *"float_bits float_of has_strides mismatch note_writes between_guards poisoned".split(),

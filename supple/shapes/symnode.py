@@ -287,13 +287,17 @@ class SymNode:
             raise ZeroDivisionError("integer division or modulo by zero")
 
     def truediv(self, other: "SymNode") -> "SymNode":
-        """self / other; that an integer which the call gives is not 0 is decided.
+        """self / other; that an integer which the call gives is not 0 is decided, of others it is checked.
 
         Raises:
             ZeroDivisionError: it is.
         """
         divisor = other.expr
-        if isinstance(divisor, Expr) and self.env.is_backed(divisor) and self.env.decide(equal(divisor, 0)):
+        if isinstance(divisor, Real) and divisor.op == "float":
+            (divisor,) = divisor.args
+        if isinstance(divisor, Expr) and not self.env.is_backed(divisor):
+            self.env.expect(not_equal(divisor, 0))
+        elif isinstance(divisor, Expr) and self.env.decide(equal(divisor, 0)):
             raise ZeroDivisionError("division by zero")
         return _float("/")(self, other)
 

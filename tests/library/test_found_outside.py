@@ -3,6 +3,7 @@
 Each case is a function of no arguments that gives what a program makes, compiled by what it gets.
 """
 
+import builtins
 import collections
 import copy
 import functools
@@ -287,6 +288,162 @@ def a_tensor_class_sees_its_calls_alone(compiled: Compiler) -> object:
 def a_spread_of_large_numbers(compiled: Compiler) -> object:
     spread = compiled(lambda t: t.std())(torch.tensor([-0.0, 1e38, -1e38, 1e-40]))
     return math.isfinite(spread.item())
+
+
+class Noticed:
+    """A key that notes what is asked of it."""
+
+    asked: list[str] = []  # noqa: RUF012  # one for all
+
+    def __init__(self, number):
+        self.number = number
+
+    def __hash__(self):
+        Noticed.asked.append("hash")
+        return hash(self.number)
+
+    def __eq__(self, other):
+        Noticed.asked.append("eq")
+        return self.number == other.number
+
+
+BY_NOTICED: dict[Any, Any] = {Noticed(1): 1}
+LOOKUPS: dict[str, Callable[[Any], object]] = {
+    "item": lambda x: (x * BY_NOTICED[Noticed(1)], len(Noticed.asked)),
+    "in": lambda x: (x, Noticed(1) in BY_NOTICED),
+    "get": lambda x: (x, BY_NOTICED.get(Noticed(5))),
+    "set": lambda x: (x, BY_NOTICED.__setitem__(Noticed(2), 2), BY_NOTICED.pop(Noticed(2))),
+    "length": lambda x: (x, len(BY_NOTICED)),
+    "values": lambda x: x * next(iter(BY_NOTICED.values())),
+    "keys": lambda x: (x, [one.number for one in BY_NOTICED]),
+    "a copy": lambda x: (x, dict(BY_NOTICED)[Noticed(1)]),
+    "a set": lambda x: (x, len({Noticed(1), Noticed(1)})),
+}
+
+
+@outside
+def keys_that_notice(compiled: Compiler) -> object:
+    seen = []
+    for lookup in LOOKUPS.values():
+        run = compiled(lookup)
+        for _ in range(2):
+            Noticed.asked.clear()
+            seen.append((str(run(x())), *Noticed.asked))
+    return seen
+
+
+@outside
+def a_nan_that_is_another(compiled: Compiler) -> object:
+    known = math.nan
+    run = compiled(lambda t, v: (t, v is known, v in [known], (v,) == (known,), len({known, v}), v == v))
+    return [run(x(), one)[1:] for one in (known, float("nan"), known, 1.0, float("nan"))]
+
+
+@outside
+def a_name_that_builtins_come_to_have(compiled: Compiler) -> object:
+    def program(t):
+        try:
+            return t * NAMED_LATER  # it is not, at first
+        except NameError:
+            return t * 5
+
+    run = compiled(program)
+    found = [run(x()).tolist()]
+    builtins.NAMED_LATER = 3
+    try:
+        return [*found, run(x()).tolist()]
+    finally:
+        del builtins.NAMED_LATER
+
+
+QUOTIENTS: tuple[Callable[[Any, Any], object], ...] = (
+    lambda t, i: t * (2 / int(i.argmax())),
+    lambda t, i: t * (1.5 / i.argmax().item()),
+    lambda t, i: t * (2 / float(i.argmax().item())),
+    lambda t, i: (2 / int(i.argmax()), t)[1],
+    lambda t, i: t if 2 / int(i.argmax()) > 1 else -t,
+    lambda t, i: t.fill_(2 / int(i.argmax())),
+    lambda t, i: t * (2 // int(i.argmax())) + 7 % int(i.argmax()),
+)
+
+
+@outside
+def a_quotient_by_what_a_tensor_holds(compiled: Compiler) -> object:
+    found = []
+    for quotient in QUOTIENTS:
+        run = compiled(quotient)
+        for numbers in ([1, 2, 3], [1, 3, 3], [9, 2, 3], [0, 0, 0]):
+            try:
+                found.append(str(run(x(), torch.tensor(numbers))))
+            except ZeroDivisionError as error:
+                found.append(str(error))
+    return found
+
+
+@outside
+def complex_numbers_beside_real_ones(compiled: Compiler) -> object:
+    found = [compiled(lambda t: torch.complex(t, t) * (1 + 2j))(x())]
+    found += [compiled(lambda t, n, c: torch.full((n,), c) * torch.complex(t[:n], t[:n]))(x(), 2, 1j)]
+    found += compiled(lambda t, c: (t == 1j, t != c, t == c))(x(), 1j)
+    return str(found)
+
+
+@outside
+def an_integer_that_does_not_fit_beside_a_tensor(compiled: Compiler) -> object:
+    found = []
+    for run in (compiled(lambda t, n: n // t), compiled(lambda t, n: n**t), compiled(lambda t, n: n % t)):
+        for dtype, number in ((torch.int8, 3), (torch.int8, 300), (torch.uint8, 300), (torch.int16, 40000)):
+            found.append(run(torch.tensor([2, 5], dtype=dtype), number).tolist())
+    return found
+
+
+def _rows(*sizes: int) -> torch.Tensor:
+    return torch.zeros(sizes)
+
+
+def _last(*sizes: int) -> torch.Tensor:
+    return torch.zeros(sizes).to(memory_format=torch.channels_last, copy=True)
+
+
+FORMATS: tuple[Callable[[Any], Any], ...] = (
+    lambda t: t.contiguous(memory_format=torch.channels_last),
+    lambda t: t.to(memory_format=torch.channels_last),
+    lambda t: t.to(torch.float32, memory_format=torch.contiguous_format),
+    lambda t: t.float(memory_format=torch.channels_last),
+)
+
+
+@outside
+def a_format_of_a_size_that_is_one(compiled: Compiler) -> object:
+    found = []
+    for formatted in FORMATS:
+        run = compiled(lambda t, formatted=formatted: (formatted(t).add_(1), formatted(t) is t)[1])
+        for make, *sizes in (
+            (_rows, 2, 3, 4, 5), (_last, 2, 3, 1, 1), (_rows, 2, 1, 4, 5), (_last, 2, 1, 4, 5),
+            (_rows, 2, 1, 4, 5), (_last, 2, 3, 4, 5), (_rows, 2, 1, 1, 5), (_last, 1, 3, 4, 5),
+        ):  # fmt: skip
+            given = make(*sizes)
+            found.append((run(given), given.sum().item()))
+    return found
+
+
+LIMIT = 2
+
+
+@functools.lru_cache
+def limited(size: int) -> int:
+    return size * LIMIT
+
+
+@outside
+def a_cache_that_keeps_what_it_made_of_a_variable(compiled: Compiler) -> object:
+    global LIMIT
+    limited.cache_clear()
+    run, found = compiled(lambda t: t * limited(t.shape[0])), []
+    for limit, size in enumerate((3, 3, 3, 4, 4, 3), 2):
+        LIMIT = limit
+        found.append(run(torch.ones(size)).tolist())
+    return found
 
 
 PENDING = frozenset(

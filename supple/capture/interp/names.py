@@ -7,8 +7,10 @@ from typing import Final, NoReturn, cast
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.guards import reads
+from supple.capture.guards.kinds import Kind
 from supple.capture.interp.frame import NULL, Frame, count_of, opcode
 from supple.capture.lifetimes import let_go_of_name
+from supple.capture.source import BUILTINS
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
@@ -175,6 +177,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     found = frame.engine.globals_of(frame.function).find(frame.engine, name)
     if found is None:
         if name not in vars(builtins):
+            frame.engine.guard(BUILTINS, Kind.LACKS_KEY, name)
             _throw_named(frame, NameError, f"name {name!r} is not defined", name=ConstantValue(name))
         found = frame.engine.wrap(reads.builtin(name), None)
     frame.push(found)

@@ -15,6 +15,7 @@ from supple.capture.source import storage_offset
 from supple.ir.graph.nodes import Arg, leaves
 from supple.ir.ops import Op
 from supple.runtime.undo import version
+from supple.shapes.decide import ONE
 from supple.shapes.errors import NoMeta
 from supple.shapes.fake import meta_of
 from supple.shapes.layout import are_strides_general, is_row_major, is_row_major_always
@@ -86,6 +87,22 @@ def note_layouts(machine: Machine, op: Op, operands: Arg, result: object) -> Non
                 machine.recorder.rename(result)
     elif name in _COPYING:
         machine.recorder.may_copy |= not all(map(_is_row_major_always, tensors))
+
+
+def heed_formats(machine: Machine, op: Op, operands: Arg) -> None:
+    """Break where the strides along a size of 1, which no guard compares, decide whether eager copies.
+
+    Args:
+        operands: the fakes of its arguments, and its other arguments.
+    """
+    asked = [one for one in leaves(operands) if isinstance(one, torch.memory_format)]
+    name = operation(op)
+    if name == "clone" or name.endswith("_like") or all(one is torch.preserve_format for one in asked):
+        return
+    tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
+    sizes = [size for one in tensors for size in meta_of(one).sizes]
+    if ONE in sizes or not (all(size.is_const for size in sizes) or machine.sizes.env.are_general()):
+        _refuse(machine, name, "a tensor with a size of 1")
 
 
 def heed_shown_written(machine: Machine, op: Op, operands: Arg) -> None:

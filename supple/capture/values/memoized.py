@@ -44,11 +44,13 @@ class MemoizedValue(LeafValue):
             machine.unsupported(breaks.CALL, name="a cache, of what has no hash")
         if cached.cache_parameters()["maxsize"] == 0:
             return machine.call(self._inner(machine), args, kwargs)
-        self._check(machine, given)
+        reach = self._checked(machine, given)
         try:
             plain = [_constant(machine, value) for value in args]
             named = {name: _constant(machine, value) for name, value in kwargs.items()}
         except NotConstant:
+            if reach.reads_variables():
+                self._break(machine, "may keep what it made of other variables for a size")
             return self._inlined(machine, args, kwargs)
         found = _answer(machine, cached, *plain, **named)
         if self.source is not None:
@@ -71,8 +73,8 @@ class MemoizedValue(LeafValue):
             self._break(machine, "gives an object for a size or a tensor")
         return found
 
-    def _check(self, machine: Machine, given: Sequence[Value]) -> None:
-        """Break where the function may read what capture has written, or may have effects."""
+    def _checked(self, machine: Machine, given: Sequence[Value]) -> Reach:
+        """Return what the function reaches; break where it may read what is written, or have effects."""
         inner: object = getattr(self.obj, "__wrapped__", None)
         objects = [one for one in given if isinstance(one, InstanceValue) and not is_of_a_library(one.cls)]
         reach = Reach()
@@ -83,6 +85,7 @@ class MemoizedValue(LeafValue):
             reach.give(one.obj)
         if reach.has_effects():
             self._break(machine, "may have effects")
+        return reach
 
     def _break(self, machine: Machine, why: str) -> NoReturn:
         machine.unsupported(breaks.CACHED, name=self.describe(), why=why)

@@ -8,8 +8,8 @@ import re
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, cast
 
 import torch
 
@@ -61,36 +61,37 @@ class Reach:
             names: the names in the function, which may be of attributes.
             seen: identities of values that were looked at for this function.
         """
-        if id(value) in seen or isinstance(value, _UNCHANGING):
+        if id(value) in seen or issubclass(type(value), _UNCHANGING):  # no code of the program may run here
             return
         seen.add(id(value))
-        for inner in self._inside(value, names):
+        for inner in self._inside(value, type(value), names):
             self._look_at(inner, names, seen)
 
-    def _inside(self, value: object, names: set[str]) -> Iterator[object]:
+    def _inside(self, value: Any, kind: type, names: set[str]) -> Iterator[object]:
         """Give what a function may have of a value: items, attributes and methods that it names."""
-        if isinstance(value, types.FunctionType):
+        if kind is types.FunctionType:
             self.enter(value)
-        elif isinstance(value, types.MethodType):
+        elif kind is types.MethodType:
             yield from (value.__func__, value.__self__)
-        elif isinstance(value, functools.partial):
+        elif kind is functools.partial:
             yield from (value.func, *value.args, *value.keywords.values())
-        elif isinstance(value, tuple | frozenset):
+        elif kind in (tuple, frozenset):
             yield from value
-        elif isinstance(value, functools._lru_cache_wrapper):  # pyright: ignore[reportPrivateUsage]  # it has no public name
-            yield value.__wrapped__
+        elif kind is _CACHED:
+            yield getattr(value, "__wrapped__")  # noqa: B009  # no stub of a cache names it
         elif is_of_a_library(value) or _is_installed(value):
             self._has_effects |= any(value is one for one in _WITH_EFFECTS)
-        elif isinstance(value, types.ModuleType):
-            yield from _attributes(value, names)
-        elif isinstance(value, type):
-            yield from _attributes(value, names | _OF_CONSTRUCTION)
+        elif issubclass(kind, types.ModuleType):
+            yield from _attributes([value], names)
+        elif issubclass(kind, type):
+            yield from _attributes(_mro(value), names | _OF_CONSTRUCTION)
         else:
+            cls = cast("type[object]", kind)
             self._objects[id(value)] = value
-            self._has_effects |= hasattr(type(value), "__next__")
-            yield from _attributes(value, names)
-            if not _is_installed(type(value)):
-                yield from _attributes(type(value), names | _special_names(type(value)))
+            self._has_effects |= hasattr(cls, "__next__")
+            yield from _attributes([value], names)
+            if not _is_installed(cls):
+                yield from _attributes(_mro(cls), names | _special_names(cls))
 
     def may_read(self, written: Mapping[int, set[str]], changed: set[int]) -> bool:
         """Tell whether one of the functions names what was written or may hold what was.
@@ -112,6 +113,15 @@ class Reach:
                 return True
         return False
 
+    def reads_variables(self) -> bool:
+        """Tell whether one of the functions names what may be another value in a later call."""
+        return any(
+            not (type(value) is types.FunctionType or is_of_a_library(value))
+            for function, values in self._functions.items()
+            for value in values
+            if not function.__code__.co_filename.startswith(_INSTALLED)
+        )
+
     def has_effects(self) -> bool:
         """Tell whether one of the functions may do what is seen besides its result."""
         self._enter_methods()
@@ -120,24 +130,24 @@ class Reach:
         return bool(self._objects) and any(map(_CHANGES.fullmatch, self._operations))
 
 
-def is_of_a_library(value: object) -> bool:
+def is_of_a_library(value: Any) -> bool:
     """Tell whether a module, a class or a function in C is torch's, NumPy's or Python's."""
-    if not isinstance(value, types.ModuleType | types.BuiltinFunctionType | type):
+    if not issubclass(type(value), types.ModuleType | types.BuiltinFunctionType | type):
         return False
     owner = value.__name__ if isinstance(value, types.ModuleType) else value.__module__
     return str(owner).partition(".")[0] in _LIBRARIES
 
 
-def _is_installed(value: object) -> bool:
+def _is_installed(value: Any) -> bool:
     """Tell whether a module or a class comes of an installed package."""
-    if not isinstance(value, types.ModuleType | type):
+    if not issubclass(type(value), types.ModuleType | type):
         return False
     module = value if isinstance(value, types.ModuleType) else sys.modules.get(value.__module__)
     return is_of_a_library(value) or str(getattr(module, "__file__", "")).startswith(_INSTALLED)
 
 
 def _holds_nothing(value: object) -> bool:
-    return type(value) in LITERALS or isinstance(value, types.FunctionType) or is_of_a_library(value)
+    return type(value) in LITERALS or type(value) is types.FunctionType or is_of_a_library(value)
 
 
 def _values_of(function: types.FunctionType, names: set[str]) -> Iterator[object]:
@@ -154,22 +164,33 @@ def _values_of(function: types.FunctionType, names: set[str]) -> Iterator[object
             yield cell.cell_contents
 
 
-def _attributes(owner: object, names: set[str]) -> Iterator[object]:
+def _attributes(owners: Iterable[object], names: set[str]) -> Iterator[object]:
     """Give the attributes of these names as they lie in an object, or in a class and its bases."""
-    owners = owner.__mro__ if isinstance(owner, type) else (owner,)
-    dicts = [vars(one) for one in owners if hasattr(one, "__dict__")]
+    dicts = [_dict_of(one) for one in owners]
     for found in (one[name] for name in names for one in dicts if name in one):
-        if isinstance(found, property):
+        if type(found) is property:
             yield found.fget
         else:
-            yield getattr(found, "__func__", found)  # of a static method, or of one of the class
+            yield found.__func__ if type(found) in (staticmethod, classmethod) else found
+
+
+def _mro(cls: Any) -> tuple[type, ...]:
+    return type.__getattribute__(cls, "__mro__")
+
+
+def _dict_of(owner: Any) -> Mapping[str, Any]:
+    """Return the dict of an object or a class, past what the program says of its attributes."""
+    get = type.__getattribute__ if issubclass(type(owner), type) else object.__getattribute__
+    try:
+        return get(owner, "__dict__")
+    except AttributeError:  # of slots
+        return {}
 
 
 def _special_names(cls: type) -> set[str]:
     """Return the names of the methods by which Python runs an operator, an iteration or a call."""
-    return {
-        name for one in cls.__mro__ if not is_of_a_library(one) for name in vars(one) if name.startswith("__")
-    }
+    owners = [one for one in _mro(cls) if not is_of_a_library(one)]
+    return {name for one in owners for name in _dict_of(one) if name.startswith("__")}
 
 
 def _names_in(code: types.CodeType) -> set[str]:
@@ -187,6 +208,7 @@ def _stores_in(code: types.CodeType) -> set[str]:
 
 _INSTALLED: Final = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib", "stdlib"))
 _LIBRARIES: Final = frozenset({*sys.stdlib_module_names, "torch", "numpy"}) - {"__main__"}
+_CACHED: Final = type(functools.lru_cache(len))
 _UNCHANGING: Final = (*LITERALS, enum.Enum, range, re.Pattern, torch.dtype, torch.device)
 _WITH_EFFECTS: Final[tuple[Any, ...]] = (print, setattr, delattr, next, exec, eval, input, vars, globals)
 _OF_CONSTRUCTION: Final = {"__init__", "__new__", "__post_init__"}

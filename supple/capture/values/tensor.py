@@ -17,6 +17,7 @@ from supple.capture.values.histories import heed_histories, heed_views_written
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.layouts import (
     guard_offsets,
+    heed_formats,
     heed_shown_written,
     layout_asked,
     note_layouts,
@@ -349,6 +350,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     if query == "storage_offset":
         refuse_small(machine, fake_args[0])
     if query not in QUERIES and _is_of_graph(result):
+        heed_formats(machine, op, (fake_args, fake_kwargs))
         machine.recorder.record(op, graph_args, graph_kwargs, result, machine.user_stack())
         note_layouts(machine, op, (fake_args, fake_kwargs), result)
     elif query not in ANSWERS:

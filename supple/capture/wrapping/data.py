@@ -6,7 +6,7 @@ import enum
 import functools
 import types
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -27,6 +27,7 @@ from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.memoized import MemoizedValue
 from supple.capture.values.pymodule import PythonModuleValue
+from supple.capture.values.reach import Reach
 from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_record, wrap_sequence
 from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
@@ -144,6 +145,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     kind = type(obj)
     assert isinstance(obj, dict), obj
     contents = cast("dict[object, object]", obj)
+    _refuse_noticed(engine, kind, contents)
     if kind not in (dict, collections.OrderedDict, collections.defaultdict):
         return _subclass_instance(engine, contents, source, dict)
     engine.guard(source, Kind.TYPE, kind)
@@ -159,6 +161,20 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return value
 
 
+def _refuse_noticed(engine: "Engine", kind: type, keys: Iterable[object]) -> None:
+    """Leave a container to Python where the program notices that a key is looked up, as guards do."""
+    classes = {type(one) for one in keys} - LITERALS
+    if tuple in classes:
+        classes |= {type(one) for key in keys if type(key) is tuple for one in cast("tuple[object]", key)}
+    for cls in classes - LITERALS:
+        reach = Reach()
+        reach.enter(lookup(cls, "__hash__"))
+        reach.enter(lookup(cls, "__eq__"))
+        if reach.has_effects():
+            detail = f"`__hash__` or `__eq__` of {cls.__name__}, a class of its keys, may have effects"
+            engine.unsupported(breaks.OBJECT, name=kind.__name__, detail=detail)
+
+
 @wrap_rules.on(types.MappingProxyType)
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A read-only view of a dict."""
@@ -172,6 +188,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """A set: of constants, guarded as a whole; of others, member by member, in its own order."""
     members = stored_set(cast("set[object]", obj))
     kind = type(obj)
+    _refuse_noticed(engine, kind, members)
     whole = source
     if kind not in (set, frozenset) and source is not None:
         whole = Called(f"frozenset({source.name})", source, frozenset)

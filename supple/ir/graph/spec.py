@@ -175,7 +175,8 @@ def _operands(node: Node, metas: Mapping[str, Meta]) -> list[TensorMeta]:
 
 
 def _is_complex(node: Node, metas: Mapping[str, Meta]) -> bool:
-    return any(meta.dtype in (DType.C64, DType.C128) for meta in _operands(node, metas))
+    is_given = any(isinstance(one, complex) for one in leaves((node.args, node.kwargs)))
+    return is_given or any(meta.dtype in (DType.C64, DType.C128) for meta in _operands(node, metas))
 
 
 @core_checks.on("operands of a pointwise op have one dtype")

@@ -24,7 +24,7 @@ ANY: Final = (
 FLOATS: Final = (
     "($T / $T)", "($T / $F)", "($F / $T)", "($T + $F)", "($T * $F)",
     "torch.floor($T)", "torch.ceil($T)", "torch.round($T)", "torch.trunc($T)", "torch.frac($T)",
-    "torch.reciprocal($T)", "torch.copysign($T, $T)", "torch.nan_to_num($T)", "torch.nan_to_num($T, nan=$F)",
+    "torch.reciprocal($T)", "torch.copysign($T, torch.nan_to_num($T))", "torch.nan_to_num($T)", "torch.nan_to_num($T, nan=$F)",
     "torch.fmod($T, $F)", "torch.remainder($T, $F)", "torch.div($T, $T, rounding_mode='floor')",
     "torch.div($T, $F, rounding_mode='trunc')", "($T // $F)", "(F.hardtanh($T, -2.0, 2.0) + 0)", "(F.relu6($T) + 0)",
     "F.leaky_relu($T, $F)", "F.threshold($T, $F, $F)", "F.hardshrink($T, abs($F))", "F.softshrink($T, abs($F))",
