@@ -18,7 +18,7 @@ from supple.capture.guards.explain import arguments
 from supple.capture.guards.kinds import Guard, Kind
 from supple.capture.guards.merge import merged
 from supple.capture.guards.reads import reading
-from supple.capture.held import has_effects, held_inputs, reaches_beyond, writes_in_parts
+from supple.capture.held import counted_writes, has_effects, held_inputs, reaches_beyond
 from supple.capture.interp import arithmetic, build, calls, excepts, jumps, names
 from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
@@ -35,7 +35,7 @@ from supple.ir.graph.numbers import has_denormals
 from supple.ir.graph.symbols import numbers_of, simplified
 from supple.runtime.modes import DEPTHS, HERE, Depth, deeper, depth, kept, nest
 from supple.runtime.state import TRANSFORMS, Setting, State, mode_settings, state_now
-from supple.runtime.undo import has_history, noting, version
+from supple.runtime.undo import Counted, has_history, noting, version
 from supple.shapes.checks import checked
 from supple.shapes.env import using
 from supple.shapes.errors import NoMeta, Undecided
@@ -399,7 +399,6 @@ def _finish(
         is_seen = not any(map(hides_writes, graph.nodes))
         writes = has_effects(graph, list(fakes.values()) if is_seen else None)
         is_versioned = writes and is_seen
-        is_counted = is_versioned and not writes_in_parts(graph)
         is_caught = any(at.is_caught for node in graph.nodes for at in node.where)
         is_told = is_caught or any(_effects(engine))
         held = held_inputs(graph, fakes, is_counted=is_versioned) if is_told else None
@@ -408,7 +407,7 @@ def _finish(
                 compiled,
                 held,
                 writes=writes,
-                is_counted=is_counted,
+                counted=counted_writes(graph) if is_versioned else Counted.NONE,
                 is_random=is_random,
                 is_beyond=reaches_beyond(graph),
             )

@@ -16,7 +16,7 @@ from supple.expr.width import may_be_wide
 from supple.ir.arguments import Arg, leaves
 from supple.ir.graph.nodes import FLAGS, Graph, Meta, Node, meta_of, uses_of, vars_of
 from supple.ir.meta import DType, TensorMeta
-from supple.runtime.undo import version
+from supple.runtime.undo import Counted, version
 from supple.shapes.rules_index import MASKS
 
 _BEYOND: Final = re.compile(r"\w+\.as_strided_?")
@@ -55,10 +55,10 @@ def reaches_beyond(graph: Graph) -> bool:
     return any(_BEYOND.fullmatch(node.op.name) for node in graph.nodes)
 
 
-def writes_in_parts(graph: Graph) -> bool:
-    """Tell whether an operator may have written when it raises, though torch counts no write."""
+def counted_writes(graph: Graph) -> Counted:
+    """Return which writes torch counts: an operator may have written when it raises, and none is counted."""
     metas = graph.metas()
-    return any(_is_in_parts(node, metas) for node in graph.nodes)
+    return Counted.WHOLE if any(_is_in_parts(node, metas) for node in graph.nodes) else Counted.ALL
 
 
 def _is_in_parts(node: Node, metas: Mapping[str, Meta]) -> bool:

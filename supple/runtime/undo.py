@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final
 
 import torch
@@ -66,12 +67,18 @@ class Ways:
         return run
 
 
+class Counted(Enum):
+    """Which writes of a graph torch counts: those of operators that end well, or also parts of one."""
+
+    NONE, WHOLE, ALL = range(3)
+
+
 def noting(
     compiled: Callable[..., object],
     kept: Sequence[int] | None,
     *,
     writes: bool,
-    is_counted: bool,
+    counted: Counted,
     is_random: bool,
     is_beyond: bool,
 ) -> Callable[..., object]:
@@ -81,9 +88,10 @@ def noting(
         kept: the places of inputs that get back what they held, unless the graph is atomic for them; None
             where others may be written too.
         writes: whether the graph may write to its inputs.
-        is_counted: whether torch counts all writes, those of each operator too.
+        counted: which of the writes torch counts.
         is_beyond: whether the graph may write to what lies around an input in its memory.
     """
+    is_counted = counted is Counted.ALL
     matters = writes and (kept is not None or not is_counted)
     ways: Ways | None = getattr(compiled, WAYS, Ways(_never, compiled, compiled))
     ways = ways or Ways(_always, compiled, compiled)
@@ -97,7 +105,8 @@ def noting(
         try:
             return ways.atomic(*inputs) if is_atomic else ways.eager(*inputs)
         except Exception as error:
-            is_known = is_counted or is_whole or _EXPECTED.match(str(error)) is not None
+            is_between = counted is Counted.WHOLE and _EXPECTED.match(str(error)) is not None
+            is_known = is_counted or is_whole or is_between
             is_same = is_known and before is not None and before == _versions(inputs)
             is_same = is_same and not getattr(error, WRITTEN, False)
             is_same = is_same and (_are_counted(before) or is_atomic)

@@ -1,7 +1,6 @@
 """Shape rules of operators that pick, place, join, pad and order elements."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import compress
 
@@ -251,12 +250,10 @@ def _(self: TensorMeta, pad: Sequence[Size], value: complex = 0) -> TensorMeta:
         require(less_equal(ZERO, sizes[dim] + minimum(before, ZERO) + minimum(after, ZERO)))
         sizes[dim] = sizes[dim] + before + after
         require(less_equal(ZERO, sizes[dim]))
-    amounts = [less_equal(as_expr(amount), ZERO) for amount in pad]
-    # Row-major in both cases, what is row-major needs no answer.
-    is_smaller = all(map(is_known if self.is_contiguous else is_so, amounts))
-    if not is_smaller:
-        return rules.resized(self, sizes)
-    return fresh(sizes, self.dtype, self, layout.format_strides(replace(self, sizes=tuple(sizes)), None))
+    if all(is_known(less_equal(as_expr(amount), ZERO)) for amount in pad):
+        cropped = TensorMeta(tuple(sizes), self.strides, self.dtype)
+        return fresh(sizes, self.dtype, self, layout.format_strides(cropped, None))
+    return rules.resized(self, sizes)
 
 
 @shape_rules.on(*aten("flip"))
