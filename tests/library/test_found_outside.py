@@ -7,7 +7,9 @@ import builtins
 import collections
 import copy
 import functools
+import inspect
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -446,7 +448,84 @@ def a_cache_that_keeps_what_it_made_of_a_variable(compiled: Compiler) -> object:
     return found
 
 
+SETS: tuple[Callable[[], Any], ...] = (
+    lambda: {0, 10, 5, 7} ^ {10, 20},
+    lambda: {8, 0, 16, 24, 32},
+    lambda: {5, 13, 21} | {29, 37},
+    lambda: {8, 0, 16, 24, 32} - {0},
+    lambda: frozenset({8, 0, 16, 24, 32}),
+    lambda: set({8: 1, 0: 1, 16: 1, 24: 1, 32: 1}),
+)
+
+
+@outside
+def the_order_of_a_set_of_integers(compiled: Compiler) -> object:
+    return [compiled(lambda t, made=made: (t + 1, list(made())))(x())[1] for made in SETS]
+
+
+@outside
+def views_of_a_mapping_proxy(compiled: Compiler) -> object:
+    proxy = types.MappingProxyType({"a": 1})
+    return str(compiled(lambda t: (t + 1, proxy.keys(), proxy.items(), proxy.values()))(x()))
+
+
+@outside
+def a_dropout_of_nothing(compiled: Compiler) -> object:
+    run = compiled(lambda t: F.dropout(t, 0.5, training=True) is t)
+    return [run(torch.ones(size)) for size in (3, 0, 0)]
+
+
+@outside
+def what_is_row_major_where_a_size_is_one(compiled: Compiler) -> object:
+    run = compiled(lambda t: t.contiguous() is t)
+    return [run(torch.ones(2, *sizes).transpose(1, 2)) for sizes in ((3, 4), (5, 6), (1, 4), (3, 1), (0, 3))]
+
+
+@outside
+def hooks_that_change_what_is_saved(compiled: Compiler) -> object:
+    run = compiled(lambda t, w: (t @ w).relu() * 2)
+    t, w = torch.ones(3, 3, requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda one: one.clone() * 2, lambda one: one):
+        made = run(t, w)
+    made.sum().backward()
+    return t.grad.tolist()
+
+
+@outside
+def a_generator_that_is_asked_for_its_state(compiled: Compiler) -> object:
+    def given():
+        yield from [1, 2]
+
+    def program(t):
+        made = given()
+        next(made)
+        inner = made.gi_yieldfrom is not None
+        return t + 1, inner, list(made), made.gi_frame is None, inspect.getgeneratorstate(made)
+
+    return compiled(program)(x())[1:]
+
+
+@outside
+def a_pattern_with_a_name_twice(compiled: Compiler) -> object:
+    class Doubled:
+        __match_args__ = ("b", "b")
+        b = 1
+
+    def program(t, one):
+        match one:
+            case Doubled(first, _):
+                return t + first
+
+    try:
+        return compiled(program)(x(), Doubled()).tolist()
+    except TypeError as error:
+        return str(error)
+
+
 PENDING = frozenset(
+    "the_order_of_a_set_of_integers views_of_a_mapping_proxy a_dropout_of_nothing "
+    "what_is_row_major_where_a_size_is_one hooks_that_change_what_is_saved "
+    "a_generator_that_is_asked_for_its_state a_pattern_with_a_name_twice "
     "a_pad_that_is_nothing unsafe_chunks a_slice_beyond_64_bits "
     "a_gradient_of_a_gradient_is_no_view "
     "an_ordered_dict_that_sets_items "
