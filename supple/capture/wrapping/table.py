@@ -89,9 +89,8 @@ def _literal(engine: "Engine", obj: object, source: Source | None) -> Value:
         if number is not None:
             engine.guard(source, Kind.TYPE, type(obj))
             return SymbolicValue(number, source)
-    # A container finds a NaN that is the same object.
-    is_known = obj is None or isinstance(obj, bool | types.CodeType) or obj != obj
-    engine.guard(source, Kind.IS if is_known else Kind.EQUALS, obj)
+    kind = Kind.IS if obj is None or isinstance(obj, bool | types.CodeType) else Kind.EQUALS
+    engine.guard(source, kind, obj)
     return ConstantValue(obj, source)
 
 
