@@ -6,7 +6,7 @@ import enum
 import functools
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -145,7 +145,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     kind = type(obj)
     assert isinstance(obj, dict), obj
     contents = cast("dict[object, object]", obj)
-    _refuse_noticed(engine, kind, contents)
+    _refuse_noticed(engine, kind, [*dict.__iter__(contents)])
     if kind not in (dict, collections.OrderedDict, collections.defaultdict):
         return _subclass_instance(engine, contents, source, dict)
     engine.guard(source, Kind.TYPE, kind)
@@ -161,7 +161,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     return value
 
 
-def _refuse_noticed(engine: "Engine", kind: type, keys: Iterable[object]) -> None:
+def _refuse_noticed(engine: "Engine", kind: type, keys: Sequence[object]) -> None:
     """Leave a container to Python where the program notices that a key is looked up, as guards do."""
     classes = {type(one) for one in keys} - LITERALS
     if tuple in classes:
