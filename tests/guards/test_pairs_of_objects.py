@@ -72,7 +72,7 @@ def seen(run: Callable[..., object], obj: object) -> object:
     try:
         made, _ = run(obj, torch.arange(3.0))  # pyright: ignore[reportGeneralTypeIssues]
     except Exception as error:  # whatever eager raises
-        return type(error), str(error)
+        return type(error), re.sub("0x[0-9a-f]+", "", str(error))
     return type(made), *(re.sub("0x[0-9a-f]+", "", repr(one)) for one in (made, obj))
 
 
