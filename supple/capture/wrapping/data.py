@@ -145,7 +145,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     kind = type(obj)
     assert isinstance(obj, dict), obj
     contents = cast("dict[object, object]", obj)
-    _refuse_noticed(engine, kind, [*dict.__iter__(contents)])
+    _refuse_noticed(engine, kind, list(dict.keys(contents)))
     if kind not in (dict, collections.OrderedDict, collections.defaultdict):
         return _subclass_instance(engine, contents, source, dict)
     engine.guard(source, Kind.TYPE, kind)
