@@ -6,7 +6,7 @@ import enum
 import functools
 import types
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -145,7 +145,8 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     kind = type(obj)
     assert isinstance(obj, dict), obj
     contents = cast("dict[object, object]", obj)
-    _refuse_noticed(engine, kind, list(dict.keys(contents)))
+    stored = list(cast("Iterator[object]", vars(dict)["__iter__"](contents)))  # whatever a subclass says
+    _refuse_noticed(engine, kind, stored)
     if kind not in (dict, collections.OrderedDict, collections.defaultdict):
         return _subclass_instance(engine, contents, source, dict)
     engine.guard(source, Kind.TYPE, kind)
