@@ -15,7 +15,7 @@ import supple
 from supple.base.config import config
 from tests.histories.origins import ORIGINS, leaf, plain
 from tests.histories.programs import Program
-from tests.mutation.description import Description, difference, told
+from tests.mutation.description import ROUNDED, Description, difference, told
 
 UNLIMITED: Final = 2**31
 FACTORS: Final[dict[str, Callable[[], Tensor]]] = {
@@ -111,11 +111,13 @@ def differs(program: Program, run: Callable[..., Any], call: Call, backend: str)
     whether somebody asks before. Compiled code may do either.
     """
     got, want = described(program, run, call), described(program, program.function(), call)
-    text = difference(want, got, is_rounded=backend != "eager")
+    is_native = backend != "eager"
+    bound = ROUNDED if is_native else 0.0
+    text = difference(want, got, bound, is_native=is_native)
     if text is None or any(REFUSED in str(line) for line in want.lines):
         return None
     looking = described(program, program.function(looks=True), call)
-    return None if difference(looking, got, is_rounded=backend != "eager") is None else text
+    return None if difference(looking, got, bound, is_native=is_native) is None else text
 
 
 def described(program: Program, run: Callable[..., Any], call: Call) -> Description:

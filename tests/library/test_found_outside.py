@@ -522,7 +522,23 @@ def a_pattern_with_a_name_twice(compiled: Compiler) -> object:
         return str(error)
 
 
+@outside
+def a_reshaped_tensor_that_is_written_behind_a_break(compiled: Compiler) -> object:
+    def program(t):
+        shown = t.flatten(-2)
+        supple.graph_break()
+        shown.zero_()
+
+    run, found = compiled(program), []
+    for size in (2, 3, 1):
+        given = torch.arange(12.0 * size).view(size, 3, 4).transpose(0, 2)
+        run(given)
+        found.append(given.sum().item())
+    return found
+
+
 PENDING = frozenset(
+    "a_reshaped_tensor_that_is_written_behind_a_break "
     "a_nan_that_is_another "
     "the_order_of_a_set_of_integers views_of_a_mapping_proxy a_dropout_of_nothing "
     "what_is_row_major_where_a_size_is_one hooks_that_change_what_is_saved "

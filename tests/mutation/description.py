@@ -222,6 +222,10 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
                     continue
 
 
+ROUNDED: Final = 1e-4
+"""How far floats of native code may be apart from eager's."""
+
+
 def difference(want: Description, got: Description, bound: float, *, is_native: bool) -> str | None:
     """Return where two descriptions first differ, None when they do not.
 

@@ -19,7 +19,7 @@ import supple
 from supple.base import events
 from supple.base.config import config
 from tests.fuzz.running import LATE, UNDEFINED, nameless
-from tests.mutation.description import Description, difference
+from tests.mutation.description import ROUNDED, Description, difference
 from tests.mutation.expected import reason
 from tests.mutation.mutations import FIRST_HANDLE, CannotApply, Mutation, mutations
 from tests.mutation.places import Cell, Global, Place, places
@@ -161,7 +161,7 @@ class Session:
                 self.counts["undefined"] += 1
                 return None
             self.count(watch, phase, seen.raised[0])
-            bound = 1e-4 if self.is_native else self.program.bound
+            bound = ROUNDED if self.is_native else self.program.bound
             found = difference(seen.want, seen.got, bound, is_native=self.is_native)
             if found is not None:
                 return phase, KINDS[seen.raised], found

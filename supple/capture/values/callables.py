@@ -1,4 +1,4 @@
-"""Callables of functools and operator: partial objects, functions behind lru_cache, getters."""
+"""Callables of functools and operator: partial objects and getters."""
 
 import functools
 import operator

@@ -92,6 +92,8 @@ def note_layouts(machine: Machine, op: Op, operands: Arg, result: object) -> Non
 def heed_formats(machine: Machine, op: Op, operands: Arg) -> None:
     """Break where the strides along a size of 1, which no guard compares, decide whether eager copies.
 
+    For `contiguous` they do not: it takes a size for 1 where it is, and a dynamic one for general.
+
     Args:
         operands: the fakes of its arguments, and its other arguments.
     """
@@ -101,7 +103,10 @@ def heed_formats(machine: Machine, op: Op, operands: Arg) -> None:
         return
     tensors = [one for one in leaves(operands) if isinstance(one, torch.Tensor)]
     sizes = [size for one in tensors for size in meta_of(one).sizes]
-    if ONE in sizes or not (all(size.is_const for size in sizes) or machine.sizes.env.are_general()):
+    is_open = ONE in sizes and name != "contiguous"
+    if is_open or not (all(size.is_const for size in sizes) or machine.sizes.env.are_general()):
+        if any(_may_be_copy(machine, one) for one in tensors):  # what Python is given may show another one
+            machine.unsupported(breaks.SHOWN_OR_COPIED, name=op.name)
         _refuse(machine, name, "a tensor with a size of 1")
 
 
