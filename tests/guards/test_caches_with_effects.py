@@ -63,6 +63,7 @@ STEPS: deque[int] = deque()
 NUMBERS = iter(range(100))
 TOTAL = 0
 COUNTER = Counter()
+TABLE_OF_FUNCTIONS = {"increment": lambda: COUNTER.increment()}  # it is looked into
 TENSOR = torch.zeros(1)
 MODULE: Any = types.SimpleNamespace(count=0)
 
@@ -155,6 +156,18 @@ def by_a_call(number: int) -> int:
 
 
 @functools.lru_cache
+def by_a_name(number: int) -> int:
+    getattr(COUNTER, "increment")()  # noqa: B009  # the function is what is tested
+    return number
+
+
+@functools.lru_cache
+def by_a_table(number: int) -> int:
+    TABLE_OF_FUNCTIONS["increment"]()
+    return number
+
+
+@functools.lru_cache
 def by_an_iterator(number: int) -> int:
     return next(NUMBERS) * 0 + number
 
@@ -226,6 +239,8 @@ EFFECTS: dict[str, tuple[Callable[..., Any], Callable[[], Any]]] = {
     "an attribute": (by_an_attribute, lambda: MODULE.count),
     "a method": (by_a_method, lambda: COUNTER.count),
     "a call": (by_a_call, lambda: COUNTER.count),
+    "a name": (by_a_name, lambda: COUNTER.count),
+    "a table": (by_a_table, lambda: COUNTER.count),
     "an iterator": (by_an_iterator, lambda: next(NUMBERS)),
     "a loop": (by_a_loop, lambda: next(NUMBERS)),
     "an inner function": (by_an_inner_function, lambda: len(LOG)),
@@ -284,6 +299,38 @@ def test_effects_come_when_eager_has_them(
             print(run(name, torch.ones(2)), len(LOG), COUNTS, len(STEPS), TOTAL, Counter.made, COUNTER.count)
         told.append(capsys.readouterr().out)
     assert told[0] == told[1]
+
+
+def half(number: int) -> int:
+    return number // 2
+
+
+def half_noted(number: int) -> int:
+    LOG.append(number)
+    return number // 2
+
+
+@functools.lru_cache
+def by_half(number: int) -> int:
+    return half(number)
+
+
+def test_a_helper_that_comes_to_have_effects(monkeypatch: pytest.MonkeyPatch) -> None:
+    # GRD01: what the walk over the code has seen is guarded, before the cache is asked
+    def program(x: torch.Tensor) -> object:
+        return x * by_half(6) + len(LOG), len(LOG)
+
+    def told(run: Callable[[torch.Tensor], object]) -> list[str]:
+        World.begin()
+        found = []
+        for helper in (half, half, half_noted, half_noted, half):
+            by_half.cache_clear()
+            monkeypatch.setitem(globals(), "half", helper)
+            found.append(str(run(torch.ones(2))))
+        monkeypatch.undo()
+        return found
+
+    assert told(supple.compile(program, backend="eager")) == told(program)
 
 
 class Config:

@@ -12,7 +12,7 @@ from supple.base.interrupts import is_interrupt
 from supple.capture import breaks
 from supple.capture.guards.kinds import Identity, Kind
 from supple.capture.machine import Machine
-from supple.capture.source import answer, attribute, pinned
+from supple.capture.source import answer, attribute, global_variable, pinned
 from supple.capture.values.attributes import lookup
 from supple.capture.values.base import NotConstant, Value
 from supple.capture.values.constant import LITERALS, ConstantValue
@@ -85,6 +85,13 @@ class MemoizedValue(LeafValue):
             reach.give(one.obj)
         if reach.has_effects():
             self._break(machine, "may have effects")
+        for (
+            names,
+            name,
+            function,
+        ) in reach.called():  # before the cache is asked: another one may have effects
+            scope = pinned(f"globals[{id(names):x}]", names)
+            machine.guard(global_variable(scope, name), Kind.IS, function)
         return reach
 
     def _break(self, machine: Machine, why: str) -> NoReturn:

@@ -34,9 +34,11 @@ class Reach:
             return
         names = _names_in(function.__code__)
         values = self._functions[function] = [*_values_of(function, names)]
-        if function.__code__.co_filename.startswith(_INSTALLED):
+        if _is_installed_code(function):
             self.enter(getattr(function, "__wrapped__", None))  # a library has put its own around it
             return
+        if names & _BY_NAME:
+            names = names | _texts_in(function.__code__)
         self._operations |= names | _stores_in(function.__code__)
         seen: set[int] = set()
         for value in values:
@@ -88,6 +90,7 @@ class Reach:
         else:
             cls = cast("type[object]", kind)
             self._objects[id(value)] = value
+            yield from _contents(value, cls)
             self._has_effects |= hasattr(cls, "__next__")
             yield from _attributes([value], names)
             if not _is_installed(cls):
@@ -101,7 +104,7 @@ class Reach:
             changed: identities of objects that were.
         """
         for function, values in self._functions.items():
-            if function.__code__.co_filename.startswith(_INSTALLED):  # it reaches what it names itself
+            if _is_installed_code(function):  # it reaches what it names itself
                 if any(id(one) in changed for one in values):
                     return True
                 continue
@@ -113,13 +116,21 @@ class Reach:
                 return True
         return False
 
+    def called(self) -> Iterator[tuple[dict[str, object], str, types.FunctionType]]:
+        """Give the functions that a global names: each with the dict of the module, and the name."""
+        for function in self._functions:
+            names = function.__globals__
+            for name in sorted(names.keys() & _names_in(function.__code__)):
+                if type(names[name]) is types.FunctionType and not _is_installed_code(function):
+                    yield names, name, names[name]
+
     def reads_variables(self) -> bool:
         """Tell whether one of the functions names what may be another value in a later call."""
         return any(
             not (type(value) is types.FunctionType or is_of_a_library(value))
             for function, values in self._functions.items()
             for value in values
-            if not function.__code__.co_filename.startswith(_INSTALLED)
+            if not _is_installed_code(function)
         )
 
     def has_effects(self) -> bool:
@@ -128,6 +139,10 @@ class Reach:
         if self._has_effects or self._operations & _STORES or any(map(_DRAWS.match, self._operations)):
             return True
         return bool(self._objects) and any(map(_CHANGES.fullmatch, self._operations))
+
+
+def _is_installed_code(function: types.FunctionType) -> bool:
+    return function.__code__.co_filename.startswith(_INSTALLED)
 
 
 def is_of_a_library(value: Any) -> bool:
@@ -174,6 +189,11 @@ def _attributes(owners: Iterable[object], names: set[str]) -> Iterator[object]:
             yield found.__func__ if type(found) in (staticmethod, classmethod) else found
 
 
+def _contents(value: Any, kind: type) -> Iterable[object]:
+    """Give what one of Python's own containers holds: it may be a function that is called."""
+    return value.values() if kind is dict else value if kind in (list, set) else ()
+
+
 def _mro(cls: Any) -> tuple[type, ...]:
     return type.__getattribute__(cls, "__mro__")
 
@@ -199,6 +219,12 @@ def _names_in(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
+def _texts_in(code: types.CodeType) -> set[str]:
+    """Return the texts that a code object has, with those of functions in it: names for `getattr`."""
+    inner = (_texts_in(one) for one in code.co_consts if isinstance(one, types.CodeType))
+    return {one for one in code.co_consts if isinstance(one, str)}.union(*inner)
+
+
 def _stores_in(code: types.CodeType) -> set[str]:
     """Return the names of the instructions of a code object; a constructor fills what is new."""
     inner = (_stores_in(one) for one in code.co_consts if isinstance(one, types.CodeType))
@@ -212,6 +238,7 @@ _CACHED: Final = type(functools.lru_cache(len))
 _UNCHANGING: Final = (*LITERALS, enum.Enum, range, re.Pattern, torch.dtype, torch.device)
 _WITH_EFFECTS: Final[tuple[Any, ...]] = (print, setattr, delattr, next, exec, eval, input, vars, globals)
 _OF_CONSTRUCTION: Final = {"__init__", "__new__", "__post_init__"}
+_BY_NAME: Final = {"getattr", "attrgetter", "methodcaller"}
 _STORES: Final = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"}
 _CHANGES: Final = re.compile(
     "STORE_SUBSCR|DELETE_SUBSCR|STORE_SLICE|(append|extend|pop)(left)?|insert|remove|clear|update|setdefault|add"
