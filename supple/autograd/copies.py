@@ -53,11 +53,12 @@ class Copy:
         return self.source in (other.source, other.made)
 
 
-def require_copies(copies: Sequence[Copy], shown: Iterable[Storage]) -> None:
+def require_copies(copies: Sequence[Copy], shown: Iterable[Storage], *, goes_on: bool) -> None:
     """Guard that copies are such in eager too, where a write or two results show the difference.
 
     Args:
         shown: what the program holds after the call.
+        goes_on: it may write to that.
 
     Raises:
         NotFunctional: in this call one is none.
@@ -67,9 +68,11 @@ def require_copies(copies: Sequence[Copy], shown: Iterable[Storage]) -> None:
     for group in _related(copies):
         storages = {id(one) for copy in group for one in (copy.source, copy.made)}
         is_written = any(copy.is_written for copy in group)
+        are_held = len(storages & seen) > 1
+        is_told = is_written or (goes_on and are_held)
         for copy in group:
-            is_asked = copy.has_gaps and (is_written or len(storages & seen) > 1)
-            if (is_written and _has_size_1(copy)) or (is_asked and _is_view(copy)):
+            is_asked = copy.has_gaps and (is_written or are_held)
+            if (is_told and _has_size_1(copy)) or (is_asked and _is_view(copy)):
                 raise NotFunctional("a view for these sizes, and a copy for others, is shown or written")
 
 

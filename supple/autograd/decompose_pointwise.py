@@ -276,9 +276,10 @@ def _(b: Lowering, condition: Var, yes: Operand, no: Operand) -> Var:
 
 @decompositions.on("aten.masked_fill.Scalar", "aten.masked_fill.Tensor")
 def _(b: Lowering, x: Var, mask: Var, value: Operand) -> Var | None:
-    """The value, in the tensor's type, where the mask holds."""
+    """The value, in the tensor's type, where the mask holds; eager looks whether a tensor's value fits."""
     dtype = b.tensor_meta(x).dtype
-    if not isinstance(value, Var) and b.common(x, value) is not dtype:
+    is_exact = b.tensor_meta(value).dtype is dtype if isinstance(value, Var) else b.common(x, value) is dtype
+    if not is_exact:
         return None
     number = b.cast(value, dtype) if isinstance(value, Var) else b.bound(value, dtype)
     return b.where(mask, number, x, dtype)

@@ -79,9 +79,11 @@ def trace(graph: Graph) -> Traced:
     outputs = [recorder.value_of(arg, values) for arg in graph.outputs]
     grown = [given.fake for given in recorder.given.values() if given.has_grown]
     sources = sources_of(recorder.cell, outputs, grown)
+    if any(isinstance(one, torch.nn.Parameter) for one in recorder.made()):
+        raise NotFunctional("a parameter that the graph makes")
     if sources and any(map(_is_leaf, recorder.made())):
         raise NeedsGrad("a leaf that the graph makes")
-    ending = _Ending(recorder, graph.inputs, outputs, sources, asked)
+    ending = _Ending(recorder, graph, outputs, sources, asked)
     if not sources:
         return ending.finish()
     # What gains a history in the graph requires gradients too, but none flow into what it was.
@@ -157,17 +159,18 @@ class _Ending:
     def __init__(
         self,
         recorder: Recorder,
-        inputs: Sequence[Input],
+        graph: Graph,
         outputs: Sequence[object],
         sources: Sequence[torch.Tensor],
         asked: Collection[str],
     ) -> None:
         self.recorder = recorder
-        self.inputs = len(inputs)
+        self.inputs = len(graph.inputs)
+        self.goes_on = graph.goes_on
         self.outputs = outputs
         self.sources = sources
         self._asked = [
-            place for place, item in enumerate(inputs) if _may_be_view(item) and item.name in asked
+            place for place, item in enumerate(graph.inputs) if _may_be_view(item) and item.name in asked
         ]
         self.recorded = len(recorder.builder.nodes)
         self.results: list[Arg] = []
@@ -199,7 +202,7 @@ class _Ending:
                 seen[id(item)] = place
                 kinds.append(self._output(item))
         given = (self.recorder.cell(item.fake).storage for item in self.recorder.given.values())
-        require_copies(self.recorder.copies, (*given, *self._outputs))
+        require_copies(self.recorder.copies, (*given, *self._outputs), goes_on=self.goes_on)
         reached = {place for one in flowing for place in one.grads}
         mutations = self._mutations(reached | self._viewed)
         unread = self._keep_what_may_raise()

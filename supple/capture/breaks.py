@@ -157,7 +157,7 @@ NUMPY: Final = _reason(
 SET_ORDER: Final = _reason(
     "B125",
     "The order of the members of a set ({name}) is used.",
-    "It depends on how the set was built, which the compiler does not follow.",
+    "It depends on how the set was built, which is known of sets of constants made in the call alone.",
     "Use sorted(...), a list or a dict.",
 )
 EXCEPTION_GROUP: Final = _reason(

@@ -14,6 +14,7 @@ from supple.capture.values.mapping import DictIterator, DictValue, SetValue
 from supple.capture.values.sequence import IteratorValue, SequenceIterator, SequenceValue
 from supple.capture.values.tensor import TensorValue
 from supple.runtime import rebuild as runtime
+from supple.runtime.sets import History, replay_onto
 
 
 def _holds(*kinds: type[V]) -> Callable[[Callable[[Builder, V], None]], object]:
@@ -94,7 +95,11 @@ def _(builder: Builder, value: SetValue) -> None:
 
 
 def _write_set(builder: Builder, target: str, value: SetValue) -> None:
-    builder.writer.run(runtime.replace_set, target, builder.members(value.items, value.items.values()))
+    history, writer = value.history, builder.writer
+    if isinstance(history, History):
+        writer.run(replay_onto, target, Const(history), builder.given(history))
+    else:
+        writer.run(runtime.replace_set, target, builder.members(value.items, value.items.values()))
 
 
 @_holds(CellValue)

@@ -237,7 +237,9 @@ def _root_frame(engine: Engine, function: types.FunctionType, bound: Mapping[str
     values: dict[str, Value] = {name: LazyValue(value, local(name)) for name, value in bound.items()}
     enters = function.__dict__.get(resume.ENTERS)
     if enters is None:
-        return Frame(engine, wrap_function(engine, function, pinned("F", function)), values)
+        root = wrap_function(engine, function, pinned("F", function))
+        root.closure = [engine.shared_cell(cell) for cell in root.closure]
+        return Frame(engine, root, values)
     code, names = enters
     held = engine.wrap(bound[resume.CELLS], local(resume.CELLS))
     del values[resume.CELLS]
@@ -393,7 +395,7 @@ def _finish(
         writer.called(depth)
     before = writer.store() if is_nested else ""
     if engine.recorder.nodes or outputs:
-        graph, inputs = _closed(engine, engine.recorder.graph(outputs))
+        graph, inputs = _closed(engine, engine.recorder.graph(outputs, is_left=bool(plan.frames)))
         compiled = once.compile_graph(graph, [real for _, real in inputs])
         fakes = {item.name: item.fake for item in engine.recorder.lifted}
         is_seen = not any(map(hides_writes, graph.nodes))
@@ -449,7 +451,7 @@ def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, obj
     sizes = engine.sizes
     used = engine.recorder.used_names(graph.outputs)
     tensors = tuple(item for item in graph.inputs if item.name in used)
-    graph = Graph(tensors, graph.nodes, graph.outputs)
+    graph = replace(graph, inputs=tensors)
     numbers: list[str] = []
     if sizes.env.symbols or sizes.env.floats:
         simple = simplified(graph, sizes.env.current, sizes.env.specialized)
@@ -459,7 +461,7 @@ def _closed(engine: Engine, graph: Graph) -> tuple[Graph, list[tuple[Source, obj
     symbols = tuple(Input(name, sizes.meta(name), sizes.sources[name].name) for name in numbers)
     inputs: list[tuple[Source, object]] = [(sizes.sources[name], sizes.example(name)) for name in numbers]
     inputs += [(item.source, item.real) for item in engine.recorder.lifted if item.name in used]
-    return Graph((*symbols, *tensors), graph.nodes, graph.outputs), inputs
+    return replace(graph, inputs=(*symbols, *tensors)), inputs
 
 
 def _write(engine: Engine, builder: Builder, result: Value, dirty: Sequence[Value]) -> str:

@@ -1,5 +1,6 @@
 """Machine: what values and library rules may ask of the interpreter. The engine implements it."""
 
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from supple.capture.recorder import Recorder
     from supple.capture.sizes import Sizes
     from supple.capture.values.base import Value
-    from supple.capture.values.function import FunctionValue
+    from supple.capture.values.function import CellValue, FunctionValue
     from supple.capture.values.tensor import TensorValue
     from supple.ir.graph.nodes import Arg
     from supple.ir.ops import Op
@@ -23,6 +24,17 @@ class Globals(Protocol):
 
     names: dict[str, object]
     written: "dict[str, Value]"
+
+
+class Running(Protocol):
+    """A frame that is interpreted."""
+
+    cells: "dict[str, CellValue]"
+
+    @property
+    def code_object(self) -> types.CodeType:
+        """The code that it runs."""
+        ...
 
 
 class Machine(Protocol):
@@ -41,6 +53,11 @@ class Machine(Protocol):
     @property
     def sizes(self) -> "Sizes":
         """What is symbolic, and the guards on it."""
+        ...
+
+    @property
+    def frames(self) -> Sequence[Running]:
+        """What is interpreted, the innermost last."""
         ...
 
     checkpoint: int

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from supple.base.rules import Rules
 from supple.capture import breaks
 from supple.capture.residual import Const, Operand, Writer
+from supple.capture.source import Source
 from supple.capture.values.array import ArrayValue
 from supple.capture.values.base import LazyValue, Unique, Value
 from supple.capture.values.callables import GetterValue, PartialValue
@@ -27,6 +28,7 @@ from supple.capture.values.tensor import TensorValue
 from supple.expr.real import computed
 from supple.runtime import rebuild as runtime
 from supple.runtime.arrays import array_of
+from supple.runtime.sets import Given, History, givens, replay
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -155,6 +157,15 @@ class Builder:
     def all(self, values: Iterable[Value]) -> list[str]:
         """Prepare values; return the variables that hold them."""
         return [self.prepare(value) for value in values]
+
+    def given(self, history: History | Given) -> dict[Operand, Operand]:
+        """Load the sets that were there before the call, which a set was made of."""
+        found: dict[Operand, Operand] = {}
+        for one in givens(history):
+            with self._ahead():
+                self.writer.source(cast("Source", one.source))
+                found[Const(one)] = self.writer.store()
+        return found
 
     def named(self, values: Mapping[str, Value]) -> dict[str, str]:
         """Prepare values that have names; return their variables."""
@@ -342,6 +353,9 @@ def _(builder: Builder, value: DictValue) -> None:
 def _(builder: Builder, value: SetValue) -> None:
     """A set of its members; empty, and filled later, where those are compared by the program."""
     is_filled_later = asks_keys(value) and value.kind is not frozenset
+    if value.history is not None and not is_filled_later:
+        builder.writer.called(replay, Const(value.history), builder.given(value.history))
+        return
     members = () if is_filled_later else builder.members(value.items, value.items.values())
     builder.writer.called(value.kind, members)
 
@@ -429,7 +443,8 @@ def _(builder: Builder, value: InstanceDict) -> None:
 @rebuilds(DictView)
 def _(builder: Builder, value: DictView) -> None:
     """d.keys(), d.values(), d.items()."""
-    base = OrderedDict if issubclass(value.mapping.kind, OrderedDict) else dict
+    kind = value.mapping.kind
+    base = next(one for one in (OrderedDict, types.MappingProxyType, dict) if issubclass(kind, one))
     builder.called(getattr(base, value.part), value.mapping)
 
 

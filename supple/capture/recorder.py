@@ -106,9 +106,9 @@ class Recorder:
         """Let what is recorded from here on read a value as the result of the last node, which it is too."""
         self._vars[id(fake)] = (Var(self.nodes[-1].name), fake)
 
-    def graph(self, outputs: tuple[Arg, ...]) -> Graph:
-        """Return the finished graph with these outputs."""
-        return Graph(tuple(self.inputs), tuple(self.nodes), outputs)
+    def graph(self, outputs: tuple[Arg, ...], *, is_left: bool = False) -> Graph:
+        """Return the finished graph with these outputs; `is_left` is told of a graph break."""
+        return Graph(tuple(self.inputs), tuple(self.nodes), outputs, is_left and self.may_copy)
 
     def used_names(self, outputs: tuple[Arg, ...]) -> set[str]:
         """Return the names that nodes or outputs read."""

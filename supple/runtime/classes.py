@@ -7,10 +7,11 @@ call keeps its entries.
 
 import ctypes
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from operator import is_
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from supple.runtime.entries import Watch
 
@@ -198,13 +199,33 @@ def _referred(found: object) -> object:
     """Return what is held for what a class that a call made holds: what refers to it, itself, or nothing."""
     if type(found) in _LASTING:
         return found
+    if type(found) in _PARTS:
+        return _Made(type(found), tuple(map(_referred, _PARTS[type(found)](found))))
     return Watch(found) if type(found).__weakrefoffset__ else _UNKNOWN
 
 
 def _is_named(was: object, found: object) -> bool:
     if isinstance(was, Watch):
         return found is not None and was() is found
+    if isinstance(was, _Made):
+        return type(found) is was.kind and all(map(_is_named, was.parts, _PARTS[was.kind](found)))
     return was is found
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What an object is made of that no weak reference can name."""
+
+    kind: type
+    parts: tuple[object, ...]
+
+
+_PARTS: Final[Mapping[type, Callable[[Any], tuple[object, ...]]]] = {
+    staticmethod: lambda found: (found.__func__,),
+    classmethod: lambda found: (found.__func__,),
+    property: lambda found: (found.fget, found.fset, found.fdel),
+}
+"""Classes of such objects: what one of them is made of."""
 
 
 _UNKNOWN: Final = object()

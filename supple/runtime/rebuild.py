@@ -175,6 +175,8 @@ def restore_generator(
     box_of(generator)[:] = (function, is_started, *state)
     if is_started and inspect.getgeneratorstate(generator) == inspect.GEN_CREATED:
         next(generator)
+    if function is finished:
+        generator.close()
     return generator
 
 

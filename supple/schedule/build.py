@@ -120,6 +120,7 @@ class Builder:
         self.phase_of = cache(self._phase_of)
         self._first: dict[Key, int] = {}
         self._costs: dict[str, int] = {}
+        self._conjuncts: dict[Scalar, frozenset[Scalar]] = {}  # of masks that hold where several others do
 
     # Placing statements.
 
@@ -269,11 +270,24 @@ class Builder:
             return self.value(load.buffer, index, mask)
         if own is False:
             return number(load.other, load.dtype)
-        both = own if mask is None else self.compute("and", DType.BOOL, own, mask)
+        both = own if mask is None else self._both(own, mask)
         if load.buffer in self.sources and load.buffer not in self.kernel.members:
             return self.load(load.buffer, load.dtype, index, both, load.other)
         inside = self.value(load.buffer, index, both)
         return self.compute("where", load.dtype, own, inside, load.other)
+
+    def _both(self, own: Scalar, mask: Scalar) -> Scalar:
+        """Return where two masks hold: one of them where it holds under the other alone.
+
+        Reads under the same masks, one inside the other, are then one, however many there are.
+        """
+        parts = self._conjuncts.get(own, frozenset((own,)))
+        others = self._conjuncts.get(mask, frozenset((mask,)))
+        if parts <= others or others <= parts:
+            return mask if parts <= others else own
+        made = self.compute("and", DType.BOOL, own, mask)
+        self._conjuncts[made] = parts | others
+        return made
 
     # Costs and phases.
 

@@ -1,6 +1,7 @@
 """Conditions on sizes that are checked when the program runs, as nodes of a graph."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import count
 
 from supple.base.marks import EXPECTED
@@ -55,7 +56,7 @@ def checked(graph: Graph, deferred: Iterable[Deferred], *, is_eager: bool = Fals
         add_due()
     late.clear()
     add_due()
-    return Graph(graph.inputs, tuple(nodes), graph.outputs)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def _message(one: Deferred) -> str:

@@ -281,12 +281,11 @@ def _(
 
 
 def kept_strides(tensor: TensorMeta) -> tuple[Expr, ...] | None:
-    """Return channels-last strides for a dense channels-last tensor, None (row-major) for any other."""
-    if layout.is_contiguous(tensor.sizes, tensor.strides) or not layout.is_channels_last(
-        tensor.sizes, tensor.strides
-    ):
-        return None
-    return layout.channels_last_strides(tensor.sizes)
+    """Return channels-last strides for a channels-last tensor, dense or not; None (row-major) for another."""
+    is_last = layout.is_channels_last_like(tensor.sizes, tensor.strides)
+    if not layout.is_contiguous(tensor.sizes, tensor.strides):  # with one row, say, the first tells nothing
+        is_last = is_last or layout.is_channels_last(tensor.sizes, tensor.strides)
+    return layout.channels_last_strides(tensor.sizes) if is_last else None
 
 
 @shape_rules.on(*aten("_native_batch_norm_legit_functional"))

@@ -40,6 +40,23 @@ def written(make: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     return run
 
 
+def written_behind_a_break(make: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Return what writes to what a function makes, after a graph break."""
+
+    def run(x: Tensor) -> Tensor:
+        made = make(x)
+        supple.graph_break()
+        made.add_(1)
+        return made.sum()
+
+    return run
+
+
+USES: dict[str, Callable[[Callable[[Tensor], Tensor]], Callable[[Tensor], Tensor]]] = {
+    "returned": lambda make: make,
+    "written": written,
+    "written behind a break": written_behind_a_break,
+}
 MAKERS: dict[str, Callable[[Tensor], Tensor]] = {
     "contiguous": lambda x: x.contiguous(),
     "reshape": lambda x: x.reshape(-1),
@@ -58,13 +75,13 @@ def seen(run: Callable[[Tensor], Tensor], x: Tensor) -> tuple[object, ...]:
     return (*facts, *(step for size, step in zip(made.shape, made.stride(), strict=True) if size > 1))
 
 
-@pytest.mark.parametrize("is_written", [False, True])
+@pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_view_where_eager_has_one(family: str, maker: str, is_written: bool) -> None:
-    function = written(MAKERS[maker]) if is_written else MAKERS[maker]
+def test_a_view_where_eager_has_one(family: str, maker: str, use: str) -> None:
+    function = USES[use](MAKERS[maker])
     # Of a size of 1 nobody asks for what is only returned: docs/dynamic_shapes.md.
-    layouts = [layout for layout in FAMILIES[family] if is_written or 1 not in layout[0]]
+    layouts = [layout for layout in FAMILIES[family] if use != "returned" or 1 not in layout[0]]
     for first in range(3):
         compiled = supple.compile(function, backend="native", dynamic=[None, True, None][first])
         for layout in (*layouts[first:], *layouts):

@@ -428,3 +428,27 @@ def test_constructors(program: Callable[..., Any], cls: type, method: str) -> No
         finally:
             function.__defaults__ = defaults
             setattr(cls, method, kept)
+
+
+@pytest.mark.parametrize("symbol", ["*", "+", "-", "/", "@", "**", "&", "<<", "//"])
+@pytest.mark.parametrize("is_left", [False, True])
+def test_what_torch_asks_of_an_operand_is_seen(symbol: str, is_left: bool) -> None:
+    asked: list[str] = []
+    names = "mul add sub truediv matmul pow and lshift floordiv".split()
+    methods = {f"__{side}{name}__": lambda self, other: 5 for name in names for side in ("", "r")}
+
+    def noting(self: object, name: str) -> object:
+        asked.append(name)
+        return object.__getattribute__(self, name)
+
+    plain = type("Plain", (), dict(methods))
+    run = eval(f"lambda x, o: (x + 1, {'o' if is_left else 'x'} {symbol} {'x' if is_left else 'o'})")
+    compiled, found = supple.compile(run), []
+    for is_noting in (False, True):
+        if is_noting:
+            plain.__getattribute__ = noting
+        for function in (run, compiled):
+            asked.clear()
+            found.append((function(torch.ones(2), plain())[1], list(asked)))
+    assert found[0] == found[1]
+    assert found[2] == found[3]

@@ -9,7 +9,9 @@ from supple.capture.values.attributes import lookup
 from supple.capture.values.base import Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
+from supple.capture.values.layouts import identity_asked
 from supple.capture.values.sequence import SliceValue
+from supple.capture.values.tensor import TensorValue
 
 
 @opcode.on("BINARY_OP")
@@ -30,6 +32,8 @@ def _(frame: Frame, instruction: Instruction) -> None:
 def _(frame: Frame, instruction: Instruction) -> None:
     """`a is b`, `a is not b`."""
     left, right = frame.pop_many(2)
+    if isinstance(left, TensorValue) and isinstance(right, TensorValue) and left is not right:
+        identity_asked(frame.engine, left.fake, right.fake)
     same = frame.engine.is_same(left, right)
     frame.push(ConstantValue(same is not bool(instruction.arg)))
 

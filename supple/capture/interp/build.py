@@ -6,6 +6,7 @@ from typing import NoReturn, cast
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.interp.frame import Frame, count_of, opcode
+from supple.capture.library.sets import add_members
 from supple.capture.values.arrival import take_counted
 from supple.capture.values.attributes import MISSING, lookup
 from supple.capture.values.base import Raised, Value, drain, name_in_c, take_all
@@ -30,9 +31,8 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("BUILD_SET")
 def _(frame: Frame, instruction: Instruction) -> None:
     """{a, b, ...}."""
-    made = SetValue()
-    for value in frame.pop_many(count_of(instruction)):
-        made.items.setdefault(value.key(frame.engine), value)
+    made, items = SetValue(), frame.pop_many(count_of(instruction))
+    add_members(frame.engine, made, new_list(items))
     frame.push(made)
 
 

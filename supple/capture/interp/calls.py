@@ -5,7 +5,7 @@ import importlib.util
 import sys
 import types
 from collections.abc import Sequence
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from supple.capture import breaks
 from supple.capture.bytecode import Instruction
@@ -178,7 +178,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
     assert isinstance(count, int), "the operand counts positional patterns"
     assert isinstance(keywords, tuple), names.describe()
     if not isinstance(wanted.as_python(), type):
-        engine.throw(TypeError, "called match pattern must be a class")
+        engine.throw(TypeError, _refusal(wanted.as_python()))
     if not engine.call(engine.wrap(isinstance, None), [subject, wanted]).truth(engine):
         frame.push(ConstantValue(None))
         return
@@ -187,13 +187,31 @@ def _(frame: Frame, instruction: Instruction) -> None:
     if positional is None:
         found.append(subject)
     try:
-        found += [subject.get_attr(engine, str(name)) for name in (*(positional or ()), *keywords)]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]  # constants
+        seen: set[str] = set()
+        for name in cast("tuple[str, ...]", (*(positional or ()), *keywords)):
+            if name in seen:
+                owner = name_in_c(engine, cast("type", wanted.as_python()))
+                engine.throw(TypeError, f"{owner}() got multiple sub-patterns for attribute {name!r}")
+            seen.add(name)
+            found.append(subject.get_attr(engine, name))
     except Raised as raised:
         if not raised.is_a(AttributeError):
             raise
         frame.push(ConstantValue(None))
         return
     frame.push(new_tuple(found))
+
+
+def _refusal(wanted: Any) -> str:
+    """Return what Python says of a class pattern that names no class."""
+    try:
+        match wanted:
+            case wanted():
+                raise AssertionError(f"{wanted!r} is a class")
+            case _:
+                raise AssertionError(f"{wanted!r} is a class")
+    except TypeError as error:
+        return str(error)
 
 
 MATCHES_ITSELF: Final = 1 << 22
@@ -208,8 +226,10 @@ def _match_args(frame: Frame, wanted: Value, count: int) -> tuple[str, ...] | No
         found = wanted.get_attr(engine, "__match_args__").as_python()
     else:
         guard_lookup(engine, cls, "__match_args__", MISSING)
-        if cls.__flags__ & MATCHES_ITSELF and count == 1:
-            return None
+        if cls.__flags__ & MATCHES_ITSELF:
+            if count == 1:
+                return None
+            found = ("",)
     names = cast("tuple[object, ...]", found) if isinstance(found, tuple) else (None,)
     if not all(isinstance(one, str) for one in names[:count]):
         engine.unsupported(breaks.OBJECT, name=cls.__name__, detail="its __match_args__ is no tuple of names")

@@ -81,6 +81,7 @@ class Engine:
         guards: recorded so far, by what makes them equal, in order.
         frames: being interpreted, the innermost last.
         objects: the value of each existing object that was wrapped, by id; keeps the object alive meanwhile.
+        namespaces: of each dict that was wrapped, or holds attributes of what was, the owner; by its id.
         tensors: the value of each fake tensor, by its id.
         told_apart: existing objects that are different ones by identity alone.
         sizes: what is symbolic, and the guards on it.
@@ -97,6 +98,7 @@ class Engine:
         self.guards: dict[tuple[object, ...], Guard] = {}
         self.frames: list[Frame] = []
         self.objects: dict[int, tuple[object, Value]] = {}
+        self.namespaces: dict[int, tuple[object, object]] = {}
         self.tensors: dict[int, TensorValue] = {}
         self.told_apart: dict[int, Value] = {}
         self.context_variables: dict[int, tuple[contextvars.ContextVar[object], Value]] = {}

@@ -74,7 +74,7 @@ def require_fit(machine: Machine, function: object, args: Args, kwargs: Kwargs) 
 
 def _require_receiver(machine: Machine, function: object, receiver: type) -> None:
     """Raise in the program what a method of a builtin class says of an object of another class."""
-    owner = getattr(function, "__objclass__", None)
+    owner = _owner_of(function)
     if owner not in _RECEIVERS or issubclass(receiver, owner):
         return
     name = str(getattr(function, "__name__", ""))
@@ -205,13 +205,18 @@ _KINDS: Final = (
 )
 
 
+def _owner_of(function: object) -> type | None:
+    """Return the class of which a function in C is a method."""
+    return None if isinstance(function, type) else getattr(function, "__objclass__", None)
+
+
 def misfit(function: Callable[..., object], receiver: type, count: int, names: tuple[str, ...]) -> str | None:
     """Return what a function says of so many arguments, and others by name; None if it takes them.
 
     Args:
         receiver: the class of the first argument, for what it says of a method names that class.
     """
-    owner = getattr(function, "__objclass__", None)
+    owner = _owner_of(function)
     if not _is_asked(function, count) if owner is None else owner not in _RECEIVERS:
         return None
     return _said(function, receiver if receiver in _RECEIVERS else owner, count, names)
@@ -235,7 +240,7 @@ def _said(
 
 def _is_asked(function: Callable[..., object], count: int) -> bool:
     """Tell whether a function may be called to see what it says."""
-    owner = getattr(function, "__self__", None)
+    owner = None if isinstance(function, type) else getattr(function, "__self__", None)
     if isinstance(owner, type):
         return owner in _RECEIVERS
     if function in _EXACT:

@@ -36,6 +36,7 @@ from supple.capture.values.sequence import SequenceValue, SliceValue, is_plain_r
 from supple.capture.values.tensor import TensorValue, emit
 from supple.ir.ops import OpKind
 from supple.runtime.classes import is_on_heap
+from supple.runtime.sets import History
 from supple.torch_private import ARE_OVERRIDDEN, disabled_by_torch, is_torch_function_enabled
 
 PAYLOADS: Final = (dict, list, tuple, set, frozenset, str, int, float)
@@ -53,7 +54,7 @@ def call_rule(function: object) -> Call | None:
         return found
     if isinstance(function, typing.NewType):
         return lambda machine, args, kwargs: args[0]
-    if getattr(function, "__code__", None) is _DISPATCH:
+    if isinstance(function, types.FunctionType) and function.__code__ is _DISPATCH:
         return lambda machine, args, kwargs: _dispatched(machine, function, args[0])
     replacement = polyfill.get(function)
     if replacement is None:
@@ -383,6 +384,8 @@ def bare_instance(machine: Machine, kind: type, args: Sequence[Value]) -> Value:
         contents = machine.call(machine.wrap(frozenset, None), args if base is frozenset else ())
         assert isinstance(contents, SetValue), contents.describe()
         contents.kind = kind
+        if base is set:
+            contents.history = History(None, set)
         made.payload = contents
     elif base is list:
         made.payload = SequenceValue(kind, [])

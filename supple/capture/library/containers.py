@@ -170,6 +170,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
             found.extend(machine, items)
     elif isinstance(found, SetValue):
         found.rewrite(machine, {})
+        found.note(machine, set.clear)
         for given in args[1:]:
             add_members(machine, found, given)
     return NONE
@@ -204,9 +205,18 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return NONE
 
 
-call.on(dict.clear, _Ordered.clear)(
-    effect(lambda machine, args, _: _dict(machine, args[0]).rewrite(machine, {}))
-)
+@call.on(dict.clear, _Ordered.clear)
+@effect
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    """dict.clear."""
+    found = container(args[0])
+    if isinstance(found, InstanceDict):
+        for name in found.instance.own_names(machine):
+            found.delete_item(machine, machine.wrap(name, None))
+    else:
+        _dict(machine, args[0]).rewrite(machine, {})
+
+
 call.on(dict.fromkeys)(lambda machine, args, _: machine.call_python(polyfills.dict_fromkeys, *args))
 
 

@@ -10,13 +10,15 @@ from supple.capture import breaks
 from supple.capture.library.table import Args, Kwargs, call
 from supple.capture.machine import Machine
 from supple.capture.values.attributes import lookup, special
-from supple.capture.values.base import NotConstant, Value
+from supple.capture.values.base import LazyValue, NotConstant, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.instance import DELETED, InstanceDict, InstanceValue, has_dict
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue
+from supple.capture.values.symbolic import SymbolicValue
+from supple.runtime.sets import History
 
 _HOOKS: Final = "__reduce_ex__ __reduce__ __getstate__ __setstate__ __getnewargs__ __getnewargs_ex__".split()
 _OF_ITEMS: Final = frozenset(
@@ -24,7 +26,7 @@ _OF_ITEMS: Final = frozenset(
 )
 """Methods by which a copy of an instance of a builtin container is filled, if its class has them."""
 _HOLDING_MORE: Final = (BaseException, collections.defaultdict)
-_WHOLE: Final = (ConstantValue, FunctionValue, LeafValue, ClassValue)
+_WHOLE: Final = (ConstantValue, SymbolicValue, FunctionValue, LeafValue, ClassValue)
 
 
 @call.on(copy.copy)
@@ -62,7 +64,8 @@ def _shallow(machine: Machine, value: Value) -> Value | None:
                 return None
             twin = SetValue(value.kind)
             twin.items = dict(value.items)
-            twin.is_ordered = False
+            told = value.told()
+            twin.history = None if told is None else History(None, set[object].copy, (told,))
             return twin
         case InstanceValue() if not isinstance(value.obj, enum.Enum):
             return _shallow_instance(machine, value)
@@ -108,6 +111,8 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
 
 
 def _deep(machine: Machine, value: Value, memo: dict[object, Value]) -> Value:
+    if isinstance(value, LazyValue):
+        value = value.force(machine)
     if isinstance(value, _WHOLE):
         return value
     known = memo.get(machine.tell_apart(value))

@@ -156,7 +156,13 @@ def _is_set(value: Value, name: str) -> bool:
 
 
 def _beside_tensor(machine: Machine, value: Value, method: str) -> Value:
-    """Return the number that an instance of a subclass is to a tensor; on the left its methods come first."""
+    """Return the number that an instance of a subclass is to a tensor; on the left its methods come first.
+
+    Of an object on the right torch asks for its class and more, which a `__getattribute__` in Python sees.
+    """
+    is_seen = isinstance(value, InstanceValue) and is_python_method(value.cls, "__getattribute__")
+    if is_seen and method.startswith("__r"):
+        machine.unsupported(breaks.OPERATOR, name=method, kinds=value.describe())
     if not isinstance(value, InstanceValue) or not isinstance(value.payload, ConstantValue):
         return value
     if lookup(value.cls, "__torch_function__") is not MISSING:
@@ -263,16 +269,18 @@ def _on_sets(machine: Machine, name: str, left: Value, right: Value, *, is_in_pl
     if is_in_place and isinstance(found, SetValue) and issubclass(found.kind, set):
         sets.combine_in_place(machine, name, found, [right])
         return left
-    return sets.combined(machine, name, left, [right])
+    by_view = getattr(operator, f"__{name}__") if isinstance(left, DictView) else None
+    return sets.combined(machine, name, left, [right], by_view)
 
 
 def _on_set_and_view(machine: Machine, name: str, left: SetValue, right: DictView) -> Value:
     """What the view does, also in place: a new set."""
+    function = getattr(operator, f"__{name}__")
     if name == "and":
-        return sets.combined(machine, name, right, [left])
+        return sets.combined(machine, name, right, [left], function)
     made = SetValue()
-    made.items, made.is_ordered = dict(left.items), False
-    return sets.combined(machine, name, made, [right])
+    made.items, made.history = dict(left.items), left.told()
+    return sets.combined(machine, name, made, [right], function)
 
 
 def _by_methods(machine: Machine, symbol: str, left: Value, right: Value) -> Value:

@@ -252,6 +252,32 @@ for _function in (functional.max_pool1d, torch.max_pool1d):
     call.on(_function)(partial(_max_pool1d, _function))
 
 
+def _hidden_views(function: Function, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Pieces that show a tensor's memory, which neither autograd nor a graph knows of."""
+    machine.unsupported(breaks.CALL, name=function.__name__)
+
+
+for _name in ("unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"):
+    for _function in (getattr(torch, _name), getattr(torch.Tensor, _name)):
+        call.on(_function)(partial(_hidden_views, _function))
+
+
+@call.on(torch.Tensor.sum_to_size)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """The tensor itself where it has the sizes (guarded); to no sizes all is summed."""
+    x, *sizes = args
+    if len(sizes) == 1 and isinstance(sizes[0], SequenceValue):
+        sizes = sizes[0].all(machine)
+    if isinstance(x, TensorValue) and 0 < len(sizes) == x.fake.dim() and not kwargs:
+        own = [machine.wrap(size, None) for size in x.fake.shape]
+        pairs = zip(own, sizes, strict=True)
+        if all(machine.compare("==", one, wanted).truth(machine) for one, wanted in pairs):
+            return x
+    op = torch_op(torch.Tensor.sum_to_size)
+    assert op is not None, "Tensor.sum_to_size is an operator"
+    return emit(machine, op, args, kwargs)
+
+
 @call.on(torch.arange)
 def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """Tensors without dimensions or gradients stand for numbers."""

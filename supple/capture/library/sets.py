@@ -5,7 +5,7 @@
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from supple.capture.library import polyfills
@@ -13,10 +13,11 @@ from supple.capture.library.table import NONE, Args, Call, Kwargs, call, effect,
 from supple.capture.machine import Machine
 from supple.capture.values.arrival import arriving
 from supple.capture.values.base import Value
-from supple.capture.values.constant import ConstantValue
+from supple.capture.values.constant import LITERALS, ConstantValue
 from supple.capture.values.instance import container
-from supple.capture.values.mapping import DictView, SetValue
+from supple.capture.values.mapping import UNKNOWN, DictValue, DictView, SetValue
 from supple.capture.values.sequence import new_list
+from supple.runtime.sets import History
 
 Members = dict[object, Value]
 
@@ -41,18 +42,37 @@ def _new_set(machine: Machine, kind: type, args: Args) -> Value:
         return args[0]
     made = SetValue(kind)
     if args:
-        found = container(args[0])
         made.items = members(machine, args[0])
-        made.is_ordered = not isinstance(found, SetValue)
+        made.history = _called(kind, _told(args[0], made.items))
     return made
+
+
+def _told(given: Value, keys: Iterable[object]) -> object:
+    """Return what stands for an iterable in a history; `keys` are those of what it gave."""
+    found = container(given)
+    if isinstance(found, SetValue):
+        return found.told() or UNKNOWN
+    keys = given.mapping.items if isinstance(given, DictView) else keys
+    keys = found.items if isinstance(found, DictValue) else keys
+    if any(type(key) not in LITERALS for key in keys):
+        return UNKNOWN
+    if isinstance(given, DictView):
+        return dict.fromkeys(keys).keys() if given.part == "keys" else UNKNOWN
+    return dict.fromkeys(keys) if isinstance(found, DictValue) else list(keys)
+
+
+def _called(function: Callable[..., object], *operands: object) -> History | None:
+    """Return the history of a set that a call makes."""
+    return None if UNKNOWN in operands else History(None, function, operands)
 
 
 def add_members(machine: Machine, target: SetValue, given: Value) -> None:
     """Add what an iterable gives; what it gave before an error stays."""
-    found = container(given)
+    found, before = container(given), target.history
     if isinstance(found, SetValue):
+        told = target.history if found is target else _told(given, ())
         target.rewrite(machine, {**target.items, **found.items, **target.items})
-        machine.heap.set_field(target, "is_ordered", False)
+        target.note(machine, set.update, told)
         return
     for items in arriving(machine, given, into=target):
         added: Members = {}
@@ -61,6 +81,10 @@ def add_members(machine: Machine, target: SetValue, given: Value) -> None:
                 added.setdefault(item.key(machine), item)
         finally:
             target.rewrite(machine, {**target.items, **added, **target.items})
+            target.note(machine, set.update, _told(new_list([]), added))
+    if isinstance(found, DictValue):  # which tells beforehand how many there are
+        machine.heap.set_field(target, "history", before)
+        target.note(machine, set.update, _told(given, found.items))
 
 
 polyfill[set.remove] = polyfills.set_remove
@@ -72,23 +96,43 @@ make.on(frozenset)(lambda machine, args, _: _new_set(machine, frozenset, args))
 COMBINE: Final = {"and": "intersection", "or": "union", "sub": "difference", "xor": "symmetric_difference"}
 
 
-def combined(machine: Machine, name: str, left: Value, rights: Args) -> SetValue:
-    """Return a new set, or a frozenset as the left one is, unless a dict's view does it."""
+def combined(
+    machine: Machine, name: str, left: Value, rights: Args, function: Callable[..., object] | None = None
+) -> SetValue:
+    """Return a new set, or a frozenset as the left one is, unless a dict's view does it.
+
+    Args:
+        function: what is called, if it is no method of a set.
+    """
     found = container(left)
     is_frozen = isinstance(found, SetValue) and issubclass(found.kind, frozenset)
     made = SetValue(frozenset if is_frozen else set)
-    made.items = members(machine, left)
-    made.is_ordered = False
+    made.items, told = _combination(machine, name, left, rights)
+    made.history = _called(function or getattr(made.kind, COMBINE[name]), _told(left, ()), *told)
+    return made
+
+
+def _combination(machine: Machine, name: str, left: Value, rights: Args) -> tuple[Members, list[object]]:
+    """Return the members of a combination, and what stands in a history for the sets on the right."""
+    found, told = members(machine, left), list[object]()
     for place, right in enumerate(rights):
         if name == "and":
-            made.items = _common(machine, made if place else left, right)
+            found = _common(machine, _holding(found) if place else left, right)
+            told.append(_told(right, found))
             continue
         others = members(machine, right)
+        told.append(_told(right, others))
         if name == "xor":
-            made.items = members(machine, left)  # what gives the others may have changed it
-        kept = getattr(operator, f"__{name}__")(made.items.keys(), others.keys())
-        both = {**made.items, **others, **made.items} if name == "or" else {**others, **made.items}
-        made.items = {key: value for key, value in both.items() if key in kept}
+            found = members(machine, left)  # what gives the others may have changed it
+        kept = getattr(operator, f"__{name}__")(found.keys(), others.keys())
+        both = {**found, **others, **found} if name == "or" else {**others, **found}
+        found = {key: value for key, value in both.items() if key in kept}
+    return found, told
+
+
+def _holding(found: Members) -> SetValue:
+    made = SetValue()
+    made.items = found
     return made
 
 
@@ -130,8 +174,12 @@ def _keyed(machine: Machine, given: Value) -> Iterator[tuple[object, Value]]:
 
 def combine_in_place(machine: Machine, name: str, left: SetValue, rights: Args) -> None:
     """Replace the members of a set by those of the combination."""
-    left.rewrite(machine, combined(machine, name, left, rights).items)
-    machine.heap.set_field(left, "is_ordered", False)
+    found, told = _combination(machine, name, left, rights)
+    told = [
+        left.history if container(right) is left else one for right, one in zip(rights, told, strict=True)
+    ]
+    left.rewrite(machine, found)
+    left.note(machine, getattr(set, "update" if name == "or" else f"{COMBINE[name]}_update"), *told)
 
 
 def _combining(name: str) -> Call:
@@ -153,8 +201,14 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """set.difference_update: members go as the items arrive."""
     target = as_set(args[0])
     for group in args[1:]:
+        if container(group) is target:
+            _clear(machine, [target], {})
+            continue
         for items in arriving(machine, group, into=target):
-            combine_in_place(machine, "sub", target, [new_list(items)])
+            for item in items:
+                item.key(machine)  # a set is looked for by `discard` alone
+                _discard(machine, [target, item], {})
+        target.note(machine, set.difference_update, ())
     return NONE
 
 
@@ -180,6 +234,7 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     key = args[1].key(machine)
     if key not in target.items:
         target.rewrite(machine, {**target.items, key: args[1]})
+        target.note(machine, set.add, key if type(key) in LITERALS else UNKNOWN)
     return NONE
 
 
@@ -191,7 +246,7 @@ def _discard(machine: Machine, args: Args, kwargs: Kwargs) -> None:
     key = target.key_of(machine, args[1])
     if key in target.items:
         target.rewrite(machine, {k: v for k, v in target.items.items() if k != key})
-        machine.heap.set_field(target, "is_ordered", False)
+        target.note(machine, set.discard, key if type(key) in LITERALS else UNKNOWN)
 
 
 @call.on(set.pop)
@@ -200,12 +255,20 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     target = as_set(args[0])
     if not target.items:
         machine.throw(KeyError, "pop from an empty set")
-    first = target.ordered(machine)[0]
+    first, before = target.popped(machine), target.history
     _discard(machine, [target, first], {})
+    machine.heap.set_field(target, "history", before)
+    target.note(machine, set.pop)
     return first
 
 
-call.on(set.clear)(effect(lambda machine, args, _: as_set(args[0]).rewrite(machine, {})))
+@call.on(set.clear)
+@effect
+def _clear(machine: Machine, args: Args, kwargs: Kwargs) -> None:
+    """set.clear."""
+    target = as_set(args[0])
+    target.rewrite(machine, {})
+    target.note(machine, set.clear)
 
 
 def compare_sets(machine: Machine, function: Callable[..., object], left: Value, right: Value) -> bool:

@@ -30,7 +30,20 @@ def _constant(result: object) -> Call:
     return lambda machine, args, kwargs: ConstantValue(result)
 
 
-call.on(*torch_private.TRUE_WHILE_COMPILING)(_constant(True))
+@call.on(*torch_private.TRUE_WHILE_COMPILING)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """Yes; no to torch's call of a module with a hook that is called after an exception too.
+
+    Told yes, torch leaves that out, and the exception may come behind a graph break.
+    """
+    frame = machine.frames[-1]
+    if frame.code_object is not torch_private.module_call.__code__:
+        return ConstantValue(True)
+    module = frame.cells["self"].get(machine)
+    is_own = isinstance(module, InstanceValue)
+    return ConstantValue(not is_own or module.own_is_empty(machine, "_forward_hooks_always_called"))
+
+
 call.on(*torch_private.FALSE_WHILE_COMPILING)(_constant(False))
 call.on(torch_private.get_tracing_state)(_constant(None))
 call.on(torch_private.log_api_usage_once)(_constant(None))

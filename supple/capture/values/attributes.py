@@ -128,11 +128,13 @@ def _raw_source(machine: Machine, cls: type, name: str) -> Source | None:
 def special(machine: Machine, value: Value, name: str) -> Value | None:
     """Return the Python-coded special method of a value's type, bound; None when it has none (guarded).
 
-    What is neither a function nor a method in C, as None or a partial, leads to a graph break.
+    A method in C of another name, as in `__setattr__ = dict.__setitem__`, is one of the program. What is
+    neither a function nor a method in C, as None or a partial, leads to a graph break.
     """
     cls = value.python_type()
     found = lookup(cls, name)
-    if isinstance(found, types.FunctionType):
+    is_renamed = isinstance(found, IN_C) and found.__name__ != name
+    if isinstance(found, types.FunctionType) or is_renamed:
         return bind(machine, value, cls, name, found)
     if is_odd(found):
         machine.unsupported(breaks.OBJECT, name=cls.__name__, detail=f"its {name} is no function")

@@ -185,9 +185,13 @@ class FunctionValue(Unique):
         return machine.wrap(getattr(fn, name), attribute(self.source, name) if self.source else None)
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
-        if self.fn is not None:
+        if self.fn is not None or name in _WORKINGS:
             machine.unsupported(breaks.SIDE_EFFECT, name=self.describe())
         machine.heap.put(self.attrs, name, new)
+
+
+_WORKINGS: Final = frozenset(("__dict__", "__code__", "__defaults__", "__kwdefaults__"))
+"""Attributes that decide what a call of a function does, or which others it has."""
 
 
 def wrap_function(machine: Machine, fn: types.FunctionType, source: Source | None) -> FunctionValue:

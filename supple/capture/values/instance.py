@@ -364,8 +364,8 @@ class InstanceValue(Value):
         found = lookup(self.cls, name)
         if self._by_descriptor(machine, name, "__set__", new):
             return
-        if name == "__class__":
-            machine.unsupported(breaks.SIDE_EFFECT, name=f"__class__ of {self.describe()}")
+        if name in ("__class__", "__dict__"):
+            machine.unsupported(breaks.SIDE_EFFECT, name=f"{name} of {self.describe()}")
         if not has_dict(self.cls) and not isinstance(found, SLOT_KINDS):
             refuse_attribute(machine, self.cls, name)
         guard_not_first(machine, self.cls, name, found)

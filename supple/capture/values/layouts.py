@@ -131,6 +131,13 @@ def heed_shown_written(machine: Machine, op: Op, operands: Arg) -> None:
             machine.unsupported(breaks.SHOWN_OR_COPIED, name=op.name)
 
 
+def identity_asked(machine: Machine, left: torch.Tensor, right: torch.Tensor) -> None:
+    """Break where `is` asks whether a copy is its operand, which eager gives for sizes below 2."""
+    may_be_one = any(_may_be_copy(machine, one) for one in (left, right))
+    if may_be_one and meta_of(left).sizes == meta_of(right).sizes and not machine.sizes.env.are_general():
+        machine.unsupported(breaks.SHOWN_OR_COPIED, name="is")
+
+
 def _refuse(machine: Machine, query: str, owner: str) -> None:
     machine.unsupported(breaks.ATTRIBUTE, name=f"{query}()", owner=owner)
 

@@ -15,6 +15,10 @@ from supple.capture.values.attributes import type_attr
 from supple.capture.values.base import LazyValue, Value
 from supple.capture.values.constant import FINISHED, LITERALS, ConstantValue
 from supple.capture.values.sequence import BROKEN, SequenceValue, new_list, new_tuple
+from supple.runtime.sets import Given, History, givens, replay
+
+UNKNOWN: Final = object()
+"""In a history, what no constant stands for; so the order of a set that is made of it is not known."""
 
 
 def item_of(mapping: Mapping[object, object], key: object) -> object:
@@ -365,20 +369,20 @@ class SetValue(Value):
     """A set or frozenset: key -> value.
 
     Attributes:
-        is_ordered: made by adding `items` one by one, so a set made alike has the same order.
+        history: the calls that made it, so a set made alike has the same order; None where it is not known.
         first: the `items` of an existing set, as they were before anything changed them.
         changes: how often members came or went.
         is_placed: `first` is in the order of the existing set, which is guarded member by member.
     """
 
-    __slots__ = ("changes", "first", "is_ordered", "is_placed", "items", "kind", "obj")
+    __slots__ = ("changes", "first", "history", "is_placed", "items", "kind", "obj")
 
     def __init__(self, kind: type = set, source: Source | None = None, obj: object = None) -> None:
         super().__init__(source)
         self.kind = kind
         self.items: dict[object, Value] = {}
         self.obj = obj
-        self.is_ordered = obj is None
+        self.history: History | Given | None = History(None, kind) if source is None else Given(source)
         self.first = self.items
         self.is_placed = False
         self.changes = 0
@@ -389,16 +393,35 @@ class SetValue(Value):
             return list(self.items.values())
         if any(type(key) not in LITERALS for key in self.items):
             machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
-        if not self.is_ordered:
-            existing = cast("set[object]", self.obj)
-            if self.items is not self.first or set(self.items) != existing:
-                machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
-            machine.guard(self.source, Kind.KEYS, tuple(existing))
-            return [self.items[key] for key in existing]
-        alike: set[object] = set()
-        for key in self.items:
-            alike.add(key)
-        return [self.items[key] for key in alike]
+        if self.history is not None and not givens(self.history):
+            return [self.items[key] for key in replay(self.history)]
+        existing = cast("set[object] | None", self.obj)
+        if existing is None or self.items is not self.first or set(self.items) != existing:
+            machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
+        machine.guard(self.source, Kind.KEYS, tuple(existing))
+        return [self.items[key] for key in existing]
+
+    def popped(self, machine: Machine) -> Value:
+        """Return the member that `pop` takes, which depends on those that it took before."""
+        if len(self.items) > 1 and (self.history is None or givens(self.history)):
+            machine.unsupported(breaks.SET_ORDER, name=self.kind.__name__)
+        if len(self.items) == 1:
+            return next(iter(self.items.values()))
+        assert self.history is not None
+        alike = cast("set[object]", replay(self.history))
+        return self.items[alike.pop()]
+
+    def told(self) -> History | Given | None:
+        """Return what stands for the set in the history of another one, if a replay can make it again."""
+        is_changed = self.source is not None and isinstance(self.history, History)
+        return None if is_changed else self.history
+
+    def note(self, machine: Machine, function: Callable[..., object], *operands: object) -> None:
+        """Note a call that changed the set, with undo. An operand `UNKNOWN` leaves its order unknown."""
+        known = self.history
+        if known is not None:
+            known = None if UNKNOWN in operands else History(known, function, operands)
+        machine.heap.set_field(self, "history", known)
 
     def python_type(self) -> type:
         return self.kind

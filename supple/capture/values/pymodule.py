@@ -20,11 +20,16 @@ class PythonModuleValue(Unique):
         super().__init__(source)
         self.module = module
 
+    @property
+    def name(self) -> str:
+        """Its name, for messages; a program may have taken it away."""
+        return str(vars(self.module).get("__name__"))
+
     def python_type(self) -> type:
         return types.ModuleType
 
     def describe(self) -> str:
-        return f"module {self.module.__name__}"
+        return f"module {self.name}"
 
     def as_python(self) -> object:
         return self.module
@@ -34,15 +39,15 @@ class PythonModuleValue(Unique):
         if name == "__dict__":
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         found = names.get(name, _MISSING)
-        globals_source = pinned(f"G[{self.module.__name__}]", names)
+        globals_source = pinned(f"G[{self.name}]", names)
         if found is not _MISSING:
             return machine.wrap(found, global_variable(globals_source, name))
         found = getattr(self.module, name, _MISSING)
         if found is _MISSING:
             machine.guard(globals_source, Kind.LACKS_KEY, name)
-            machine.throw(AttributeError, f"module {self.module.__name__!r} has no attribute {name!r}")
-        module = pinned(f"M[{self.module.__name__}@{id(self.module):x}]", self.module)
+            machine.throw(AttributeError, f"module {self.name!r} has no attribute {name!r}")
+        module = pinned(f"M[{self.name}@{id(self.module):x}]", self.module)
         return machine.wrap(found, attribute(module, name))
 
     def set_attr(self, machine: Machine, name: str, new: Value) -> None:
-        machine.unsupported(breaks.SIDE_EFFECT, name=f"{self.module.__name__}.{name}")
+        machine.unsupported(breaks.SIDE_EFFECT, name=f"{self.name}.{name}")

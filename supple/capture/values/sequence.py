@@ -33,7 +33,7 @@ _OF_TUPLES: Final[Mapping[str, object]] = {
 
 def is_plain_record(kind: type) -> bool:
     """Tell whether instances of a class are tuples with names, of which no method of tuple is another."""
-    if not hasattr(kind, "_fields") or tuple not in kind.__mro__:
+    if tuple not in kind.__mro__ or not hasattr(kind, "_fields"):
         return False
     return all(lookup(kind, name) is found for name, found in _OF_TUPLES.items())
 

@@ -2,6 +2,7 @@
 
 import collections
 import contextvars
+import copy
 import enum
 import functools
 import types
@@ -33,7 +34,9 @@ from supple.capture.values.symbolic import SymbolicValue
 from supple.capture.values.tensor import TensorValue
 from supple.capture.wrapping.table import wrap, wrap_rules, wraps
 from supple.runtime.arrays import memory_of
+from supple.runtime.classes import own_dict
 from supple.runtime.rebuild import stored_set
+from supple.runtime.sets import History
 from supple.shapes.fake import is_describable
 from supple.torch_private import is_zero_tensor, no_torch_dispatch
 
@@ -147,6 +150,7 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     contents = cast("dict[object, object]", obj)
     stored = list(cast("Iterator[object]", vars(dict)["__iter__"](contents)))  # whatever a subclass says
     _refuse_noticed(engine, kind, stored)
+    _claim(engine, contents, contents)
     if kind not in (dict, collections.OrderedDict, collections.defaultdict):
         return _subclass_instance(engine, contents, source, dict)
     engine.guard(source, Kind.TYPE, kind)
@@ -194,6 +198,9 @@ def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     if kind not in (set, frozenset) and source is not None:
         whole = Called(f"frozenset({source.name})", source, frozenset)
     value = SetValue(kind, source, obj if source else None)
+    if source is None:
+        is_plain = kind in (set, frozenset) and all(type(member) in LITERALS for member in members)
+        value.history = History(None, kind, (copy.copy(obj),)) if is_plain else None
     value.is_placed = not all(
         type(member) in LITERALS or isinstance(member, type | enum.Enum) for member in members
     )
@@ -270,6 +277,8 @@ _BY_IDENTITY: Final[dict[type, Callable[[Any, Source | None], Value]]] = {
 def _(engine: "Engine", obj: object, source: Source | None) -> Value:
     """An object known by identity."""
     engine.guard(source, Kind.IS, obj)
+    if isinstance(obj, types.ModuleType):
+        _claim(engine, vars(obj), obj)
     return next(made for cls, made in _BY_IDENTITY.items() if isinstance(obj, cls))(obj, source)
 
 
@@ -315,13 +324,33 @@ def instance(engine: "Engine", obj: object, source: Source | None) -> Value:
         return LeafValue(obj, source)
     if source is not None:
         engine.guard(type_of(source), Kind.IS, kind)
+    _claim(engine, own_dict(obj), obj)
     return InstanceValue(kind, source, obj)
+
+
+def _claim(engine: "Engine", names: dict[Any, Any], owner: object) -> None:
+    """Break where a dict that holds the attributes of an object is that of another, or a dict by itself."""
+    _, first = engine.namespaces.setdefault(id(names), (names, owner))
+    if first is not owner or (names is owner and own_dict(owner) is names):
+        detail = "its `__dict__` is shared with another object, or is a dict of the program"
+        engine.unsupported(breaks.OBJECT, name=type(owner).__name__, detail=detail)
 
 
 def _is_opaque_callable(kind: type) -> bool:
     """Callables written in C, torch's overloads included: known by identity."""
     if issubclass(
-        kind, functools.partial | torch.nn.Module | dict | list | tuple | set | frozenset | str | int | float
+        kind,
+        functools.partial
+        | torch.nn.Module
+        | dict
+        | list
+        | tuple
+        | set
+        | frozenset
+        | collections.deque
+        | str
+        | int
+        | float,
     ):
         return False
     call = lookup(cast("type[object]", kind), "__call__")

@@ -96,11 +96,13 @@ class Graph:
     """Inputs, nodes in execution order, outputs (Vars, constants, Numbers; None where nothing is returned).
 
     Symbols are defined by integer inputs, which come first, or (u0, ...) by nodes: see `definitions`.
+    `goes_on` says of a captured graph that the program goes on behind it, and may write to what was copied.
     """
 
     inputs: tuple[Input, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Arg, ...]
+    goes_on: bool = False
 
     def metas(self) -> dict[str, Meta]:
         """Return what is known of each named value."""

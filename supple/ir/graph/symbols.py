@@ -63,7 +63,7 @@ def simplified(
         kept = nodes[place] if shown <= known else replace(nodes[place], meta=old.meta)
         nodes[place] = old if old.op.name == CHECK else kept
         known |= shown
-    return Graph(tuple(inputs), tuple(nodes), made.outputs)
+    return replace(made, inputs=tuple(inputs), nodes=tuple(nodes))
 
 
 def mapped(graph: Graph, function: Callable[[Expr], Expr], floats: Mapping[str, float] = _NO_FLOATS) -> Graph:
@@ -84,7 +84,7 @@ def mapped(graph: Graph, function: Callable[[Expr], Expr], floats: Mapping[str, 
 
     inputs = tuple(replace(item, meta=_meta(item.meta, function)) for item in graph.inputs)
     nodes = tuple(with_mapped(node, same, number, _meta(node.meta, function)) for node in graph.nodes)
-    return Graph(inputs, nodes, map_arg(same, graph.outputs, number))
+    return replace(graph, inputs=inputs, nodes=nodes, outputs=map_arg(same, graph.outputs, number))
 
 
 def _meta(meta: Meta, simplify: Callable[[Expr], Expr]) -> Meta:
