@@ -24,10 +24,11 @@ from supple.capture.interp.engine import Engine, Stopped
 from supple.capture.interp.frame import Frame
 from supple.capture.rebuild import Builder, contents, rule_of
 from supple.capture.residual import Const, Recovery, Writer, call_graph
-from supple.capture.source import STATE, Source, local, pinned
+from supple.capture.source import STATE, Source, local, own_names, pinned
+from supple.capture.values.attributes import is_asked
 from supple.capture.values.base import LazyValue, Raised, Value
 from supple.capture.values.function import CellValue, FunctionValue, wrap_function
-from supple.capture.values.instance import InstanceValue
+from supple.capture.values.instance import InstanceValue, has_dict
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue
 from supple.ir.graph.nodes import Graph, Input, hides_writes
@@ -518,7 +519,10 @@ def _unrelated(engine: Engine) -> Iterator[Guard]:
 
 
 def _different(engine: Engine, written: Value) -> list[Source]:
-    """Return where a written object was found, then where the other objects of its class were."""
+    """Return where a written object was found, then where the other objects of its class were.
+
+    Of objects that have a dict of attributes it is where that is.
+    """
     if written.source is None:
         return []
     if isinstance(written, CellValue):
@@ -532,4 +536,9 @@ def _different(engine: Engine, written: Value) -> list[Source]:
         for obj, value in engine.objects.values()
         if type(obj) is kind and value.source != written.source
     )
-    return [written.source, *(value.source for value in existing if value.source is not None)]
+    found = [written.source, *(value.source for value in existing if value.source is not None)]
+    if not isinstance(written, InstanceValue) or not has_dict(kind):
+        return found
+    # Objects may share the dict of their attributes, and a dict can be its own: the dicts differ.
+    dicts = [own_names(source, is_asked=is_asked(kind)) for source in found]
+    return [*found, *dicts] if issubclass(kind, dict) else dicts

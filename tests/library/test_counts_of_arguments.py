@@ -11,8 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import supple
+from supple.capture.library.arity import misfit
+from supple.capture.library.table import call
 
 METHODS: dict[type, Callable[[], Any]] = {
     list: lambda: [1, 2],
@@ -86,3 +89,21 @@ def test_methods_refuse_counts_of_arguments_as_eager_does(kind: type) -> None:
         compiled = supple.compile(called, backend="eager")
         wanted = called(getattr(METHODS[kind](), name))
         assert compiled(getattr(METHODS[kind](), name)) == wanted, name
+
+
+TENSOR_METHODS = [
+    method
+    for name in dir(torch.Tensor)
+    if isinstance(method := getattr(torch.Tensor, name), types.MethodDescriptorType) and method in call
+]
+"""The methods of tensors that have rules."""
+
+
+@pytest.mark.parametrize("method", TENSOR_METHODS, ids=lambda method: method.__name__)
+def test_a_method_of_tensors_takes_the_numbers_that_eager_takes(method: Callable[..., Any]) -> None:
+    for numbers in ((), (1,), (2, 1), (2, 3, 1)):
+        try:
+            method(torch.zeros(2, 3, 1), *numbers)
+        except Exception:
+            continue
+        assert misfit(method, torch.Tensor, 1 + len(numbers), ()) is None, numbers

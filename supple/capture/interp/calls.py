@@ -207,11 +207,12 @@ def _refusal(wanted: Any) -> str:
     try:
         match wanted:
             case wanted():
-                raise AssertionError(f"{wanted!r} is a class")
+                pass
             case _:
-                raise AssertionError(f"{wanted!r} is a class")
+                pass
     except TypeError as error:
         return str(error)
+    raise AssertionError(f"{wanted!r} is a class")
 
 
 MATCHES_ITSELF: Final = 1 << 22

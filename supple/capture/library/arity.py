@@ -28,12 +28,14 @@ from supple.capture.values.constant import ConstantValue
 from supple.capture.values.instance import InstanceValue
 from supple.capture.values.symbolic import SymbolicValue
 
+_TENSOR: Final = torch.Tensor.__mro__[1]
+"""The class in C, which has the methods of tensors."""
 _RECEIVERS: Final[Mapping[type, Callable[[], object]]] = {
     **{kind: kind for kind in (list, dict, set, frozenset, tuple, str, bytes, int, float, complex, bool)},
     **{kind: kind for kind in (collections.deque, collections.OrderedDict, collections.defaultdict)},
     types.GeneratorType: lambda: (item for item in ()),
     types.MappingProxyType: lambda: types.MappingProxyType(dict[object, object]()),
-    torch.Tensor.__mro__[1]: lambda: torch.zeros(()),  # the class in C, which has the methods
+    _TENSOR: lambda: torch.zeros(()),
 }
 """Classes whose methods are asked, and what makes an object that they may do anything to."""
 
@@ -226,8 +228,18 @@ def misfit(function: Callable[..., object], receiver: type, count: int, names: t
 def _said(
     function: Callable[..., object], receiver: type | None, count: int, names: tuple[str, ...]
 ) -> str | None:
-    """Return what a function in C says of arguments that are nothing; of no class of the program."""
-    given: list[object] = [()] * count
+    """Return what a function in C says of arguments that are nothing; of no class of the program.
+
+    A method of tensors may take numbers one by one (`sum_to_size(2, 3)`): it is asked with those too.
+    """
+    kinds = ((), 1) if receiver is _TENSOR else ((),)
+    answers = [_answer(function, receiver, [nothing] * count, names) for nothing in kinds]
+    return answers[0] if all(answers) else None
+
+
+def _answer(
+    function: Callable[..., object], receiver: type | None, given: list[object], names: tuple[str, ...]
+) -> str | None:
     if hasattr(function, "__objclass__") and receiver is not None:
         given[:1] = [_RECEIVERS[receiver]() for _ in given[:1]]
     try:

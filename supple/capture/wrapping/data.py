@@ -336,22 +336,18 @@ def _claim(engine: "Engine", names: dict[Any, Any], owner: object) -> None:
         engine.unsupported(breaks.OBJECT, name=type(owner).__name__, detail=detail)
 
 
+_CALLED_BY_PARTS: Final = (
+    functools.partial,
+    torch.nn.Module,
+    *(dict, list, tuple, set, frozenset, collections.deque),
+    *(str, int, float),
+)
+"""Classes whose objects have parts that are read, callable or not."""
+
+
 def _is_opaque_callable(kind: type) -> bool:
     """Callables written in C, torch's overloads included: known by identity."""
-    if issubclass(
-        kind,
-        functools.partial
-        | torch.nn.Module
-        | dict
-        | list
-        | tuple
-        | set
-        | frozenset
-        | collections.deque
-        | str
-        | int
-        | float,
-    ):
+    if issubclass(kind, _CALLED_BY_PARTS):
         return False
     call = lookup(cast("type[object]", kind), "__call__")
     return not isinstance(call, types.FunctionType) or kind.__module__.startswith("torch._ops")
