@@ -152,7 +152,7 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
         TypeError: `model` is not callable, or is a class.
     """
     chosen = replace(checked_options(fullgraph, dynamic, mode, options), verify=str(verify or ""))
-    _ = chosen.verified_share(), chosen.spec_level  # raise where they are none
+    _ = chosen.verified_share(), chosen.spec_level, chosen.cpu  # raise where they are none
     if chosen.recompile_limit is None:
         chosen = replace(chosen, recompile_limit=recompile_limit)
     settings = Settings(backend, chosen)

@@ -54,6 +54,8 @@ class Settings:
         cache_dir: where files are kept that may be deleted at any time.
         verify: which calls of compiled graphs run eager beside them: "first", "always", or a part, "0.01".
         check: what is checked at least, as the option `check` says it: "1", "2" or "memory".
+        cpu: what kernels may use of this processor: "native" or "" for all of it, "x86-64-v2", "x86-64-v3"
+            or "x86-64-v4" for what every processor of that level has.
     """
 
     dynamic_sources: str = ""
@@ -85,6 +87,7 @@ class Settings:
     cache_dir: str = ""
     verify: str = ""
     check: str = ""
+    cpu: str = ""
 
 
 ENVIRONMENT: Final[dict[str, tuple[str, ...]]] = {
@@ -97,6 +100,7 @@ ENVIRONMENT: Final[dict[str, tuple[str, ...]]] = {
     "cache_dir": ("SUPPLE_CACHE_DIR",),
     "verify": ("SUPPLE_VERIFY",),
     "check": ("SUPPLE_CHECK",),
+    "cpu": ("SUPPLE_CPU",),
 }
 """Variables that are read once, when the package is imported; the first that is not empty counts."""
 

@@ -78,6 +78,18 @@ class Options:
         return max(_LEVELS[one] for one in asked)
 
     @property
+    def cpu(self) -> str:
+        """What kernels may use of this processor.
+
+        Raises:
+            OptionsError: the configuration names no level of processors.
+        """
+        if self.config.cpu not in ("", "native", *CPU_LEVELS):
+            names = ", ".join(map(repr, CPU_LEVELS))
+            raise OptionsError(f"cpu (SUPPLE_CPU) is 'native' or one of {names}, not {self.config.cpu!r}")
+        return self.config.cpu
+
+    @property
     def guards_memory(self) -> bool:
         """Whether kernels run between guard pages."""
         return "memory" in (self.check, self.config.check)
@@ -108,6 +120,8 @@ class Options:
 
 
 MODES: Final = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
+CPU_LEVELS: Final = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+"""The levels of the x86-64 psABI."""
 _SHARES: Final[Mapping[str, float | None]] = {"": None, "first": 0.0, "always": 1.0}
 _LEVELS: Final[Mapping[str, int]] = {"": 0, "0": 0, "1": 1, "2": 2, "memory": 1}
 _LIMITS: Final = ("recompile_limit", "inline_depth", "step_limit", "break_at")

@@ -36,10 +36,14 @@ def _fence(nest: Nest, about: str) -> Fence:
     return Fence(about, tuple(access is not Access.READ for access in accesses))
 
 
-@memo(1)
 def host_compiler() -> Compiler:
     """Return the compiler for this machine; it remembers what it has compiled."""
-    return Compiler(host_cpu())
+    return _compiler(host_cpu())
+
+
+@memo(8)
+def _compiler(cpu: Cpu) -> Compiler:
+    return Compiler(cpu)
 
 
 @cache

@@ -10,6 +10,7 @@ from functools import reduce
 from math import pi
 from typing import Final
 
+from supple.codegen.cpu import x86
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.target import Features
@@ -206,7 +207,7 @@ def _power_of_2(code: Code, n: Reg) -> Reg:
 def _scaled_by_one_instruction(code: Code, p: Reg, n: Reg) -> Reg:
     """Return p * 2**n, rounded once."""
     arguments = f"{p.typed}, {n.typed}, {p.type} zeroinitializer, i16 -1, i32 4"
-    text = f"call {p.type} @llvm.x86.avx512.mask.scalef.ps.512({arguments})"
+    text = f"call {p.type} @{x86.SCALE}({arguments})"
     return code.pure(text, p.dtype, p.lanes, (p, n))
 
 

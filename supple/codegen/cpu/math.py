@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from supple.codegen.cpu import inline
+from supple.codegen.cpu import inline, x86
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.registers import Reg, constant
 from supple.codegen.cpu.scalars import Scalars, scalars
@@ -25,8 +25,7 @@ BY_LANE: Final = ("asinh", "acosh")
 def sleef_name(function: str, dtype: DType, features: Features) -> str:
     """Return the symbol of SLEEF's function for whole vectors of the machine: Sleef_expf16_u10avx512f."""
     kind = f"{'f' if dtype is DType.F32 else 'd'}{features.register_bytes // dtype.size}"
-    isa = {64: "avx512f", 32: "avx2"}.get(features.register_bytes, "none")
-    return f"Sleef_{function}{kind}_{ACCURACY[function]}{isa}"
+    return f"Sleef_{function}{kind}_{ACCURACY[function]}{x86.SLEEF.get(features.register_bytes, 'none')}"
 
 
 def call(code: Code, features: Features, function: str, args: Sequence[Reg]) -> Reg:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Final
 
+from supple.codegen.cpu import x86
 from supple.codegen.cpu.block import Block, CodegenError, iota
 from supple.codegen.cpu.code import Code
 from supple.codegen.cpu.index import Index
@@ -187,10 +188,7 @@ def _by_registers(block: Block, buffer: Buffer, pointer: Reg, mask: Reg, other: 
     code, dtype = block.code, other.dtype
     lanes = min(mask.lanes, block.features.cpu.vector_bytes // dtype.size)
     integers = DType.I32 if dtype.size == 4 else DType.I64
-    kind = {DType.F32: "avx.maskload.ps", DType.F64: "avx.maskload.pd"}.get(
-        dtype, f"avx2.maskload.{'d' if dtype.size == 4 else 'q'}"
-    )
-    name = f"llvm.x86.{kind}{'.256' if lanes * dtype.size == 32 else ''}"
+    name = x86.masked_load(dtype, lanes * dtype.size)
     result = type_text(dtype, lanes)
     code.declare(name, result, ["ptr", type_text(integers, lanes)])
     parts: list[Reg] = []

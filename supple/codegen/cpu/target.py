@@ -7,6 +7,9 @@ from typing import Final
 
 import llvmlite.binding as llvm
 
+from supple.base.config import config
+from supple.base.errors import OptionsError
+from supple.codegen.cpu import x86
 from supple.ir.program import Target
 
 PARALLEL_WORK: Final = 1 << 17
@@ -34,7 +37,7 @@ class Cpu:
     @property
     def vector_bytes(self) -> int:
         """The width of its vector registers."""
-        if self.has("avx512f") and self.has("avx512bw") and self.has("avx512dq") and self.has("avx512vl"):
+        if all(map(self.has, x86.AVX_512)):
             return 64
         return 32 if self.has("avx2") else 16
 
@@ -42,16 +45,47 @@ class Cpu:
         return f"{self.triple} {self.name} {self.features}"
 
 
-@cache
+def level(name: str) -> Cpu:
+    """Return a processor that has what its level of x86-64 has, and nothing more."""
+    return Cpu(x86.TRIPLE, name, ",".join(f"+{feature}" for feature in x86.LEVELS[name]))
+
+
 def host_cpu() -> Cpu:
-    """Return the processor this process runs on."""
+    """Return the processor this process runs on, or what `config.cpu` says to use of it.
+
+    Raises:
+        OptionsError: this processor is of a lower level.
+    """
+    return limited(_host(), config.now().cpu)
+
+
+@cache
+def _host() -> Cpu:
     _initialize()
     return Cpu(llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
 @cache
+def limited(host: Cpu, name: str) -> Cpu:
+    """Return what a level says to use of a processor; all of it for "native" and "".
+
+    Raises:
+        OptionsError: the processor is of a lower level.
+    """
+    if name in ("", "native"):
+        return host
+    lacking = [feature for feature in x86.LEVELS[name] if not host.has(feature)]
+    if lacking:
+        raise OptionsError(f"cpu (SUPPLE_CPU) is {name!r}, but this {host.name} has no {', '.join(lacking)}")
+    return level(name)
+
+
 def host_target() -> Target:
-    """Return what schedule and codegen may assume of this machine."""
+    """Return what schedule and codegen may assume of this machine.
+
+    Raises:
+        OptionsError: as for `host_cpu`.
+    """
     return Target(vector_bytes=host_cpu().vector_bytes, parallel_work=PARALLEL_WORK)
 
 

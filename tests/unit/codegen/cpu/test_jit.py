@@ -18,7 +18,10 @@ from supple.runtime.artifact import to_bytes
 from tests.unit.codegen.cpu.kernels import pointwise
 
 F32 = DType.F32
-FEATURES = Features(host_cpu(), host_target().vector_bytes, has_function)
+
+
+def features() -> Features:
+    return Features(host_cpu(), host_target().vector_bytes, has_function)
 
 
 def test_kernels_that_differ_in_name_only_share_an_object() -> None:
@@ -31,7 +34,7 @@ def test_kernels_that_differ_in_name_only_share_an_object() -> None:
 
 def test_a_text_is_compiled_once() -> None:
     compiler = Compiler(host_cpu())
-    text = emit(pointwise("add", (F32, F32), F32, 100), host_target(), FEATURES).text
+    text = emit(pointwise("add", (F32, F32), F32, 100), host_target(), features()).text
     assert compiler(text) is compiler(text)
     assert compiler(text + "\n") is not compiler(text)
 
@@ -48,12 +51,13 @@ print(hashlib.sha256(to_bytes(kernel_artifact(nests, host_target()))).hexdigest(
 """
 
 
-def test_artifacts_do_not_depend_on_the_process() -> None:
+def test_artifacts_do_not_depend_on_the_process(level: str) -> None:
     nests = [pointwise(op, (F32,), F32, 99) for op in ("tanh", "log")]
     here = hashlib.sha256(to_bytes(kernel_artifact(nests, host_target()))).hexdigest()
     env = {
         **os.environ,
         "PYTHONHASHSEED": "77",
+        "SUPPLE_CPU": level,
         "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
     }
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=env)
@@ -64,15 +68,15 @@ def test_artifacts_do_not_depend_on_the_process() -> None:
 def test_a_long_loop_has_whole_vectors_and_no_spills(op: str) -> None:
     if host_target().vector_bytes != 64:
         pytest.skip("this processor has no AVX-512")
-    text = emit(pointwise(op, (F32,), F32, 4096), host_target(), FEATURES).text
+    text = emit(pointwise(op, (F32,), F32, 4096), host_target(), features()).text
     code = assembly(text, host_cpu())
     assert "zmm" in code
     assert re.findall(r"\(%rsp\), %zmm|%zmm\d+, -?\d*\(%rsp\)", code) == []
 
 
-@pytest.mark.parametrize("features", ["+sse4.2", "+avx2,+fma,+f16c"])
-def test_code_for_a_smaller_processor_has_no_larger_vectors(features: str) -> None:
-    cpu = Cpu(host_cpu().triple, "x86-64", f"+sse2,{features}")
+@pytest.mark.parametrize("has", ["+sse4.2", "+avx2,+fma,+f16c"])
+def test_code_for_a_smaller_processor_has_no_larger_vectors(has: str) -> None:
+    cpu = Cpu(host_cpu().triple, "x86-64", f"+sse2,{has}")
     small = Features(cpu, cpu.vector_bytes, has_function)
     target = type(host_target())(vector_bytes=cpu.vector_bytes)
     for dtype in (F32, DType.F64, DType.I32, DType.BF16):
