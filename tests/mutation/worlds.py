@@ -239,6 +239,11 @@ def copied(arguments: Arguments) -> Arguments:
     return copy.deepcopy(arguments, known)
 
 
+BY_MEMORY: Final = {"linalg.lstsq": 1e-5}
+"""Operators whose library rounds by where the memory of its matrices lies, and how far results are apart:
+3,000 equal calls of eager gave five results, on a processor without AVX-512."""
+
+
 def programs_of_operators(corpus: str, forms: Mapping[str, tuple[int, Form]]) -> Iterator[Program]:
     """Yield torch's operators, in each form with the sample of that number or with the last."""
     for name in importlib.import_module("tests.operators.test_samples").OPERATORS:
@@ -251,7 +256,7 @@ def programs_of_operators(corpus: str, forms: Mapping[str, tuple[int, Form]]) ->
             def side(name: str = name, index: int = index, form: Form = form) -> Side:
                 return operator_side(name, min(index, len(samples(name)) - 1), form)
 
-            yield Program(f"{corpus}.{name}.{label}", side)
+            yield Program(f"{corpus}.{name}.{label}", side, BY_MEMORY.get(name, 0.0))
 
 
 def operators() -> Iterator[Program]:
