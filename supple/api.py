@@ -14,7 +14,7 @@ from supple.base import marks, memo
 from supple.base.config import config, error_on_graph_break
 from supple.base.errors import InvalidBackendError, OptionsError
 from supple.base.marks import graph_break, is_compiling, skip_frame, step_unsupported
-from supple.base.options import MODES, Options, with_mapping
+from supple.base.options import MODES, Options, cpu_level, with_mapping
 from supple.base.stance import run, set_stance
 from supple.capture import callables, dispatch
 from supple.capture.compilation import Compiler
@@ -152,7 +152,7 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
         TypeError: `model` is not callable, or is a class.
     """
     chosen = replace(checked_options(fullgraph, dynamic, mode, options), verify=str(verify or ""))
-    _ = chosen.verified_share(), chosen.spec_level, chosen.cpu  # raise where they are none
+    _ = chosen.verified_share(), chosen.spec_level, cpu_level(chosen.config.cpu)  # raise where they are none
     if chosen.recompile_limit is None:
         chosen = replace(chosen, recompile_limit=recompile_limit)
     settings = Settings(backend, chosen)

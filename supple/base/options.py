@@ -78,18 +78,6 @@ class Options:
         return max(_LEVELS[one] for one in asked)
 
     @property
-    def cpu(self) -> str:
-        """What kernels may use of this processor.
-
-        Raises:
-            OptionsError: the configuration names no level of processors.
-        """
-        if self.config.cpu not in ("", "native", *CPU_LEVELS):
-            names = ", ".join(map(repr, CPU_LEVELS))
-            raise OptionsError(f"cpu (SUPPLE_CPU) is 'native' or one of {names}, not {self.config.cpu!r}")
-        return self.config.cpu
-
-    @property
     def guards_memory(self) -> bool:
         """Whether kernels run between guard pages."""
         return "memory" in (self.check, self.config.check)
@@ -126,6 +114,18 @@ _SHARES: Final[Mapping[str, float | None]] = {"": None, "first": 0.0, "always": 
 _LEVELS: Final[Mapping[str, int]] = {"": 0, "0": 0, "1": 1, "2": 2, "memory": 1}
 _LIMITS: Final = ("recompile_limit", "inline_depth", "step_limit", "break_at")
 _SETTABLE: Final = (*_LIMITS, "check", "fusion", "threads", "verify_action")
+
+
+def cpu_level(name: str) -> str:
+    """Return what `config.cpu` says, "native" where it says nothing.
+
+    Raises:
+        OptionsError: it names no level of processors.
+    """
+    if name not in ("", "native", *CPU_LEVELS):
+        names = ", ".join(map(repr, CPU_LEVELS))
+        raise OptionsError(f"cpu (SUPPLE_CPU) is 'native' or one of {names}, not {name!r}")
+    return name or "native"
 
 
 def with_mapping(base: Options, given: Mapping[str, object]) -> Options:

@@ -9,6 +9,7 @@ import llvmlite.binding as llvm
 
 from supple.base.config import config
 from supple.base.errors import OptionsError
+from supple.base.options import cpu_level
 from supple.codegen.cpu import x86
 from supple.ir.program import Target
 
@@ -54,9 +55,9 @@ def host_cpu() -> Cpu:
     """Return the processor this process runs on, or what `config.cpu` says to use of it.
 
     Raises:
-        OptionsError: this processor is of a lower level.
+        OptionsError: there is no such level, or this processor is of a lower one.
     """
-    return limited(_host(), config.now().cpu)
+    return limited(_host(), cpu_level(config.now().cpu))
 
 
 @cache
@@ -67,12 +68,12 @@ def _host() -> Cpu:
 
 @cache
 def limited(host: Cpu, name: str) -> Cpu:
-    """Return what a level says to use of a processor; all of it for "native" and "".
+    """Return what a level says to use of a processor; all of it for "native".
 
     Raises:
         OptionsError: the processor is of a lower level.
     """
-    if name in ("", "native"):
+    if name == "native":
         return host
     lacking = [feature for feature in x86.LEVELS[name] if not host.has(feature)]
     if lacking:

@@ -89,6 +89,9 @@ def test_a_function_is_compiled_for_the_level_that_the_configuration_names() -> 
 def test_a_level_that_there_is_not_is_refused() -> None:
     with config.patch(cpu="x86-64-v9"), pytest.raises(OptionsError, match="'x86-64-v2', 'x86-64-v3'"):
         supple.compile(lambda x: x + 1)
+    compiled = supple.compile(lambda x: x + 1)
+    with config.patch(cpu="x86-64-v9", suppress_errors=False), pytest.raises(OptionsError, match="x86-64-v9"):
+        compiled(torch.ones(3))
 
 
 def test_a_level_above_the_processors_is_refused() -> None:
