@@ -18,7 +18,7 @@ help: ## list the targets
 env: $(stamp) ## set up the virtual environment in $(VENV)
 
 $(stamp): pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if (3, 11) <= v < (3, 13) else f"supple needs Python 3.11 or 3.12, this is {v.major}.{v.minor}: call make PYTHON=...")'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if (3, 11) <= v < (3, 14) else f"supple needs Python 3.11, 3.12 or 3.13, this is {v.major}.{v.minor}: call make PYTHON=...")'
 	test -x $(bin)/python || $(PYTHON) -m venv $(VENV)
 	$(bin)/python -m pip install -qq --disable-pip-version-check '$(TORCH)'
 	$(bin)/python -m pip install -qq --disable-pip-version-check -e '.[test,dev]'

@@ -185,8 +185,9 @@ amp_update_scale = cast("Callable[..., object]", vars(torch)["_amp_update_scale_
 sym_sin = cast("Callable[..., object]", vars(torch)["_sym_sin"])
 sym_cos = cast("Callable[..., object]", vars(torch)["_sym_cos"])
 
-# What `Function.apply(...)` of a subclass runs.
-autograd_function_apply = cast("Callable[..., object]", vars(torch.autograd.Function)["apply"].__func__)
+# What `Function.apply(...)` of a subclass runs: a function, in torch 2.14 a descriptor in C.
+_apply = cast("types.MethodType", vars(torch.autograd.Function)["apply"])
+autograd_function_apply = cast("Callable[..., object]", getattr(_apply, "__func__", _apply))
 
 # Where it is on, fresh memory is filled with NaN. The public function loads torch's compiler.
 set_deterministic: Final = torch._C._set_deterministic_algorithms

@@ -20,7 +20,7 @@ from supple.capture.bytecode.tables import effect
 REFUSED: Final = frozenset(
     (
         *("COPY_FREE_VARS", "MAKE_CELL", "LOAD_SUPER_ATTR", "SEND", "RETURN_GENERATOR"),
-        *("PUSH_EXC_INFO", "POP_EXCEPT", "RERAISE"),
+        *("PUSH_EXC_INFO", "POP_EXCEPT", "PUSH_NULL", "RERAISE", "LOAD_FAST_AND_CLEAR"),
     )
 )
 """Instructions that a step does not run."""
@@ -37,11 +37,16 @@ class Slot(enum.Enum):
 
     OBJECT = enum.auto()
     NULL = enum.auto()
+    """Of a call."""
+    UNBOUND = enum.auto()
+    """What a local, kept during a comprehension, had: no value."""
     HANDLED = enum.auto()
 
 
 PLAIN: Final = (Slot.OBJECT,)
 """The slot of one object."""
+EMPTY: Final = frozenset((Slot.NULL, Slot.UNBOUND))
+"""What is no object."""
 ORIGINS: Final = ByObject[types.CodeType, "Origin"]()
 """Of the code of a continuation: what it is made of."""
 
@@ -77,7 +82,7 @@ class Point:
         """Names of what the code takes: locals, then the objects on the stack."""
         return (
             *self.names,
-            *(slot_name(place) for place, slot in enumerate(self.slots) if slot is not Slot.NULL),
+            *(slot_name(place) for place, slot in enumerate(self.slots) if slot not in EMPTY),
         )
 
 
@@ -200,8 +205,10 @@ def can_take(code: types.CodeType, index: int, slots: tuple[Slot, ...]) -> bool:
     instruction = normal_form(code).instructions[index]
     if instruction.op == "COPY":
         return slots[-cast("int", instruction.arg)] is Slot.OBJECT
-    taken = effect(instruction.op, instruction.arg)[0]
-    return instruction.op in PEEKS or Slot.HANDLED not in slots[len(slots) - taken :]
+    taken = slots[len(slots) - effect(instruction.op, instruction.arg)[0] :]
+    if instruction.op == "SWAP" and Slot.NULL in taken:
+        return False
+    return instruction.op in PEEKS or not {Slot.HANDLED, Slot.UNBOUND}.intersection(taken)
 
 
 def _calls_super(code: types.CodeType) -> bool:

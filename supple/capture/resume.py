@@ -27,6 +27,7 @@ from supple.capture.bytecode.analysis import reachable
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
 from supple.capture.drive import Onward
 from supple.capture.points import (
+    EMPTY,
     ORIGINS,
     PEEKS,
     PLAIN,
@@ -48,6 +49,8 @@ NEXT: Final = "_supple_next"
 MADE: Final = "_supple_made"
 """The parameter that holds the instance whose `__init__` was called, or of which an attribute is asked."""
 CELLS: Final = "_supple_cells"
+_UNBOUND: Final = Instruction("LOAD_FAST_AND_CLEAR", "_supple_unbound")
+"""Pushes what this pushes for a local without a value: nothing binds it."""
 
 
 class Runs(enum.Enum):
@@ -244,14 +247,15 @@ def _note_origin(
 
 
 def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruction]:
-    """Yield what puts the stack back, where a NULL below the `taken` topmost is a None.
+    """Yield what puts the stack back, where what is no object below the `taken` topmost is a None.
 
     Python takes for granted that what it handles has a traceback; code that is captured has no need.
     """
     for place, slot in enumerate(point.slots):
-        if slot is Slot.NULL:
-            is_taken = place >= len(point.slots) - taken
-            yield Instruction("PUSH_NULL") if is_taken else Instruction("LOAD_CONST", None)
+        if slot in EMPTY:
+            kept = Instruction("LOAD_CONST", None)
+            put = _UNBOUND if slot is Slot.UNBOUND else Instruction("PUSH_NULL")
+            yield put if place >= len(point.slots) - taken else kept
             continue
         if slot is Slot.HANDLED and in_python:
             yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", with_traceback))
@@ -337,8 +341,6 @@ class _Step:
             # The attribute may be no method: it is called as any object.
             instruction = Instruction("LOAD_ATTR", instruction.arg, None, instruction.position)
             pushed = (Slot.NULL, Slot.OBJECT)
-        elif instruction.op == "PUSH_NULL":
-            instruction, pushed = Instruction("NOP"), (Slot.NULL,)
         elif instruction.op == "RETURN_VALUE" and normal_form(self.point.code).flags & inspect.CO_GENERATOR:
             yield Instruction("BUILD_TUPLE", 1)
         jumped = Label()
@@ -368,6 +370,7 @@ class _Step:
             instruction: it may have bound or deleted a variable.
         """
         point, slots = self.point, (*kept, *pushed)
+        index = _behind_jumps(normal_form(point.code), index)
         op, name = ("", "") if instruction is None else (instruction.op, str(instruction.arg))
         changed = {name} if op in ("STORE_FAST", "DELETE_FAST") else set[str]()
         bound = {*point.names, name} if op == "STORE_FAST" else set(point.names) - changed
@@ -390,11 +393,20 @@ class _Step:
         if cells:
             yield from (Instruction("LOAD_CLOSURE", name) for name in cells)
             yield Instruction("BUILD_TUPLE", len(cells))
-        objects = [slot_name(place) for place, slot in enumerate(slots) if slot is not Slot.NULL]
+        objects = [slot_name(place) for place, slot in enumerate(slots) if slot not in EMPTY]
         for name in (*names, *objects):
             yield from _taken(name)
         yield Instruction("CALL", (bool(cells) + len(names) + len(objects), ()))
         yield Instruction("RETURN_VALUE")
+
+
+def _behind_jumps(normal: Decoded, index: int) -> int:
+    """Return where control comes to from an index by jumps alone: one point needs one continuation."""
+    seen: set[int] = set()
+    while (one := normal.instructions[index]).op == "JUMP" and one.target is not None and index not in seen:
+        seen.add(index)
+        index = one.target
+    return index
 
 
 def _header(point: Point, items: Sequence[Item]) -> Header:

@@ -25,6 +25,7 @@ from supple.capture.bytecode.tables import (
     INTRINSICS_2,
     NAMED_INTRINSICS,
     OPPOSITE,
+    RUN_PYTHON,
     effect,
 )
 from supple.capture.bytecode.verify import verified
@@ -80,6 +81,8 @@ def _write(writer: Writer) -> None:
             writer.emit("RESUME", 0)
         writer.bound.setdefault(index, len(writer.items))  # clean-ups have the depth of what follows them
         _write_pads(writer, index)
+        if DIALECT.calls_look_back and index in writer.edges and instruction.op in RUN_PYTHON:
+            writer.emit("NOP")  # it has the handler of the call
         writer.place[index] = len(writer.items)
         for position in writer.nulls.get(index, ()):
             writer.position = position
@@ -189,11 +192,12 @@ def _callable_end(writer: Writer, null: int) -> int:
     if base is None:
         # No control comes here; one instruction is taken to load the callable.
         return null + 2
-    for index in range(null + 1, len(writer.instructions)):
+    reached: set[int | None] = {null + 1}
+    for index, instruction in enumerate(writer.instructions):
         depth = writer.depths[index]
-        if depth is None:
+        if depth is None or index not in reached:
             continue
-        instruction = writer.instructions[index]
+        reached |= {instruction.target, None if instruction.op in ENDS else index + 1}
         pops, _ = effect(instruction.op, instruction.arg)
         if depth - pops <= base:
             break

@@ -27,6 +27,8 @@ class Dialect:
             handler encloses it.
         split_make_function: attributes come one by one through SET_FUNCTION_ATTRIBUTE.
         closure_is_local: cells are pushed by LOAD_FAST.
+        calls_look_back: what a function in Python raises is caught by the handler of the code unit that
+            stands before its call.
     """
 
     null_follows_callable: bool = False
@@ -42,6 +44,7 @@ class Dialect:
     yield_kind: bool = False
     split_make_function: bool = False
     closure_is_local: bool = False
+    calls_look_back: bool = False
 
 
 DIALECTS: Final = {
@@ -58,6 +61,7 @@ DIALECTS: Final = {
         yield_kind=True,
         split_make_function=True,
         closure_is_local=True,
+        calls_look_back=True,
     ),
 }
 
@@ -101,6 +105,12 @@ BOOL_OPS: Final = frozenset(
         "TO_BOOL",
         "UNARY_NOT",
     }
+)
+
+# What may run a function in Python in the loop that runs its caller: a call, a property, a `__getitem__`, a
+# generator.
+RUN_PYTHON: Final = frozenset(
+    {"BINARY_SUBSCR", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "FOR_ITER", "LOAD_ATTR", "SEND"}
 )
 
 # Ops whose operand is one flag: inverted, inverted, with keyword arguments.

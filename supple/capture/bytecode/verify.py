@@ -102,6 +102,14 @@ class _Check:
             if one.target not in self.at:
                 self._fail(0, f"a handler is at {one.target}, where no instruction begins")
             before = one.end
+        for index, op in enumerate(self.ops):
+            looks = _LOOKS_BACK and op.name in _RUN_PYTHON
+            if looks and self._handler(op.offset - OFFSET) != self._handler(op.offset):
+                self._fail(index, "what it runs would look for a handler one unit before it")
+
+    def _handler(self, offset: int) -> Handler | None:
+        """Return the handler of what is raised at a place."""
+        return next((one for one in self.handlers if one.start <= offset < one.end), None)
 
     def _check_cells(self) -> None:
         """Check that free variables and cells are there before the body begins.
@@ -302,6 +310,10 @@ NULL_FIRST: Final = sys.version_info < (3, 13)
 """Whether the NULL lies below the callable."""
 _READS_SEND: Final = sys.version_info < (3, 12)
 """Whether `throw` finds the end of a `yield from` in the operand of its SEND."""
+_LOOKS_BACK: Final = sys.version_info >= (3, 13)
+"""Whether an exception out of a function in Python looks for its handler at the unit before the call."""
+_RUN_PYTHON: Final = frozenset("BINARY_SUBSCR CALL CALL_FUNCTION_EX CALL_KW FOR_ITER LOAD_ATTR SEND".split())
+"""Instructions that may run a function in Python without a new loop of the interpreter."""
 _WHERE: Final = 3
 """The bits of RESUME's operand that say what is resumed."""
 _DELEGATES: Final = 2

@@ -40,7 +40,8 @@ class Writer:
             labels are numbered after them.
         bound: for each normal index, the item where a region that starts or ends there is cut.
         targets: indices that control comes to other than from the one before.
-        anchors: those, and where regions start and end: they stay apart from the one before.
+        edges: indices where regions start and end.
+        anchors: targets and edges: they stay apart from the one before.
         pads: for a normal index, the clean-ups that lead to it, by the op that needs them.
         nulls: for a normal index, the positions of NULLs to push before it.
         depths: values on the stack before each normal instruction; None where control never comes.
@@ -58,9 +59,8 @@ class Writer:
         self.place: dict[int, int] = {}
         self.bound: dict[int, int] = {}
         self.targets = _targets(decoded)
-        self.anchors = self.targets | {
-            edge for region in decoded.regions for edge in (region.start, region.end)
-        }
+        self.edges = {edge for region in decoded.regions for edge in (region.start, region.end)}
+        self.anchors = self.targets | self.edges
         self.pads: dict[int, dict[str, Pad]] = {}
         self.nulls: dict[int, list[Position | None]] = {}
         self.unbound = unbound_loads(decoded) if DIALECT.unchecked_loads else frozenset[int]()

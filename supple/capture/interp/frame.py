@@ -46,6 +46,9 @@ opcode: Final[Rules[Handler]] = Rules("opcode")
 
 NULL: Final = Value()
 """What PUSH_NULL pushes."""
+UNBOUND: Final = Value()
+"""What LOAD_FAST_AND_CLEAR pushes for a local that has no value."""
+_SLOTS: Final = {NULL: Slot.NULL, UNBOUND: Slot.UNBOUND}
 
 
 def count_of(instruction: Instruction) -> int:
@@ -109,7 +112,7 @@ class Frame:
 
     def slots(self) -> tuple[Slot, ...]:
         """Return what each value on the stack is."""
-        kinds = [Slot.NULL if value is NULL else Slot.OBJECT for value in self.stack]
+        kinds = [_SLOTS.get(value, Slot.OBJECT) for value in self.stack]
         for place in self.handled:
             kinds[place] = Slot.HANDLED
         return tuple(kinds)
@@ -129,7 +132,7 @@ class Frame:
         for name in unread_names(point.code, point.index):
             rest = remainder(values[name], stays) if name in values else None
             values[name] = ConstantValue(None) if rest is None else rest
-        return [*(values[name] for name in point.names), *(v for v in stack if v is not NULL)]
+        return [*(values[name] for name in point.names), *(v for v in stack if v not in _SLOTS)]
 
     @property
     def name(self) -> str:

@@ -8,7 +8,7 @@ from supple.capture import breaks
 from supple.capture.bytecode import Instruction
 from supple.capture.guards import reads
 from supple.capture.guards.kinds import Kind
-from supple.capture.interp.frame import NULL, Frame, count_of, opcode
+from supple.capture.interp.frame import NULL, UNBOUND, Frame, count_of, opcode
 from supple.capture.lifetimes import let_go_of_name
 from supple.capture.source import BUILTINS
 from supple.capture.values.attributes import MISSING, lookup
@@ -66,7 +66,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
 @opcode.on("LOAD_FAST_AND_CLEAR")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Push a local (or the mark of an unbound one) and unbind it, around an inlined comprehension."""
-    frame.push(frame.locals.pop(_name(instruction), NULL))
+    frame.push(frame.locals.pop(_name(instruction), UNBOUND))
 
 
 @opcode.on("STORE_FAST")
@@ -76,7 +76,7 @@ def _(frame: Frame, instruction: Instruction) -> None:
         _let_go(frame, frame.locals.get(_name(instruction)))
     value = frame.pop()
     frame.locals.pop(_name(instruction), None)
-    if value is not NULL:
+    if value is not UNBOUND:
         frame.locals[_name(instruction)] = value
 
 

@@ -6,7 +6,7 @@ capture where that cannot be known. Kinds override what they support.
 
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -64,6 +64,26 @@ def name_in_c(machine: Machine, cls: type) -> str:
 def refuse_attribute(machine: Machine, cls: type, name: str) -> NoReturn:
     """Raise what CPython raises for an attribute that objects of a class do not have."""
     machine.throw(AttributeError, f"{name_in_c(machine, cls)!r} object has no attribute {name!r}")
+
+
+def refuse_to_set(machine: Machine, cls: type, name: str, *, is_on_class: bool) -> NoReturn:
+    """Raise what CPython raises where objects of a class, which have no dict, are given an attribute."""
+    who = name_in_c(machine, cls)
+    if is_on_class:
+        machine.throw(AttributeError, f"{who!r} object attribute {name!r} is read-only")
+    machine.throw(AttributeError, f"{who!r} object has no attribute {name!r}{_WITHOUT_DICT}")
+
+
+def _said_without_dict() -> str:
+    """Return what this version of Python says more of an attribute that is set than of one that is read."""
+    try:
+        object.__setattr__(object(), "x", None)
+    except AttributeError as error:
+        return str(error).removeprefix("'object' object has no attribute 'x'")
+    raise AssertionError("objects have no dict")
+
+
+_WITHOUT_DICT: Final = _said_without_dict()
 
 
 class Value:

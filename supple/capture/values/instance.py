@@ -50,6 +50,7 @@ from supple.capture.values.base import (
     Value,
     name_in_c,
     refuse_attribute,
+    refuse_to_set,
     take_all,
 )
 from supple.capture.values.constant import ConstantValue, fold
@@ -367,7 +368,7 @@ class InstanceValue(Value):
         if name in ("__class__", "__dict__"):
             machine.unsupported(breaks.SIDE_EFFECT, name=f"{name} of {self.describe()}")
         if not has_dict(self.cls) and not isinstance(found, SLOT_KINDS):
-            refuse_attribute(machine, self.cls, name)
+            refuse_to_set(machine, self.cls, name, is_on_class=found is not MISSING)
         guard_not_first(machine, self.cls, name, found)
         self.write(machine, name, new)
 

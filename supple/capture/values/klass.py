@@ -26,6 +26,7 @@ from supple.capture.values.base import Unique, Value, name_of
 from supple.capture.values.constant import ConstantValue, fold_raw
 from supple.capture.values.function import BoundMethodValue, LeafValue
 from supple.capture.values.instance import InstanceValue, checked
+from supple.torch_private import autograd_function_apply
 
 
 class SuperValue(Value):
@@ -157,6 +158,8 @@ class ClassValue(Unique):
                     unbound(cast("object", found)), attribute(source, "__func__") if source else None
                 )
                 return BoundMethodValue(self, inner)
+            case _ if found is autograd_function_apply:
+                return BoundMethodValue(self, LeafValue(found))
             case types.ClassMethodDescriptorType() | types.BuiltinFunctionType():
                 return LeafValue(getattr(self.cls, name))
             case _ if isinstance(lookup(type(found), "__get__"), types.FunctionType):

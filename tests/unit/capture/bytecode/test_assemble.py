@@ -1,6 +1,6 @@
 """New code objects: what normal instructions say is what the running interpreter does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from types import CellType, CodeType, FunctionType
@@ -279,6 +279,120 @@ def test_any_object_is_a_constant_by_identity() -> None:
     )
     found = made(items, header())()
     assert [each is one for each in found] == [True, False, True]
+
+
+class Raises:
+    """Each way in which an instruction runs a function in Python, which raises."""
+
+    def __call__(self, *_: object) -> object:
+        raise KeyError
+
+    __getitem__ = __iter__ = __call__
+    real = property(__call__)
+
+
+def raises(*_: object) -> object:
+    raise KeyError
+
+
+def raises_at_once() -> Iterator[object]:
+    raise KeyError
+    yield
+
+
+CALLEE = ops(("PUSH_NULL",), ("LOAD_FAST", "x"))
+ITEM = ops(("LOAD_FAST", "x"), ("LOAD_CONST", 0))
+RUNS: dict[str, tuple[list[Item], Item, object]] = {
+    "call": (CALLEE, Instruction("CALL", (0, ())), raises),
+    "keywords": (
+        [*CALLEE, Instruction("LOAD_CONST", 1)],
+        Instruction("CALL", (0, ("k",))),
+        lambda k: raises(k),
+    ),
+    "object": (CALLEE, Instruction("CALL", (0, ())), Raises()),
+    "stars": ([*CALLEE, Instruction("LOAD_CONST", ())], Instruction("CALL_FUNCTION_EX", False), raises),
+    "property": (ops(("LOAD_FAST", "x")), Instruction("LOAD_ATTR", "real"), Raises()),
+    "subscript": (ITEM, Instruction("BINARY_SUBSCR"), Raises()),
+    "in C": (ITEM, Instruction("BINARY_SUBSCR"), {}),
+}
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("which", RUNS)
+def test_a_region_of_one_instruction_catches_what_this_runs(which: str, depth: int) -> None:
+    before, runs, argument = RUNS[which]
+    start, end, handler = Label(), Label(), Label()
+    caught = ops(
+        ("PUSH_EXC_INFO",), ("POP_TOP",), ("POP_EXCEPT",), ("LOAD_CONST", "caught"), ("RETURN_VALUE",)
+    )
+    below = ops(("LOAD_CONST", "below")) * depth
+    code = assemble(
+        [*below, *before, start, runs, end, Instruction("RETURN_VALUE"), handler, *caught],
+        like=header("x", arguments=1),
+        protected=[Protected(start, end, handler, depth)],
+    )
+    function = FunctionType(code, {})
+    assert [function(argument) for _ in range(20)] == ["caught"] * 20  # specialised meanwhile
+
+
+@pytest.mark.parametrize("which", RUNS)
+def test_a_region_that_ends_before_an_instruction_does_not_catch_what_this_runs(which: str) -> None:
+    before, runs, argument = RUNS[which]
+    start, end, handler = Label(), Label(), Label()
+    caught = ops(
+        ("PUSH_EXC_INFO",), ("POP_TOP",), ("POP_EXCEPT",), ("LOAD_CONST", "caught"), ("RETURN_VALUE",)
+    )
+    code = assemble(
+        [start, *before, end, runs, Instruction("RETURN_VALUE"), handler, *caught],
+        like=header("x", arguments=1),
+        protected=[Protected(start, end, handler, 0)],
+    )
+    function = FunctionType(code, {})
+    for _ in range(20):
+        with pytest.raises(KeyError):
+            function(argument)
+
+
+def test_a_region_of_the_head_of_a_loop_catches_what_a_generator_raises() -> None:
+    start, end, handler, after = Label(), Label(), Label(), Label()
+    caught = ops(
+        ("PUSH_EXC_INFO",), ("POP_TOP",), ("POP_EXCEPT",), ("LOAD_CONST", "caught"), ("RETURN_VALUE",)
+    )
+    code = assemble(
+        [
+            Instruction("LOAD_FAST", "x"),
+            start,
+            Jump("FOR_ITER", after),
+            end,
+            Instruction("RETURN_VALUE"),
+            after,
+            *ops(("LOAD_CONST", "empty"), ("RETURN_VALUE",)),
+            handler,
+            *caught,
+        ],
+        like=header("x", arguments=1),
+        protected=[Protected(start, end, handler, 1)],
+    )
+    function = FunctionType(code, {})
+    assert [function(raises_at_once()) for _ in range(20)] == ["caught"] * 20
+
+
+def test_a_call_whose_callable_is_loaded_far_before_it() -> None:
+    call = Label()
+    items: list[Item] = [
+        Instruction("PUSH_NULL"),
+        Instruction("LOAD_GLOBAL", "g"),
+        Instruction("LOAD_FAST", "x"),
+        Jump("JUMP", call),
+        # No control comes here, at whatever depth.
+        Instruction("POP_TOP"),
+        Instruction("LOAD_CONST", 1),
+        Instruction("RETURN_VALUE"),
+        call,
+        Instruction("CALL", (1, ())),
+        Instruction("RETURN_VALUE"),
+    ]
+    assert made(items, header("x", arguments=1), g=lambda x: x + 1)(2) == 3
 
 
 def test_an_unbound_local_raises() -> None:
