@@ -24,7 +24,7 @@ from typing import Final, cast
 from supple.base.memo import memo
 from supple.capture.bytecode import Decoded, Header, Instruction, Jump, Label, Protected, assemble
 from supple.capture.bytecode.analysis import reachable
-from supple.capture.bytecode.tables import ENDS, TAKEN, effect
+from supple.capture.bytecode.tables import DIALECT, ENDS, TAKEN, effect
 from supple.capture.drive import Onward
 from supple.capture.points import (
     EMPTY,
@@ -183,7 +183,7 @@ def continued(point: Point) -> types.CodeType:
     if point.is_suspended and before.op == "YIELD_VALUE":
         # It is suspended here, under the handlers of the original `yield`.
         start, end, region = Label(), Label(), normal.handler_at(point.index - 1)
-        items += [start, Instruction("LOAD_CONST", None), *_given(normal, point.index, labels), end]
+        items += [Instruction("LOAD_CONST", None), start, *_given(normal, point.index, labels), end]
         if region is not None:
             handler = labels[region.handler]
             regions.append(Protected(start, end, handler, region.depth, region.lasti))
@@ -241,9 +241,16 @@ def _note_origin(
     made: types.CodeType, code: types.CodeType, items: Sequence[Item], reached: Sequence[int]
 ) -> None:
     bodies = [item.op for item in items if not isinstance(item, Label)]
-    indices: list[int | None] = [None] * (len(bodies) - len(reached))
-    if bodies == [instruction.op for instruction in normal_form(made).instructions]:
-        ORIGINS.put(made, Origin(code, (*indices, *reached)))
+    origins = [*[None] * (len(bodies) - len(reached)), *reached]
+    indices: list[int | None] = []
+    place = 0
+    for instruction in normal_form(made).instructions:
+        if place == len(bodies) or instruction.op not in (bodies[place], "NOP"):
+            return
+        indices.append(origins[place])
+        place += instruction.op == bodies[place]  # the others are NOPs that the encoder puts before calls
+    if place == len(bodies):
+        ORIGINS.put(made, Origin(code, tuple(indices)))
 
 
 def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruction]:
@@ -251,7 +258,8 @@ def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruct
 
     Python takes for granted that what it handles has a traceback; code that is captured has no need.
     """
-    for place, slot in enumerate(point.slots):
+    for place in _places(point.slots, taken):
+        slot = point.slots[place]
         if slot in EMPTY:
             kept = Instruction("LOAD_CONST", None)
             put = _UNBOUND if slot is Slot.UNBOUND else Instruction("PUSH_NULL")
@@ -264,6 +272,18 @@ def _prologue(point: Point, taken: int, *, in_python: bool) -> Iterator[Instruct
             if in_python:
                 yield Instruction("CALL", (1, ()))
             yield from (Instruction("PUSH_EXC_INFO"), Instruction("POP_TOP"))
+
+
+def _places(slots: tuple[Slot, ...], taken: int) -> list[int]:
+    """Return the places of the stack, deepest first, as an instruction that takes the topmost looks at it.
+
+    What stands for the NULL of a call lies above the callable where the NULL would: an error looks for it.
+    """
+    places = list(range(len(slots)))
+    for place in range(len(slots) - taken - 1 if DIALECT.null_follows_callable else 0):
+        if slots[place] is Slot.NULL:
+            places[place : place + 2] = place + 1, place
+    return places
 
 
 def _taken(name: str) -> tuple[Instruction, Instruction]:
@@ -377,7 +397,7 @@ class _Step:
         is_yield = op == "YIELD_VALUE"
         # What a generator is closed or failed with is raised at the `yield`.
         names = needed_names(point.code, index - is_yield, bound)
-        for place in reversed(range(len(slots))):
+        for place in reversed(_places(slots, len(pushed))):
             if slots[place] is Slot.HANDLED:
                 yield from (Instruction("PUSH_NULL"), Instruction("LOAD_CONST", sys.exception))
                 yield from (Instruction("CALL", (0, ())), Instruction("STORE_FAST", slot_name(place)))

@@ -192,7 +192,20 @@ def dict_of(view: object) -> object:
 
 def made_of(iterator: Iterator[object]) -> tuple[object, ...]:
     """Return the class of one of GOING_ON, and with what it is called to go on as this one."""
+    if type(iterator).__module__ == "itertools":
+        fields = _fields(iterator)
+        return type(iterator), fields if isinstance(iterator, itertools.compress) else fields[::-1]
     return cast("tuple[object, ...]", iterator.__reduce__())
+
+
+def _fields(iterator: Iterator[object]) -> tuple[object, ...]:
+    """Return the objects that an iterator of itertools holds; Python 3.14 has no `__reduce__` of it."""
+    found = gc.get_referents(iterator)
+    return tuple(found[1:] if type(iterator).__flags__ & _OF_HEAP else found)  # whose first is the class
+
+
+_OF_HEAP: Final = 1 << 9
+"""The flag of classes that are no static data of C."""
 
 
 def arguments_of(getter: object) -> tuple[tuple[object, ...], dict[str, object]]:
@@ -211,6 +224,8 @@ def typed_arguments(getter: object) -> tuple[object, ...]:
 
 def over(iterator: Iterator[object]) -> object:
     """Return the list that an iterator goes over; of a dict or a set, a list of what it still gives."""
+    if type(iterator) is itertools.count:
+        return None
     return cast("tuple[object, tuple[object]]", iterator.__reduce__())[1][0]
 
 
@@ -223,7 +238,7 @@ def finished() -> Generator[object, object, object]:
 def has_next(iterator: Iterator[object], count: int) -> bool | None:
     """Tell whether an iterator gives another item after `count` more; None when it raises."""
     try:
-        return next(itertools.islice(copy.copy(iterator), count, None), _END) is not _END
+        return next(itertools.islice(_copied(iterator), count, None), _END) is not _END
     except RuntimeError:
         return None
 
@@ -239,7 +254,15 @@ _WITH_PLACE: Final = 3
 
 def upcoming(iterator: Iterator[object], count: int) -> object:
     """Return what an iterator, which a copy can stand for, gives after `count` more items."""
-    return next(itertools.islice(copy.copy(iterator), count, None))
+    return next(itertools.islice(_copied(iterator), count, None))
+
+
+def _copied(iterator: Iterator[object]) -> Iterator[object]:
+    if type(iterator) is not itertools.count:
+        return copy.copy(iterator)
+    # It counts in steps of one without an object for the number, which only its text says.
+    *number, step = cast("tuple[int, ...]", _fields(iterator))
+    return itertools.count(*(number or [int(repr(iterator)[len("count(") : -1])]), step)
 
 
 _END: Final = object()

@@ -15,8 +15,6 @@ DECLARED_BREAKS: Final = frozenset(
         "INTRINSIC_1", "INTRINSIC_2",
         # The compiler of 3.13 writes it where it joins MAKE_FUNCTION.
         "SET_FUNCTION_ATTRIBUTE",
-        # `throw` into a delegating generator is handed on by the frame itself.
-        "CLEANUP_THROW",
     }
 )  # fmt: skip
 """Opcodes without a rule: capture gives up at them with B101."""

@@ -93,7 +93,7 @@ class Derived(Base):
     def name(self) -> str:
         try:
             return super().name()
-        except RuntimeError as error:
+        except (RuntimeError, NameError) as error:  # Python 3.12 loads the class before it calls super
             return str(error)
 
 
@@ -104,7 +104,8 @@ def test_super_says_that_its_class_is_unbound(backend: str) -> None:
     found = [compiled(torch.ones(1))[0]]
     del cell.cell_contents
     try:
+        want = Derived().name()
         found.append(compiled(torch.ones(1))[0])
     finally:
         cell.cell_contents = Derived
-    assert found == ["base", "super(): empty __class__ cell"]
+    assert found == ["base", want] != ["base", "base"]

@@ -5,6 +5,7 @@ Exception edges count: an instruction in a region may go to the region's handler
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from supple.capture.bytecode.instruction import Decoded, Instruction, Region
 from supple.capture.bytecode.tables import ENDS, TAKEN, effect
@@ -179,11 +180,10 @@ def unbound_loads(decoded: Decoded) -> frozenset[int]:
         bound[index] = mask
         instruction = instructions[index]
         after = mask
-        bit = bit_of.get(str(instruction.arg), 0)
         if instruction.op in {"LOAD_FAST", "STORE_FAST"}:
-            after |= bit
+            after |= bit_of.get(str(instruction.arg), 0)
         elif instruction.op == "DELETE_FAST":
-            after &= ~bit
+            after &= ~bit_of.get(str(instruction.arg), 0)
         work += [(each, after) for each in successors(instructions, index) if each < len(instructions)]
         region = table[index]
         if region is not None:
@@ -193,3 +193,62 @@ def unbound_loads(decoded: Decoded) -> frozenset[int]:
         for index, instruction in enumerate(instructions)
         if instruction.op == "LOAD_FAST" and not (bound[index] or 0) & bit_of.get(str(instruction.arg), 0)
     )
+
+
+def loads_of_plain_values(decoded: Decoded) -> frozenset[int]:
+    """Return the indices of the LOAD_CLOSUREs that push a plain value, and no cell.
+
+    An inlined comprehension keeps the cell of a variable on the stack while it has a plain variable in its
+    slot. Its end is the store of what was kept.
+    """
+    instructions, table = decoded.instructions, handlers(decoded)
+    found: set[int] = set()
+    seen: set[int] = set()
+    work: list[tuple[int, _Slots]] = [(0, ((), frozenset()))]
+    while work:
+        index, slots = work.pop()
+        if index in seen or index == len(instructions):
+            continue
+        seen.add(index)
+        one, (stack, plain) = instructions[index], slots
+        if one.op == "LOAD_CLOSURE" and one.arg in plain:
+            found.add(index)
+        if one.op not in ENDS:
+            work.append((index + 1, _slots_after(one, slots)))
+        if one.target is not None:
+            pops, pushes = TAKEN.get(one.op, effect(one.op, one.arg))
+            work.append((one.target, (_replaced(stack, len(stack) - pops, pushes), plain)))
+        region = table[index]
+        if region is not None:
+            work.append((region.handler, (_replaced(stack, region.depth, 1 + region.lasti), plain)))
+    return frozenset(found)
+
+
+_Kept = tuple[str, bool]
+"""A variable that is kept on the stack, and whether it was a plain one."""
+_Slots = tuple[tuple[_Kept | None, ...], frozenset[str]]
+"""What is kept on the stack, and which variables are plain now."""
+
+
+def _slots_after(one: Instruction, slots: _Slots) -> _Slots:
+    """Return what is kept and plain behind an instruction that does not jump."""
+    stack, plain = slots
+    name = str(one.arg) if one.op in ("LOAD_FAST_AND_CLEAR", "MAKE_CELL") else ""
+    match one.op:
+        case "LOAD_FAST_AND_CLEAR":
+            return (*stack, (name, name in plain)), plain | {name}
+        case "MAKE_CELL":
+            return stack, plain - {name}
+        case "SWAP":
+            depth = cast("int", one.arg)
+            return (*stack[:-depth], stack[-1], *stack[1 - depth : -1], stack[-depth]), plain
+        case "STORE_FAST" if stack[-1] is not None:
+            name, was_plain = stack[-1]
+            return stack[:-1], plain | {name} if was_plain else plain - {name}
+        case _:
+            pops, pushes = effect(one.op, one.arg)
+            return _replaced(stack, len(stack) - pops, pushes), plain
+
+
+def _replaced(stack: tuple[_Kept | None, ...], depth: int, pushes: int) -> tuple[_Kept | None, ...]:
+    return (*stack[:depth], *(None,) * pushes)

@@ -6,13 +6,14 @@ dropped, or joined with the one before. Source: Python/bytecodes.c of 3.12 and 3
 
 import opcode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import CodeType
 from typing import Final, cast
 
 from supple.base.rules import Rules
 from supple.capture.bytecode import tables
+from supple.capture.bytecode.analysis import loads_of_plain_values
 from supple.capture.bytecode.instruction import FREE_MARK, Decoded, Instruction, Position, Region
 
 Emitted = tuple[str, object, int | None, Position | None]
@@ -77,7 +78,7 @@ def decode(code: CodeType) -> Decoded:
     reader = _reader(code)
     _read(reader)
     index_of = reader.index_of
-    return Decoded(
+    made = Decoded(
         name=code.co_name,
         qualname=code.co_qualname,
         filename=code.co_filename,
@@ -97,6 +98,24 @@ def decode(code: CodeType) -> Decoded:
             ]
         ),
         regions=tuple(_regions(reader)),
+    )
+    return _with_plain_loads(made) if tables.DIALECT.closure_is_local else made
+
+
+def _with_plain_loads(made: Decoded) -> Decoded:
+    """Make LOAD_FASTs again of what was taken for loads of cells: a comprehension's own variables."""
+    cells = {*made.cellvars, *made.freevars}
+    if not any(one.op == "LOAD_FAST_AND_CLEAR" and one.arg in cells for one in made.instructions):
+        return made
+    plain = loads_of_plain_values(made)
+    return replace(
+        made,
+        instructions=tuple(
+            [
+                replace(one, op="LOAD_FAST") if index in plain else one
+                for index, one in enumerate(made.instructions)
+            ]
+        ),
     )
 
 

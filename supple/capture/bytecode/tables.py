@@ -110,7 +110,7 @@ BOOL_OPS: Final = frozenset(
 # What may run a function in Python in the loop that runs its caller: a call, a property, a `__getitem__`, a
 # generator.
 RUN_PYTHON: Final = frozenset(
-    {"BINARY_SUBSCR", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "FOR_ITER", "LOAD_ATTR", "SEND"}
+    {"BINARY_SUBSCR", "CALL", "CALL_FUNCTION_EX", "CALL_KW", "FOR_ITER", "LOAD_ATTR", "LOAD_METHOD", "SEND"}
 )
 
 # Ops whose operand is one flag: inverted, inverted, with keyword arguments.

@@ -107,6 +107,15 @@ def _(frame: Frame, instruction: Instruction) -> None:
     frame.push(error)
 
 
+@opcode.on("CLEANUP_THROW")
+def _(frame: Frame, instruction: Instruction) -> None:
+    """What is raised at a `yield from` is raised again; a StopIteration is the end of the other generator."""
+    error = frame.pop()
+    if not issubclass(error.python_type(), StopIteration):
+        raise Raised(error)
+    frame.stack[-2:] = [_NONE, error.get_attr(frame.engine, "value")]
+
+
 @opcode.on("BEFORE_WITH")
 def _(frame: Frame, instruction: Instruction) -> None:
     """Replace a context manager by its bound `__exit__` and the result of `__enter__`."""

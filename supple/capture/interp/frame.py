@@ -313,6 +313,8 @@ class Frame:
         """Tell whether a suspended frame would run handlers if it were closed now."""
         is_suspended = self.is_started and not self.is_finished
         region = self.code.handler_at(self.pc - 1) if is_suspended else None
+        if region is not None and self.code.instructions[region.handler].op == "CLEANUP_THROW":
+            region = self.code.handler_at(region.handler)  # that of a `yield from` raises again
         return region is not None and self.code.instructions[region.handler].op != "STOPITERATION_ERROR"
 
     def delegate(self) -> Value | None:

@@ -22,11 +22,11 @@ from supple.capture.values.attributes import MISSING, lookup, special
 from supple.capture.values.base import NotConstant, Raised, Value, drain, name_in_c, take_all
 from supple.capture.values.begun import Made
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
+from supple.capture.values.enums import EnumValue
 from supple.capture.values.function import BoundMethodValue, FunctionValue, LeafValue
 from supple.capture.values.generator import GeneratorValue, StepsValue
 from supple.capture.values.hashing import as_hash
 from supple.capture.values.instance import (
-    EnumValue,
     InstanceDict,
     InstanceValue,
     checked,

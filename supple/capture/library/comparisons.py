@@ -18,8 +18,9 @@ from supple.capture.values.array import operate
 from supple.capture.values.attributes import is_odd, lookup, special
 from supple.capture.values.base import NotConstant, Value, name_in_c
 from supple.capture.values.constant import ConstantValue, fold
+from supple.capture.values.enums import EnumValue
 from supple.capture.values.function import BoundMethodValue, WeakReferenceValue
-from supple.capture.values.instance import EnumValue, InstanceDict, InstanceValue, container
+from supple.capture.values.instance import InstanceDict, InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue
 from supple.capture.values.sequence import SequenceValue

@@ -20,7 +20,8 @@ from supple.capture.values.array import operate
 from supple.capture.values.attributes import IN_C, MISSING, is_odd, lookup, special, type_attr
 from supple.capture.values.base import NotConstant, Value, name_in_c
 from supple.capture.values.constant import ConstantValue, fold, fold_raw
-from supple.capture.values.instance import EnumValue, InstanceValue, container
+from supple.capture.values.enums import EnumValue
+from supple.capture.values.instance import InstanceValue, container
 from supple.capture.values.klass import ClassValue
 from supple.capture.values.mapping import DictValue, DictView, SetValue
 from supple.capture.values.sequence import SequenceValue, index_of

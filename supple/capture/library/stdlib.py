@@ -11,7 +11,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import cast
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.library import comparisons, iteration, operators, polyfills
@@ -118,11 +118,26 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     """functools.partial(f, ...): of a partial object without attributes, more of the same function."""
     require_callable(machine, args[0], "the first argument must be callable")
     whole = args[0]
-    is_partial = whole.python_type() is functools.partial
-    if is_partial and not whole.get_attr(machine, "__dict__").truth(machine):
+    if _is_flattened(whole.python_type()) and not whole.get_attr(machine, "__dict__").truth(machine):
         function, first, named = _parts(machine, whole)
         return PartialValue(function, [*first, *args[1:]], {**named, **kwargs})
     return PartialValue(whole, args[1:], kwargs)
+
+
+def _is_flattened(kind: type[object]) -> bool:
+    """Tell whether a partial object of such a one has its function: a subclass may have a call of its own."""
+    if functools.partial not in kind.__mro__:
+        return False
+    return _FLATTENS_ALL or lookup(kind, "__call__") is functools.partial.__dict__["__call__"]
+
+
+class _Called(functools.partial[object]):
+    def __call__(self) -> object:
+        """Differ from the class above."""
+
+
+_FLATTENS_ALL: Final = not isinstance(functools.partial(_Called(len)).func, _Called)
+"""Whether this version of Python does so whatever the call."""
 
 
 def _getter(kind: type, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
@@ -171,6 +186,12 @@ def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     plain = [value.as_python() for value in (*args, *kwargs.values())]
     matches = cast("Iterator[object]", fold_raw(machine, re.Pattern.finditer, *plain))
     return new_list([ConstantValue(match) for match in matches]).iterate(machine)
+
+
+@call.on(sys.exception)
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """sys.exception(): the exception being handled."""
+    return machine.handling() or NONE
 
 
 @call.on(sys.exc_info)

@@ -5,7 +5,7 @@ capture where that cannot be known. Kinds override what they support.
 """
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn, TypeVar
 
 from supple.capture import breaks
@@ -74,16 +74,33 @@ def refuse_to_set(machine: Machine, cls: type, name: str, *, is_on_class: bool) 
     machine.throw(AttributeError, f"{who!r} object has no attribute {name!r}{_WITHOUT_DICT}")
 
 
-def _said_without_dict() -> str:
-    """Return what this version of Python says more of an attribute that is set than of one that is read."""
+def refuse_slot(machine: Machine, cls: type, name: str) -> NoReturn:
+    """Raise what CPython raises for a slot of a class that has no value."""
+    if not _SLOTS_SAY_MODULE:
+        refuse_attribute(machine, cls, name)
+    module, who = module_of(machine, cls), qualified_name_of(machine, cls)
+    shown = who if module in ("builtins", "__main__") else f"{module}.{who}"
+    machine.throw(AttributeError, f"'{shown}' object has no attribute {name!r}")
+
+
+class _Slotted:
+    __slots__ = ("empty",)
+
+
+def _text_of_error(does: Callable[[], object]) -> str:
     try:
-        object.__setattr__(object(), "x", None)
+        does()
     except AttributeError as error:
-        return str(error).removeprefix("'object' object has no attribute 'x'")
-    raise AssertionError("objects have no dict")
+        return str(error)
+    raise AssertionError("there is no such attribute")
 
 
-_WITHOUT_DICT: Final = _said_without_dict()
+# What this version of Python says more of an attribute that is set than of one that is read, and whether it
+# says the module of a class whose slot is empty.
+_WITHOUT_DICT: Final = _text_of_error(lambda: object.__setattr__(object(), "x", None)).removeprefix(
+    "'object' object has no attribute 'x'"
+)
+_SLOTS_SAY_MODULE: Final = __name__ in _text_of_error(lambda: _Slotted().empty)
 
 
 class Value:

@@ -22,7 +22,6 @@ from supple.capture.source import (
     own_names,
     own_or_none,
     own_value,
-    pinned,
 )
 from supple.capture.values.attributes import (
     IN_C,
@@ -50,6 +49,7 @@ from supple.capture.values.base import (
     Value,
     name_in_c,
     refuse_attribute,
+    refuse_slot,
     refuse_to_set,
     take_all,
 )
@@ -57,6 +57,7 @@ from supple.capture.values.constant import ConstantValue, fold
 from supple.capture.values.hashing import HashKey, as_hash
 from supple.capture.values.mapping import DictValue, SetValue
 from supple.capture.values.sequence import SequenceValue, contains, refuse_deletion
+from supple.capture.values.trace import Trace
 from supple.runtime.classes import own_dict
 from supple.runtime.rebuild import bare_instance
 
@@ -264,7 +265,7 @@ class InstanceValue(Value):
             machine.unsupported(breaks.ATTRIBUTE, name=name, owner=self.describe())
         if found is not MISSING and is_data_descriptor(found):
             if isinstance(found, SLOT_KINDS):
-                return self._slot(machine, name) or refuse_attribute(machine, self.cls, name)
+                return self._slot(machine, name) or refuse_slot(machine, self.cls, name)
             place = place_of_field(self.cls, name)
             if place is not None and isinstance(self.payload, SequenceValue):
                 return self.payload.at(machine, place)
@@ -314,6 +315,8 @@ class InstanceValue(Value):
             return ConstantValue(None)
         if name in _EXCEPTION_DEFAULTS:
             return ConstantValue(_EXCEPTION_DEFAULTS[name])
+        if name == "__traceback__" and machine.handling() is self:
+            return Trace()
         reason = breaks.FRAMES if name == "__traceback__" else breaks.ATTRIBUTE
         machine.unsupported(reason, name=name, owner=self.describe())
 
@@ -468,39 +471,6 @@ def checked(machine: Machine, builtin: Callable[..., object], name: str, found: 
         return plain
 
     return fold(machine, builtin, type("", (), {name: method})())
-
-
-class EnumValue(ConstantValue):
-    """A member of an enumeration: constant, with attributes of its class."""
-
-    __slots__ = ()
-
-    def identity(self) -> object:
-        return type(self.value), id(self.value)  # members may say themselves what they are equal to
-
-    def key(self, machine: Machine) -> object:
-        kind = self.python_type()
-        hasher, equal = lookup(kind, "__hash__"), lookup(kind, "__eq__")
-        is_own = isinstance(hasher, types.FunctionType) and hasher.__module__ != "enum"
-        if hasher is None:
-            return super(ConstantValue, self).key(machine)
-        if not is_own and not isinstance(equal, types.FunctionType):
-            return self.value
-        number = machine.call(self.get_attr(machine, "__hash__")) if is_own else None
-        given = hash(self.value) if number is None else checked(machine, hash, "__hash__", number).as_python()
-        return HashKey(machine, self, as_hash(cast("int", given)))
-
-    def get_attr(self, machine: Machine, name: str) -> Value:
-        kind = type(self.value)
-        source = pinned(f"{kind.__qualname__}@{id(self.value):x}", self.value)
-        if not hasattr(self.value, "_value_"):
-            machine.unsupported(breaks.OBJECT, name=kind.__name__, detail="a new member of an enumeration")
-        if name in ("value", "name", "_value_", "_name_"):
-            return machine.wrap(getattr(self.value, name), attribute(source, name))
-        found = lookup(kind, name)
-        if isinstance(found, types.FunctionType | property | types.MethodDescriptorType):
-            return bind(machine, self, kind, name, found)
-        return InstanceValue(kind, source, self.value).get_attr(machine, name)
 
 
 def _iterate_by_index(sequence: Sequence[object]) -> Iterator[object]:

@@ -458,6 +458,9 @@ class SliceValue(Value):
     def as_python(self) -> object:
         return slice(*(part.as_python() for part in self.parts))
 
+    def key(self, machine: Machine) -> object:
+        return super().key(machine) if getattr(slice, "__hash__", None) is None else self.as_python()
+
     def get_attr(self, machine: Machine, name: str) -> Value:
         if name in ("start", "stop", "step"):
             return self.parts[("start", "stop", "step").index(name)]

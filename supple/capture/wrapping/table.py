@@ -15,8 +15,8 @@ from supple.capture.source import Local, Source, is_weak
 from supple.capture.values.attributes import is_of_program, lookup
 from supple.capture.values.base import Value
 from supple.capture.values.constant import LITERALS, NUMPY_NUMBERS, ConstantValue
+from supple.capture.values.enums import EnumValue
 from supple.capture.values.function import CellValue
-from supple.capture.values.instance import EnumValue
 from supple.capture.values.symbolic import TYPES, SymbolicValue
 from supple.shapes.symnode import Symbolic
 
