@@ -1,19 +1,25 @@
 """`python -m supple`: what the compiler can tell without a program."""
 
+import platform
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
 import click
+import torch
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.markup import escape
 from rich.table import Table
 
 from supple.base.config import config
+from supple.codegen.cpu.target import host_cpu
 from supple.diagnose.log import CHANNELS
 from supple.diagnose.pages import REASONS, page
 from supple.diagnose.similar import similar_graphs
 from supple.shapes.profile import load, path_of, text
+from supple.torch_private import MISSING, KNOWN
 
 
 @click.group()
@@ -64,6 +70,22 @@ def similar(log: TextIO) -> None:
     """Print groups of graphs, in a LOG made with SUPPLE_LOGS=graph_code, that differ in sizes alone."""
     for group in similar_graphs(log.read()):
         click.echo(str(group))
+
+
+@main.command()
+def env() -> None:
+    """Print the versions and the processor that supple finds, and what this version of torch lacks."""
+    first, last = (".".join(map(str, one)) for one in (KNOWN[0], KNOWN[-1]))
+    cpu = host_cpu()
+    table = Table("what", "found", show_header=False)
+    table.add_row("supple", metadata.version("supple"))
+    table.add_row("Python", f"{platform.python_implementation()} {platform.python_version()}")
+    table.add_row("torch", f"{torch.__version__}; supple is made for {first} to {last}")
+    for name in ("llvmlite", "numpy", "triton"):
+        table.add_row(name, metadata.version(name) if find_spec(name) else "not installed")
+    table.add_row("kernels are for", f"{cpu.name} ({cpu.triple}), vectors of {cpu.vector_bytes} bytes")
+    table.add_row("what this torch lacks", escape("\n".join(map(str, MISSING)) or "nothing"))
+    Console().print(table)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What users call: compile, disable, backends, reset, stats, logs. Checks arguments; decides nothing else."""
 
 import functools
+import logging
 import os
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,7 @@ from supple.runtime.loaded import LOADED
 from supple.runtime.rebuild import make_function
 from supple.shapes import profile
 from supple.shapes.marks import mark_dynamic, mark_static, mark_unbacked, maybe_mark_dynamic
+from supple.torch_private import KNOWN, MissingInTorch, is_newer, unusable
 
 __all__ = [
     "allow_in_graph",
@@ -157,7 +159,7 @@ def compile(  # noqa: PLR0913  # the arguments of torch.compile
         chosen = replace(chosen, recompile_limit=recompile_limit)
     settings = Settings(backend, chosen)
     compiler = settings.compiler()
-    is_off = disable or any(os.environ.get(name) == "1" for name in OFF)
+    is_off = disable or any(os.environ.get(name) == "1" for name in OFF) or not _is_usable(fullgraph)
     if model is None:
         return functools.partial(_compile, settings=settings, compiler=compiler, is_off=is_off)
     return _compile(model, settings=settings, compiler=compiler, is_off=is_off)
@@ -168,6 +170,28 @@ def optimize(
 ) -> Callable[[F], F]:
     """Return a decorator: an older way to write `compile`, in which `fullgraph` is called `nopython`."""
     return compile(backend=backend, fullgraph=nopython, dynamic=dynamic)
+
+
+def _is_usable(fullgraph: bool) -> bool:
+    """Tell whether this torch has what compilation needs; say once what it lacks, or that it is new.
+
+    Raises:
+        MissingInTorch: it lacks something, and `fullgraph` asks for more than eager.
+    """
+    lacking = unusable()
+    if lacking is not None and fullgraph:
+        raise MissingInTorch(lacking)
+    if lacking is not None:
+        _say_once(f"Everything runs eager: {lacking}. `python -m supple env` shows more.")
+    elif is_newer():
+        last = ".".join(map(str, KNOWN[-1]))
+        _say_once(f"torch {torch.__version__} is newer than {last}, the last version that supple knows.")
+    return lacking is None
+
+
+@functools.cache
+def _say_once(text: str) -> None:
+    logging.getLogger("supple").warning(text)
 
 
 def checked_options(

@@ -5,7 +5,7 @@ A captured `with torch.inference_mode()` enters and leaves by the functions here
 
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 import torch
@@ -25,7 +25,7 @@ HERE: Final[Depth] = (0, ())
 class _Entered(threading.local):
     def __init__(self) -> None:
         self.blocks: tuple[Block, ...] = ()
-        self.guards: list[InferenceGuard] = []
+        self.guards: list[AbstractContextManager[object]] = []
 
 
 _entered = _Entered()
@@ -35,7 +35,7 @@ def enter_inference(mode: bool) -> None:
     """Begin a block of inference mode, or with False one of normal mode."""
     block = mode, tuple(mode_settings())
     guard = InferenceGuard(mode)
-    guard.__enter__()  # pyright: ignore[reportUnknownMemberType]  # untyped in torch
+    guard.__enter__()
     _entered.guards.append(guard)
     _entered.blocks += (block,)
 

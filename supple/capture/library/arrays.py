@@ -91,7 +91,6 @@ def _meant(function: Function, args: Args, kwargs: Kwargs) -> "np.ndarray[Any, A
 def _on_arrays(function: Function, of_tensors: object) -> Call:
     """Return the rule of a function whose results have the type and the rank that they have for ones."""
     op = torch_op(of_tensors)
-    assert op is not None, of_tensors
 
     def rule(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
         if not has_array(*args):
@@ -105,7 +104,7 @@ def _on_arrays(function: Function, of_tensors: object) -> Call:
         if writes or not all(name in _NAMES for name in kwargs):
             machine.unsupported(breaks.NUMPY, name=name_of(function))
         wanted = _meant(function, args, kwargs)
-        found = None if wanted is None else emit(machine, op, [*map(_as_tensors, args)], kwargs)
+        found = None if wanted is None or op is None else emit(machine, op, [*map(_as_tensors, args)], kwargs)
         if wanted is not None and isinstance(found, TensorValue):
             made = ArrayValue(found, is_scalar=isinstance(wanted, np.generic))
             if (made.dtype, made.rank) == (wanted.dtype, wanted.ndim):

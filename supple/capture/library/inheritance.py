@@ -3,7 +3,7 @@
 import abc
 import types
 from collections.abc import Iterator
-from typing import cast
+from typing import Final, cast
 
 from supple.capture import breaks
 from supple.capture.guards.kinds import Kind
@@ -103,11 +103,17 @@ def _checks_tensors(cls: type) -> bool:
     return type(cls).__module__.split(".")[0] == "torch"
 
 
-def _classes(machine: Machine, wanted: Value, refusal: str) -> Iterator[object]:
+_DEEPEST: Final = 50
+"""How many tuples lie in each other: each is guarded by its path, which is as long as it is deep."""
+
+
+def _classes(machine: Machine, wanted: Value, refusal: str, depth: int = 0) -> Iterator[object]:
     """Yield the classes of a tuple, and of tuples in it, up to what is asked for."""
     if isinstance(wanted, SequenceValue) and not wanted.is_mutable:
+        if depth > _DEEPEST:
+            machine.unsupported(breaks.CALL, name="isinstance() with that many tuples in each other")
         for item in wanted.all(machine):
-            yield from _classes(machine, item, refusal)
+            yield from _classes(machine, item, refusal, depth + 1)
         return
     try:
         yield wanted.as_python()

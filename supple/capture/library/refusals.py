@@ -105,7 +105,9 @@ for _function in (torch.save, torch.load, asyncio.run):
 for _name in ("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad"):
     call.on(getattr(torch.Tensor, _name))(partial(_refuse, breaks.AUTOGRAD, f"Tensor.{_name}"))
 # It notes in torch that a mode is active: what capture itself has active, is noted there too.
-call.on(DispatchMode.__enter__)(partial(_refuse, breaks.CALL, "TorchDispatchMode.__enter__"))
+call.on(getattr(DispatchMode, "__enter__", DispatchMode))(
+    partial(_refuse, breaks.CALL, "TorchDispatchMode.__enter__")
+)
 for _function in (torch.autograd.backward, torch.autograd.grad):
     call.on(_function)(partial(_refuse, breaks.AUTOGRAD, f"torch.autograd.{_function.__name__}"))
 for _name in ("shuffle", "choice", "choices", "sample", "randint", "randrange", "uniform", "gauss"):
