@@ -19,7 +19,7 @@ from supple.diagnose.log import CHANNELS
 from supple.diagnose.pages import REASONS, page
 from supple.diagnose.similar import similar_graphs
 from supple.shapes.profile import load, path_of, text
-from supple.torch_private import MISSING, KNOWN
+from supple.torch_private import KNOWN, MISSING
 
 
 @click.group()

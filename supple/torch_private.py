@@ -97,7 +97,7 @@ def is_newer() -> bool:
     return tuple(map(int, torch.__version__.split(".")[:2])) > KNOWN[-1]
 
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING:  # the classes above, where this torch has them
     OpOverload = _class("torch._ops:OpOverload")
     OpOverloadPacket = _class("torch._ops:OpOverloadPacket")
     ScriptMethod = _class("torch._C:ScriptMethod", "scripted modules")
@@ -139,6 +139,7 @@ dispatch_mode_count = cast("Callable[[], int]", _needed("torch._C:_len_torch_dis
 functorch_level = cast("Callable[[], object]", _needed("torch._C:_functorch.peek_interpreter_stack"))
 
 
+# Whether a tensor stands for a batch of gradients.
 _is_batch = cast("Callable[[Tensor], bool]", _needed("torch._C:_functorch.is_legacy_batchedtensor"))
 
 

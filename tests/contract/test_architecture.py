@@ -103,7 +103,7 @@ def test_public_names_of_torch_are_not_private(line: str) -> None:
 
 
 def test_this_torch_has_every_private_name() -> None:
-    assert len(listed()) > 80
+    assert len(listed()) > 70
     assert [str(one) for one in MISSING] == []
 
 
