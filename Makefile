@@ -10,7 +10,7 @@ bin := $(VENV)/bin
 stamp := $(VENV)/.supple-stamp
 code := supple tests tools benchmarks examples
 
-.PHONY: help env check format test slow golden docs bench demo fuzz mutate histories crossings recall breaks properties clean
+.PHONY: help env check format test slow golden docs bench demo fuzz mutate histories crossings recall breaks properties matrix clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
@@ -68,6 +68,9 @@ histories: $(stamp) ## what autograd knows of tensors, eager against compiled, f
 
 recall: $(stamp) ## bugs that were fixed, put back: which generators find them; ARGS="--minutes-per-mutant 20"
 	$(bin)/python -m tests.recall $(ARGS)
+
+matrix: $(stamp) ## the tests under every Python and torch that we name (hours); ARGS="3.13 2.13" for one
+	$(bin)/python -m tools.matrix $(ARGS)
 
 bench: $(stamp) ## the benchmarks: one JSON line per figure, then a table
 	$(bin)/python -m benchmarks $(ARGS)

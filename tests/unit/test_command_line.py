@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
 from supple.diagnose.pages import REASONS
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +33,12 @@ def test_codes_prints_the_whole_catalogue() -> None:
 
 def test_channels_prints_each_channel() -> None:
     assert "graph_breaks" in run("-m", "supple", "channels")
+
+
+def test_env_says_what_is_found() -> None:
+    text = run("-m", "supple", "env")
+    assert torch.__version__ in text
+    assert "nothing" in text  # is missing
 
 
 def test_the_example_runs() -> None:

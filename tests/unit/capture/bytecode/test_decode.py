@@ -113,6 +113,21 @@ def test_a_closure_is_made_of_cells() -> None:
     assert words(source, "g") == [("COPY_FREE_VARS", 1), ("LOAD_DEREF", "x"), ("RETURN_VALUE",)]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="comprehensions are functions")
+def test_a_comprehension_s_own_variable_is_no_cell() -> None:
+    source = """def f(x):
+    late = [lambda: i for i in x]
+    early = [lambda i=i: i for i in x]
+    both = [lambda j=j: (i, j) for i in x for j in early]
+    return late, early, [i for i in x], both, {i: [i for i in x] for i in x}
+"""
+    found = words(source)
+    makers = [word[1] for word in found if word[0] == "MAKE_FUNCTION"]
+    closures = [maker for maker in makers if isinstance(maker, frozenset) and "closure" in maker]
+    assert len(closures) == 2
+    assert [word[0] for word in found].count("LOAD_CLOSURE") == 2
+
+
 def test_a_class_reads_a_captured_name_through_its_namespace() -> None:
     source = "def f(x):\n class C:\n  y = x\n return C"
     found = words(source, "C")
