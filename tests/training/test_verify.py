@@ -66,7 +66,7 @@ def scalar(name: str, wrong: Callable[..., Any]) -> Callable[[Patch], None]:
 
 
 def through_bf16(right: Any, s: Any, dtype: DType, args: Any) -> Any:
-    return cast(s.code, cast(s.code, right(s, dtype, args), DType.BF16), dtype)
+    return cast(s.code, s.features, cast(s.code, s.features, right(s, dtype, args), DType.BF16), dtype)
 
 
 def start(patch: Patch) -> None:

@@ -112,7 +112,7 @@ def _ordered(s: Scalars, relation: str, a: Reg, b: Reg) -> Reg:
 
 def _comparable(s: Scalars, args: tuple[Reg, ...]) -> list[Reg]:
     """Return operands in a form that LLVM compares: low-precision floats become f32."""
-    return [convert.cast(s.code, x, x.dtype.compute) for x in args]
+    return [convert.cast(s.code, s.features, x, x.dtype.compute) for x in args]
 
 
 def _comparison(relation: str, s: Scalars, dtype: DType, args: tuple[Reg, ...]) -> Reg:
@@ -151,7 +151,7 @@ DIRECT: Final[dict[str, Emit]] = {
     "min": lambda s, dtype, args: smaller(s.code, *args),
     "reciprocal": lambda s, dtype, args: s.code.op("fdiv", s.number(1, args[0]), args[0]),
     "where": lambda s, dtype, args: s.code.select(*args),
-    "cast": lambda s, dtype, args: convert.cast(s.code, args[0], dtype),
+    "cast": lambda s, dtype, args: convert.cast(s.code, s.features, args[0], dtype),
     "float_of_bits": lambda s, dtype, args: s.code.convert("bitcast", args[0], DType.F64),
     "not": lambda s, dtype, args: s.code.op("xor", args[0], s.number(-1, args[0])),
 }

@@ -43,7 +43,9 @@ def _(block: Block, statement: IndexValue) -> None:
     """An index expression is computed in 64 bits."""
     if block.stride(statement.value) == 1:
         block.starts[statement.name] = block.index_at_lane_0(statement.value)
-    block.names[statement.name] = cast(block.code, block.index(statement.value), statement.dtype)
+    block.names[statement.name] = cast(
+        block.code, block.features, block.index(statement.value), statement.dtype
+    )
 
 
 @write_rules.on(Compute)
@@ -70,7 +72,7 @@ def _compared_line(block: Block, statement: Compute, bound: Reg) -> Reg:
     Lanes are numbered in 32 bits; a bound before the first or beyond the last is moved there.
     """
     code, lanes = block.code, block.width
-    place = code.op("sub", cast(code, bound, DType.I64), block.starts[str(statement.args[0])])
+    place = code.op("sub", cast(code, block.features, bound, DType.I64), block.starts[str(statement.args[0])])
     place = code.intrinsic("smax", place, constant(DType.I64, -1))
     place = code.convert("trunc", code.intrinsic("smin", place, constant(DType.I64, lanes)), DType.I32)
     return code.compare(

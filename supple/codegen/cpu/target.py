@@ -130,6 +130,11 @@ class Features:
         return min(self.vector_bytes, self.cpu.vector_bytes)
 
     @property
+    def converts_halves(self) -> bool:
+        """Whether the processor converts f16: where it does not, LLVM would call a function for it."""
+        return not self.cpu.triple.startswith("x86_64") or self.cpu.has(x86.HALVES)
+
+    @property
     def has_masked_loads(self) -> bool:
         """Whether LLVM's masked loads of 4 and 8 bytes become AVX2's."""
         return self.cpu.vector_bytes == 32

@@ -17,6 +17,9 @@ LEVELS: Final[Mapping[str, Sequence[str]]] = dict(zip(CPU_LEVELS, (_V2, _V3, _V4
 AVX_512: Final = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
 """What kernels use of AVX-512, all of it or none."""
 
+HALVES: Final = "f16c"
+"""What converts f16 to f32 and back."""
+
 SLEEF: Final[Mapping[int, str]] = {64: "avx512f", 32: "avx2"}
 """How the names of SLEEF's functions end, by the width of their vectors in bytes."""
 

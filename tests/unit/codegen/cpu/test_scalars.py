@@ -139,3 +139,32 @@ def test_compiled_is_eager(case: Case) -> None:
     buffers = {f"x{n}": arg for n, arg in enumerate(args)}
     run_compiled(pointwise(name, inputs, result, LENGTH), {**buffers, "out": out}, {})
     assert_same(out, eager(case, args), result)
+
+
+def converted(x: torch.Tensor, source: DType, result: DType) -> torch.Tensor:
+    out = torch.empty(len(x), dtype=result.torch)
+    run_compiled(pointwise("cast", (source,), result, len(x)), {"x0": x, "out": out}, {})
+    return out
+
+
+def bits_of(x: torch.Tensor) -> torch.Tensor:
+    """Return the bits of floats; one NaN is as good as another."""
+    whole = torch.int32 if x.dtype is torch.float32 else torch.int16
+    return torch.where(x.isnan(), -1, x.view(whole))
+
+
+def test_every_half_is_converted_exactly() -> None:
+    halves = torch.arange(1 << 16, dtype=torch.int32).to(torch.int16).view(torch.float16)
+    assert torch.equal(bits_of(converted(halves, DType.F16, DType.F32)), bits_of(halves.float()))
+
+
+def test_floats_beside_every_half_and_between_two_are_rounded_as_eager_rounds_them() -> None:
+    halves = torch.arange(1 << 15, dtype=torch.int16).view(torch.float16).float()
+    # Half of the last place of a half is 0x1000 of a float; of the small ones it is more.
+    beside = [
+        (halves.view(torch.int32) + step).view(torch.float32)
+        for step in (-0x1000, -1, 1, 0xFFF, 0x1000, 0x1001)
+    ]
+    small = torch.arange(-(1 << 12), 1 << 12) * 2.0**-27
+    x = torch.cat([*beside, *(-one for one in beside), small, torch.tensor([65519.996, 65520.0, 3e38])])
+    assert torch.equal(bits_of(converted(x, DType.F32, DType.F16)), bits_of(x.half()))
