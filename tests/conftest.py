@@ -58,19 +58,25 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the parts of sweeps that SUPPLE_SWEEP does not ask for: CI takes the next quarter."""
-    asked = os.environ.get("SUPPLE_SWEEP")
-    if asked is None:
-        return
-    part, parts = map(int, asked.split("/"))
+    """Leave out what the environment does not ask for.
+
+    SUPPLE_SWEEP=0/4 asks for a quarter of the sweeps, SUPPLE_SHARE=0/12 for a twelfth of all tests.
+    """
     left_out = [
         item
         for item in items
-        if item.get_closest_marker("sweep") and crc32(item.nodeid.encode()) % parts != part
+        if not is_asked_for(item, "SUPPLE_SHARE")
+        or (item.get_closest_marker("sweep") and not is_asked_for(item, "SUPPLE_SWEEP"))
     ]
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]
+
+
+def is_asked_for(item: pytest.Item, variable: str) -> bool:
+    """Return whether a test is in the part that a variable of the environment asks for."""
+    part, parts = map(int, os.environ.get(variable, "0/1").split("/"))
+    return crc32(f"{variable} {item.nodeid}".encode()) % parts == part
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -27,6 +27,11 @@ LAYOUT_TOKENS = frozenset(
 )
 
 
+# From 3.12 an f-string comes in parts, from 3.14 a t-string too. It counts as one token, as before.
+STRING_STARTS = frozenset({"FSTRING_START", "TSTRING_START"})
+STRING_ENDS = frozenset({"FSTRING_END", "TSTRING_END"})
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Upper bounds: tokens of the package, its tokens per line, lines of a file and of a function."""
@@ -71,12 +76,15 @@ def docstring_lines(tree: ast.Module) -> set[int]:
 def size_of(source: str) -> Size:
     """Return the size of the code in `source`."""
     docstrings = docstring_lines(ast.parse(source))
-    tokens = 0
+    tokens = within = 0
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        kind = tokenize.tok_name[token.type]
+        within -= kind in STRING_ENDS
         if token.type not in LAYOUT_TOKENS and token.start[0] not in docstrings:
-            tokens += 1
+            tokens += not within and kind not in STRING_ENDS
             lines.update(range(token.start[0], token.end[0] + 1))
+        within += kind in STRING_STARTS
     return Size(tokens, len(lines))
 
 

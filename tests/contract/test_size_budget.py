@@ -19,6 +19,14 @@ def test_the_package_is_within_budget() -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_a_formatted_string_is_one_token(tmp_path: Path) -> None:
+    # From Python 3.12 the tokenizer gives its parts.
+    (tmp_path / "plain.py").write_text("x = 'a' 'b'\n")
+    plain = run(tmp_path).stdout.splitlines()[-1]
+    (tmp_path / "plain.py").write_text("x = f'{y + 1:>{z}}' f'b'\n")
+    assert run(tmp_path).stdout.splitlines()[-1] == plain
+
+
 def test_a_long_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text("x = 1\n" * 601)
     result = run(tmp_path)

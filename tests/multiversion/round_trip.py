@@ -15,7 +15,9 @@ UNPLACED = frozenset({"KW_NAMES", "RESUME"})
 TESTS = frozenset({"POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "UNARY_NOT"})
 # A name can be that of a local, a cell and a free variable at once: the slot tells.
 CELLS = frozenset({"DELETE_FAST", "LOAD_FAST", "LOAD_FAST_AND_CLEAR", "STORE_FAST"})
-INVISIBLE = frozenset({"CACHE", "EXTENDED_ARG"})
+INVISIBLE = frozenset({"CACHE", "EXTENDED_ARG", "NOT_TAKEN"})
+# 3.14 spells some ops in two ways.
+SPELLINGS = {"LOAD_COMMON_CONSTANT": "LOAD_CONST", "LOAD_SMALL_INT": "LOAD_CONST", "POP_ITER": "POP_TOP"}
 
 
 def nested(code: CodeType) -> Iterator[CodeType]:
@@ -45,7 +47,8 @@ Line = tuple[str, object, object]
 
 def parts(instruction: dis.Instruction, code: CodeType) -> Iterator[tuple[str, object]]:
     """Yield the plain ops, with operands, that an instruction stands for."""
-    op, value = instruction.opname, instruction.argval
+    op, value = instruction.opname.replace("_BORROW", ""), instruction.argval
+    op = SPELLINGS.get(op, op)
     if op == "RETURN_CONST":
         yield "LOAD_CONST", key(value)
         yield "RETURN_VALUE", None
@@ -66,6 +69,8 @@ def parts(instruction: dis.Instruction, code: CodeType) -> Iterator[tuple[str, o
         yield op, (value, instruction.arg & 3)
     elif op in {"LOAD_CONST", "KW_NAMES"}:
         yield op, key(value)
+    elif op == "END_ASYNC_FOR":
+        yield op, None
     elif op == "MAKE_FUNCTION":
         yield op, instruction.arg
     elif op == "YIELD_VALUE" and instruction.arg is not None:
@@ -92,7 +97,7 @@ def listing(code: CodeType) -> tuple[list[Line], list[tuple[int, int, int, int, 
         for offset in range(begin, instruction.offset + 2, 2):
             ordinal[offset] = len(lines)
         begin = None
-        is_jump = instruction.opcode in dis.hasjrel
+        is_jump = instruction.opcode in dis.hasjrel and instruction.opname != "END_ASYNC_FOR"
         where = None if instruction.opname in UNPLACED else tuple(instruction.positions or ())
         if instruction.opname == "CALL_KW":
             lines[-1] = (*lines[-1][:2], None)

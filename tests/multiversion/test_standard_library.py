@@ -9,9 +9,11 @@ import sysconfig
 import types
 import unittest
 from collections.abc import Callable, Iterator
+from importlib.abc import InspectLoader
 from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType
+from typing import cast
 
 import pytest
 
@@ -90,8 +92,9 @@ def rebuilt(name: str) -> types.ModuleType:
     spec = find_spec(name)
     assert spec is not None
     assert spec.origin is not None
-    code = compiled(Path(spec.origin))
-    assert code is not None
+    source = cast("InspectLoader", spec.loader).get_source(name)
+    assert source is not None
+    code = compile(source, spec.origin, "exec", dont_inherit=True)
     module = types.ModuleType(name)
     module.__spec__, module.__package__, module.__file__ = spec, spec.parent, spec.origin
     exec(reassembled(code), module.__dict__)

@@ -3,7 +3,7 @@
 import itertools
 import math
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -66,6 +66,14 @@ def outcome(function: Any, *args: Any) -> object:
         return type(error), str(error)
 
 
+def said(outcome: object) -> object:
+    """Return an outcome without the addresses that some builds of torch add to their texts."""
+    if not isinstance(outcome, tuple):
+        return outcome
+    kind, text = cast("tuple[object, str]", outcome)
+    return kind, text.partition("\nException raised from")[0]
+
+
 @pytest.mark.parametrize("option", OPTIONS)
 @pytest.mark.filterwarnings("ignore")
 def test_arguments_are_refused_as_in_eager(option: str) -> None:
@@ -88,7 +96,7 @@ def test_arguments_are_refused_as_in_eager(option: str) -> None:
                 assert isinstance(got, torch.Tensor), (size, factor, got)
                 torch.testing.assert_close(got, want)
             else:
-                assert got == want, (size, factor)
+                assert said(got) == said(want), (size, factor)
 
 
 def named(x: Any, **numbers: Any) -> torch.Tensor:

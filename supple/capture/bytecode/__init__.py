@@ -6,6 +6,7 @@ The normal form in one place (`tables.EFFECTS` has every op with what it pops an
 * A callable lies above the NULL: (NULL, callable, arguments...) or (method, self, arguments...). Where
   CPython 3.13 pushes the NULL after the callable, decoding yields PUSH_NULL, SWAP 2.
 * LOAD_METHOD and LOAD_SUPER_ATTR as a method push (method, self) or (NULL, attribute).
+* LOAD_SPECIAL, by which 3.14 begins a `with`, pushes a method of the class in the same two slots.
 * CALL's arg is (positional arguments, names of the keyword arguments on top of them).
 * POP_JUMP_IF_TRUE, POP_JUMP_IF_FALSE and UNARY_NOT test truth themselves.
 * FOR_ITER at the end pops the iterator and goes to `target`, past any clean-up.

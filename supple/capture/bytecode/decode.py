@@ -1,7 +1,7 @@
-"""Code objects of CPython 3.11, 3.12 and 3.13 to normal instructions.
+"""Code objects of CPython 3.11 to 3.14 to normal instructions.
 
 Most ops keep their name and only have their operand read. A rule stands for an op that is renamed, split,
-dropped, or joined with the one before. Source: Python/bytecodes.c of 3.12 and 3.13, Python/ceval.c of 3.11.
+dropped, or joined with the one before. Source: Python/bytecodes.c of 3.12 to 3.14, Python/ceval.c of 3.11.
 """
 
 import opcode
@@ -190,8 +190,9 @@ def _backward(op: str) -> _Rule:
 
 _OPERANDS: Final[dict[str, Callable[[_Reader, int], object]]] = {
     **dict.fromkeys(tables.FLAGGED, lambda _, oparg: bool(oparg & 1)),
-    # The operator as it is written: '+', '+='.
-    "BINARY_OP": lambda _, oparg: tables.BINARY_SYMBOLS[oparg],
+    # 3.14 knows the distance to the SEND, for who watches.
+    "END_ASYNC_FOR": lambda _, oparg: None,
+    "LOAD_SPECIAL": lambda _, oparg: tables.SPECIAL_METHODS[oparg],
     # 3.12 counts the enclosing handlers; 1 is the generator's own.
     "YIELD_VALUE": lambda _, oparg: (1, tables.DIALECT.yield_depth and oparg == 1),
     # Bit 0: a method load; bit 1: super had its arguments written out.
@@ -211,16 +212,36 @@ for _condition in tables.CONDITIONS:
     _rules.on(f"POP_JUMP_BACKWARD_IF_{_condition}")(_backward(f"POP_JUMP_IF_{_condition}"))
 
 
-@_rules.on("PRECALL", "END_FOR", "CACHE")
+_rules.on("LOAD_SMALL_INT")(_with("LOAD_CONST", lambda _, oparg: oparg))
+
+
+@_rules.on("PRECALL", "END_FOR", "CACHE", "NOT_TAKEN")
 def _drop(reader: _Reader, oparg: int) -> None:
-    """PRECALL belongs to CALL, END_FOR to FOR_ITER."""
+    """PRECALL belongs to CALL, END_FOR to FOR_ITER; NOT_TAKEN is for who watches branches."""
 
 
-@_rules.on("POP_TOP")
+@_rules.on("POP_TOP", "POP_ITER")
 def _pop_top(reader: _Reader, oparg: int) -> None:
-    """3.13 drops the exhausted iterator by END_FOR, POP_TOP, which FOR_ITER skips."""
-    if reader.previous != "END_FOR" or "POP_TOP" not in tables.DIALECT.cleanups["FOR_ITER"]:
+    """3.13 drops the exhausted iterator by a second op behind END_FOR; FOR_ITER skips both."""
+    if reader.previous != "END_FOR" or len(tables.DIALECT.cleanups["FOR_ITER"]) == 1:
         reader.emit("POP_TOP")
+
+
+@_rules.on("BINARY_OP")
+def _binary_op(reader: _Reader, oparg: int) -> None:
+    """The operator as it is written: '+', '+='; from 3.14 a subscript is one."""
+    symbol = tables.BINARY_SYMBOLS[oparg]
+    reader.emit("BINARY_SUBSCR") if symbol == tables.SUBSCRIPT else reader.emit("BINARY_OP", symbol)
+
+
+@_rules.on("LOAD_COMMON_CONSTANT")
+def _load_common_constant(reader: _Reader, oparg: int) -> None:
+    """3.14+: an object that every interpreter has."""
+    constant = tables.COMMON_CONSTANTS[oparg]
+    if constant is AssertionError:
+        reader.emit("LOAD_ASSERTION_ERROR")
+    else:
+        reader.emit("LOAD_CONST", constant)
 
 
 @_rules.on("RESUME")
@@ -257,7 +278,7 @@ def _load_attr(reader: _Reader, oparg: int) -> None:
         reader.emit("LOAD_ATTR", reader.names[oparg])
 
 
-@_rules.on("LOAD_FAST")
+@_rules.on("LOAD_FAST", "LOAD_FAST_BORROW")
 def _load_fast(reader: _Reader, oparg: int) -> None:
     """3.13 pushes cells by LOAD_FAST, too."""
     name = reader.slots[oparg]
@@ -273,7 +294,7 @@ _PAIRED: Final[dict[str, _Rule]] = {"LOAD_FAST": _load_fast, "STORE_FAST": _with
 
 
 def _paired(first: str, second: str, reader: _Reader, oparg: int) -> None:
-    """3.13's joined loads and stores: four bits for each slot."""
+    """Joined loads and stores of 3.13+: four bits for each slot."""
     _PAIRED[first](reader, oparg >> 4)
     _PAIRED[second](reader, oparg & 15)
 
@@ -281,6 +302,7 @@ def _paired(first: str, second: str, reader: _Reader, oparg: int) -> None:
 for _first, _second in (("LOAD", "LOAD"), ("STORE", "LOAD"), ("STORE", "STORE")):
     _pair = f"{_first}_FAST", f"{_second}_FAST"
     _rules.on("_".join(_pair))(partial(_paired, *_pair))
+_rules.on("LOAD_FAST_BORROW_LOAD_FAST_BORROW")(partial(_paired, "LOAD_FAST", "LOAD_FAST"))
 
 
 @_rules.on("LOAD_CLASSDEREF")
@@ -393,6 +415,18 @@ def _call_kw(reader: _Reader, oparg: int) -> None:
     assert op == "LOAD_CONST", f"CALL_KW after {op}: its names are not a constant"
     keywords = cast("tuple[str, ...]", names)
     reader.emit("CALL", (oparg - len(keywords), keywords))
+
+
+@_rules.on("CALL_FUNCTION_EX")
+def _call_function_ex(reader: _Reader, oparg: int) -> None:
+    """Whether it has keyword arguments: bit 0, on 3.14+ whether there is no NULL for them."""
+    has_keywords = bool(oparg & 1)
+    if tables.DIALECT.null_for_keywords:
+        has_keywords = reader.previous != "PUSH_NULL"
+    if tables.DIALECT.null_for_keywords and not has_keywords:
+        reader.take()  # decoding made two of it
+        reader.take()
+    reader.emit("CALL_FUNCTION_EX", has_keywords)
 
 
 @_rules.on("MAKE_FUNCTION")

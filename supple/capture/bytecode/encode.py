@@ -16,6 +16,7 @@ from supple.capture.bytecode.layout import assembled
 from supple.capture.bytecode.tables import (
     BINARY_SYMBOLS,
     BOOL_OPS,
+    COMMON_CONSTANTS,
     COMPARISONS,
     DIALECT,
     ENDS,
@@ -26,6 +27,9 @@ from supple.capture.bytecode.tables import (
     NAMED_INTRINSICS,
     OPPOSITE,
     RUN_PYTHON,
+    SMALL_INTS,
+    SPECIAL_METHODS,
+    SUBSCRIPT,
     effect,
 )
 from supple.capture.bytecode.verify import verified
@@ -152,6 +156,7 @@ _OPERANDS: Final[dict[str, Callable[[Writer, object], int]]] = {
     # Without a NULL, without the method bit.
     "LOAD_GLOBAL": lambda writer, arg: writer.name(arg) << 1,
     "LOAD_ATTR": lambda writer, arg: writer.name(arg) << DIALECT.method_bit,
+    "LOAD_SPECIAL": lambda _, arg: SPECIAL_METHODS.index(str(arg)),
     "MAKE_CELL": lambda writer, arg: writer.cell(arg),
     "BINARY_OP": lambda _, arg: BINARY_SYMBOLS.index(str(arg)),
     "SET_FUNCTION_ATTRIBUTE": lambda _, arg: _BITS[str(arg)],
@@ -208,6 +213,51 @@ def _callable_end(writer: Writer, null: int) -> int:
             msg = f"{writer.decoded.qualname}: a handler between PUSH_NULL at {null} and its callable"
             raise ValueError(msg)
     return end
+
+
+@_rules.on("LOAD_CONST")
+def _load_const(writer: Writer, instruction: Instruction) -> None:
+    """3.14+: small numbers, and what every interpreter has, need no entry among the constants."""
+    value = instruction.arg
+    common = [index for index, each in enumerate(COMMON_CONSTANTS) if each is value]
+    if type(value) is int and 0 <= value < SMALL_INTS:
+        writer.emit("LOAD_SMALL_INT", value)
+    elif common:
+        writer.emit("LOAD_COMMON_CONSTANT", common[0])
+    else:
+        writer.emit("LOAD_CONST", writer.const(value))
+
+
+@_rules.on("LOAD_ASSERTION_ERROR")
+def _load_assertion_error(writer: Writer, instruction: Instruction) -> None:
+    """3.14+: one of the common constants."""
+    if AssertionError in COMMON_CONSTANTS:
+        writer.emit("LOAD_COMMON_CONSTANT", COMMON_CONSTANTS.index(AssertionError))
+    else:
+        writer.emit("LOAD_ASSERTION_ERROR")
+
+
+@_rules.on("BINARY_SUBSCR")
+def _binary_subscr(writer: Writer, instruction: Instruction) -> None:
+    """3.14+: an operator of BINARY_OP."""
+    if SUBSCRIPT in BINARY_SYMBOLS:
+        writer.emit("BINARY_OP", BINARY_SYMBOLS.index(SUBSCRIPT))
+    else:
+        writer.emit("BINARY_SUBSCR")
+
+
+@_rules.on("CALL_FUNCTION_EX")
+def _call_function_ex(writer: Writer, instruction: Instruction) -> None:
+    """Bit 0 for keyword arguments; 3.14+: a NULL where there are none."""
+    if DIALECT.null_for_keywords and not instruction.arg:
+        writer.emit("PUSH_NULL")
+    writer.emit("CALL_FUNCTION_EX", 0 if DIALECT.null_for_keywords else int(bool(instruction.arg)))
+
+
+@_rules.on("END_ASYNC_FOR")
+def _end_async_for(writer: Writer, instruction: Instruction) -> None:
+    """3.14+ has the distance to the SEND in its operand, which only who watches branches asks for."""
+    writer.emit("END_ASYNC_FOR")
 
 
 @_rules.on("LOAD_METHOD")

@@ -103,7 +103,7 @@ class _Check:
                 self._fail(0, f"a handler is at {one.target}, where no instruction begins")
             before = one.end
         for index, op in enumerate(self.ops):
-            looks = _LOOKS_BACK and op.name in _RUN_PYTHON
+            looks = _LOOKS_BACK and (op.name in _RUN_PYTHON or _is_subscript(op))
             if looks and self._handler(op.offset - OFFSET) != self._handler(op.offset):
                 self._fail(index, "what it runs would look for a handler one unit before it")
 
@@ -282,6 +282,11 @@ def effect(number: int, arg: int, is_jump: bool) -> int:
     return dis.stack_effect(number, given, jump=is_jump)
 
 
+def _is_subscript(op: Op) -> bool:
+    """Return whether an instruction of 3.14 or later takes a subscript."""
+    return op.name == "BINARY_OP" and vars(opcode)["_nb_ops"][op.arg][0] == "NB_SUBSCR"
+
+
 def _slots(op: Op) -> tuple[int, ...]:
     """Return the variables that an instruction names: two in one operand of 3.13."""
     is_pair = op.name.count("FAST") == 2
@@ -323,10 +328,11 @@ _KINDS: Final[Mapping[int, str]] = {
     **dict.fromkeys(opcode.hasconst, "constant"),
     **dict.fromkeys(opcode.hasname, "name"),
     **dict.fromkeys(opcode.haslocal, "variable"),
-    **dict.fromkeys(opcode.hasfree, "cell"),
+    **dict.fromkeys((*opcode.hasfree, opcode.opmap["LOAD_DEREF"]), "cell"),
 }
 """What the operand of an opcode names."""
-_JUMPS: Final = frozenset((*opcode.hasjrel, *opcode.hasjabs))
+_JUMPS: Final = frozenset((*opcode.hasjrel, *opcode.hasjabs)) - {opcode.opmap["END_ASYNC_FOR"]}
+"""Instructions whose operand is a distance; control does not go where END_ASYNC_FOR points."""
 _NAME_SHIFTS: Final[Mapping[str, int]] = {
     "LOAD_GLOBAL": 1,
     "LOAD_SUPER_ATTR": 2,

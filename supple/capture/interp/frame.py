@@ -261,9 +261,13 @@ class Frame:
         try:
             receiver = self.delegate()
             if receiver is not None:
-                return self._throw_to(receiver, error)
+                given = self._throw_to(receiver, error)
+                if given is not None:
+                    return given
         except Raised as raised:
-            error = raised.value
+            error, receiver = raised.value, None
+        if receiver is not None:
+            return self._resumed()
         self.engine.frames.append(self)
         try:
             if not self._handle(error, self.pc - 1):
@@ -272,7 +276,8 @@ class Frame:
             self.engine.frames.pop()
         return self._resumed()
 
-    def _throw_to(self, receiver: Value, error: Value) -> Value:
+    def _throw_to(self, receiver: Value, error: Value) -> Value | None:
+        """Hand an error on; return what comes of it, None where the other one ended and this one goes on."""
         throw = getattr(receiver, "throw", None)
         if throw is None:
             raise Raised(error)
@@ -295,7 +300,7 @@ class Frame:
         self.pop()
         self.push(result)
         self.pc = target
-        return self._resumed()
+        return None
 
     def held(self) -> Held | None:
         """Return what another generator needs to go on in this one's place; None when none can."""

@@ -59,7 +59,7 @@ class DictValue(Value):
         obj: the existing dict, None when capture made it.
         is_complete: the keys are all known (and guarded).
         factory: of a defaultdict.
-        changes: how often keys came, went, or were moved; that all went at once does not count.
+        changes: how often keys came, went, or were moved; that all went at once may not count.
     """
 
     __slots__ = ("changes", "factory", "is_complete", "items", "kind", "obj")
@@ -211,7 +211,7 @@ class DictValue(Value):
         for key, entry in self.items.items():
             if items.get(key, (None, None))[1] is not entry[1]:
                 self._lose(machine, entry)
-        is_moved = bool(items) and list(items) != list(self.items)
+        is_moved = (bool(items) or CLEARING_COUNTS) and list(items) != list(self.items)
         machine.heap.set_field(self, "items", items)
         self._changed(machine, is_moved=is_moved)
 
@@ -308,6 +308,22 @@ class DictIterator(Value):
             shown = "OrderedDict" if is_ordered else name
             machine.throw(RuntimeError, f"{shown} changed size during iteration")
         machine.unsupported(breaks.OBJECT, name=self.describe(), detail="its dict has other keys by now")
+
+
+def _clearing_counts() -> bool:
+    """Return whether an iterator over an OrderedDict takes a cleared one for changed, not for smaller."""
+    cleared = collections.OrderedDict.fromkeys("a")
+    left = iter(cleared)
+    cleared.clear()
+    try:
+        next(left)
+    except RuntimeError as error:
+        return "mutated" in str(error)
+    return False
+
+
+CLEARING_COUNTS: Final = _clearing_counts()
+"""So from 3.13."""
 
 
 def empty_view(kind: type, part: str) -> Collection[object]:
