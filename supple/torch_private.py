@@ -92,9 +92,13 @@ def unusable() -> str | None:
     return f"torch {torch.__version__} has no {'; no '.join(needed)}" if needed else None
 
 
+VERSION: Final = tuple(map(int, torch.__version__.split(".")[:2]))
+"""The first two numbers of torch's version."""
+
+
 def is_newer() -> bool:
     """Tell whether torch is newer than any version that is known."""
-    return tuple(map(int, torch.__version__.split(".")[:2])) > KNOWN[-1]
+    return VERSION > KNOWN[-1]
 
 
 if not TYPE_CHECKING:  # the classes above, where this torch has them

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import torch
 
+from supple.ir import products
 from supple.ir.key import UNKEYED
 from supple.torch_private import OpOverload, schema_of
 
@@ -50,6 +51,12 @@ class Op:
             return namespace in ("aten", "prims")
         is_custom = namespace == "torch" and rest.startswith("ops.")
         return namespace in ("Tensor", "torch", "operator", "builtins") and not is_custom
+
+    @property
+    def traced(self) -> Callable[..., object]:
+        """What takes symbolic sizes: the callable itself, but for products before torch 2.13."""
+        of_sizes = products.OWN.get(self.name)
+        return self.call if of_sizes is None else of_sizes(cast("products.Product", self.call))
 
     @property
     def function(self) -> type[torch.autograd.Function] | None:

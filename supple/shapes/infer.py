@@ -29,7 +29,7 @@ def infer(op: Op, args: Sequence[object], kwargs: Mapping[str, object]) -> Meta:
     if rule is not None:
         return as_meta(rule(*args, **kwargs))
     with faking(), torch.no_grad():  # some operators are refused where gradients are recorded
-        result = op.call(*map(_to_fake, args), **{name: _to_fake(arg) for name, arg in kwargs.items()})
+        result = op.traced(*map(_to_fake, args), **{name: _to_fake(arg) for name, arg in kwargs.items()})
     return as_meta(result)
 
 

@@ -10,9 +10,10 @@ from supple.expr import Expr, as_expr, less, less_equal, product
 from supple.ir.dtypes import DType
 from supple.ir.meta import TensorMeta
 from supple.shapes import layout, rules
-from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal
+from supple.shapes.decide import ONE, ZERO, all_must_equal, exprs, must_equal, requires
 from supple.shapes.promote import category, float_dtype, promoted, real_dtype
 from supple.shapes.rules import Size, as_dtype, aten, fresh, require, require_float, shape_rules, wrapped_dim
+from supple.torch_private import VERSION
 
 Dims = Sequence[int] | int | None
 MOST_DIMS: Final = 64
@@ -269,6 +270,8 @@ def _(
     """The normalised tensor, the mean and the reciprocal deviation of each group."""
     require_float(input.dtype)
     batch, channels, count, group = exprs(numbers[:4])
+    if VERSION >= (2, 14):  # which refuses empty groups
+        require(requires(less(ZERO, count)), requires(less(ZERO, channels)))
     require(must_equal(channels % group, ZERO))
     require(input.rank >= 2 and all_must_equal(input.sizes[:2], (batch, channels)))
     is_dense = layout.is_contiguous(input.sizes, input.strides)

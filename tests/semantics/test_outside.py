@@ -52,6 +52,9 @@ def loud_logger_is_heard_in_order(x):
     return x + 1
 
 
+quiet.isEnabledFor(logging.INFO)  # is in the cache of the logger from now on: the first time takes a lock
+
+
 @case(X)
 def logger_is_asked_for_its_level(x):
     if quiet.isEnabledFor(logging.INFO):

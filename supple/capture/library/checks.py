@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from supple.capture import breaks
 from supple.capture.library.table import NONE, Args, Kwargs, call
@@ -116,13 +116,18 @@ def _text(machine: Machine, message: Value) -> str:
     return ""
 
 
+_NO_FUNCTION: Final = "no function"
+
+
 def _fail(machine: Machine, check: Check, message: Value) -> NoReturn:
     """Raise what a check raises whose condition does not hold."""
     if machine.call(machine.wrap(callable, None), [message]).truth(machine):
         text = machine.call(machine.wrap(str, None), [machine.call(message)])
         machine.throw_value(CHECKS[check], [text])
     try:
-        check(False, None if message.python_type() is type(None) else "no function")
+        check(False, None if message.python_type() is type(None) else _NO_FUNCTION)
     except (CHECKS[check], TypeError) as error:
+        if error.args == (_NO_FUNCTION,):  # from torch 2.14 a message may be any object
+            machine.throw_value(CHECKS[check], [machine.call(machine.wrap(str, None), [message])])
         machine.throw(type(error), *error.args)
     raise AssertionError(f"{check} takes what is false for true")

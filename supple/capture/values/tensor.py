@@ -328,7 +328,7 @@ def emit(machine: Machine, op: Op, args: Sequence[Value], kwargs: Mapping[str, V
     heed_histories(machine, op, (fake_args, fake_kwargs))
     try:
         with numbers_read() as read:
-            result = op.call(*fake_args, **fake_kwargs)
+            result = op.traced(*fake_args, **fake_kwargs)
     except DataDependent:
         machine.unsupported(breaks.TENSOR_VALUE, name=op.name)
     except (NoShapeRule, AssertionError, AttributeError, *RAISED) as error:

@@ -36,7 +36,7 @@ def callable_of(op: Op, args: tuple[object, ...]) -> Callable[..., object]:
     if op.name == "aten.amax.default":
         return _amax
     if op.kind is not OpKind.ATEN or kind_of(op.name) is not Kind.POINTWISE:
-        return op.call
+        return op.traced
     places = [place for place, arg in enumerate(args) if isinstance(arg, Number | Expr | Real)]
     if not places or (places == [1] and op.name in _NATIVE):
         return op.call

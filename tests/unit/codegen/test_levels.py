@@ -68,12 +68,14 @@ def test_a_function_is_compiled_for_the_level_that_the_configuration_names() -> 
     seen: list[events.Event] = []
     x = torch.linspace(-4, 4, 1001)
     texts: list[str] = []
+    kept: list[object] = []  # kernels are there as long as who calls them
     stop = events.listen(seen.append)
     try:
         for name in ("x86-64-v2", "native", "x86-64-v2"):
             with config.patch(cpu=name):
                 compiled = supple.compile(lambda x: torch.exp(x) * 2)
                 torch.testing.assert_close(compiled(x), torch.exp(x) * 2)
+            kept.append(compiled)
             texts.append("".join(event.text for event in seen if isinstance(event, events.CodeEmitted)))
             seen.clear()
     finally:
