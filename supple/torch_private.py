@@ -400,6 +400,12 @@ CHECKS: Final[dict[Callable[..., object], type[Exception]]] = {
 }
 check_is_size = _function("torch:_check_is_size", "checks of the program's own")
 
+# The view of a new tensor, which counts as no view.
+unsafe_view = cast(
+    "Callable[[torch.Tensor, Sequence[int]], torch.Tensor]",
+    _optional("torch:ops.aten._unsafe_view.default", "products of symbolic sizes"),
+)
+
 # The kernels of attention on the CPU, and of its gradients.
 flash_attention_backward = cast(
     "Callable[..., tuple[torch.Tensor, ...]]",

@@ -55,7 +55,7 @@ class Op:
     @property
     def traced(self) -> Callable[..., object]:
         """What takes symbolic sizes: the callable itself, but for products before torch 2.13."""
-        of_sizes = products.OWN.get(self.name)
+        of_sizes = products.OWN.get(self.name if self.kind is OpKind.METHOD else self.call)
         return self.call if of_sizes is None else of_sizes(cast("products.Product", self.call))
 
     @property

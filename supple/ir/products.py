@@ -4,15 +4,15 @@ They take the steps that torch takes for tensors of such ranks, in operators tha
 """
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import torch
 
-from supple.torch_private import VERSION
+from supple.torch_private import VERSION, unsafe_view
 
 Product = Callable[..., torch.Tensor]
-_view = torch.ops.aten._unsafe_view.default
 
 
 def _matmul(product: Product) -> Product:
@@ -64,14 +64,14 @@ def multiplied(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     batch = _broadcast(left.shape[:-2], right.shape[:-2])
     count = math.prod(batch)
     each = [one.expand(*batch, *one.shape[-2:]).reshape(count, *one.shape[-2:]) for one in (left, right)]
-    return _view(torch.bmm(*each), [*batch, left.shape[-2], right.shape[-1]])
+    return unsafe_view(torch.bmm(*each), [*batch, left.shape[-2], right.shape[-1]])
 
 
 def _folded(batches: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """Return a batch of matrices times a matrix or a vector, as one product of matrices."""
     rows = batches.shape[:-1]
     made = batches.reshape(math.prod(rows), batches.shape[-1]) @ other
-    return _view(made, [*rows, *other.shape[1:]])
+    return unsafe_view(made, [*rows, *other.shape[1:]])
 
 
 def _broadcast(left: Sequence[int], right: Sequence[int]) -> list[int]:
@@ -81,15 +81,15 @@ def _broadcast(left: Sequence[int], right: Sequence[int]) -> list[int]:
     return [one if one == other or other == 1 else other for one, other in zip(*both, strict=True)]
 
 
-OWN: Final[Mapping[str, Callable[[Product], Product]]] = (
+OWN: Final[Mapping[object, Callable[[Product], Product]]] = (
     {
-        "operator.matmul": _matmul,
-        "torch.matmul": _matmul,
+        vars(operator)["matmul"]: _matmul,
+        torch.matmul: _matmul,
         "Tensor.matmul": _matmul,
         "Tensor.__matmul__": _matmul,
-        "torch._C._nn.linear": _linear,
+        torch.nn.functional.linear: _linear,
     }
     if VERSION < (2, 13)
     else {}
 )
-"""What makes of torch's product the one that is called, by the name of the op."""
+"""What makes of torch's product the one that is traced, by function, or by the name of a method's op."""

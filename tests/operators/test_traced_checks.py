@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import supple
+from supple.torch_private import VERSION
 
 FUNCTIONS: tuple[Callable[[torch.Tensor, torch.Tensor], torch.Tensor], ...] = (
     lambda x, q: torch.quantile(x, q),
@@ -54,6 +55,8 @@ def test_a_share_of_a_quantile_that_nobody_reads(backend: str) -> None:
 
 @pytest.mark.parametrize("name", ["quantile", "nanquantile"])
 def test_the_check_of_shares_breaks_no_graph(name: str) -> None:
+    if name == "nanquantile" and VERSION < (2, 12):
+        pytest.xfail("torch 2.11 asks for a plain number of elements")
     run = supple.compile(lambda x, q: getattr(torch, name)(x, q) * 2, fullgraph=True, dynamic=True)
     for count in (1, 2, 5):
         x = torch.arange(float(count))

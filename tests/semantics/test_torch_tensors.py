@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from supple.torch_private import VERSION
 from tests.semantics.harness import Corpus
 from tests.semantics.sessions import check_compiled
 
@@ -99,18 +100,34 @@ def grad_fn_of_a_result(w):
     return y.grad_fn is not None, isinstance(y.grad_fn.name(), str)
 
 
+@case(X, breaks="B107" if VERSION < (2, 13) else None)  # gone in 2.13
+def names_of_dimensions(x):
+    return x.names
+
+
+@case(X, breaks="B105" if VERSION < (2, 13) else None)
+def whether_dimensions_have_names(x):
+    return x.has_names()
+
+
 @case(X)
-def names_and_layout(x):
+def layout_and_kind(x):
     return (
         x.layout,
         x.is_sparse,
         x.is_quantized,
         x.is_nested,
-        x.names,
-        x.has_names(),
-        x.is_shared(),
-        x.is_pinned(),
     )
+
+
+@case(X, breaks="B105")
+def whether_memory_is_pinned(x):
+    return x.is_pinned()
+
+
+@case(X, breaks="B102")
+def whether_memory_is_shared(x):
+    return x.is_shared()
 
 
 # Devices and dtypes.

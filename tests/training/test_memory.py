@@ -12,6 +12,9 @@ from torch.utils.checkpoint import checkpoint
 
 import supple
 
+# torch 2.11 and 2.12 say so each time.
+pytestmark = pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")
+
 
 class Block(nn.Module):
     """A transformer's layer."""

@@ -49,5 +49,11 @@ def _asked(name: str, machine: Machine, args: Args, kwargs: Kwargs) -> Value:
     return machine.wrap(READERS[name](), None)
 
 
+@call.on(READERS["dispatch_modes"])
+def _(machine: Machine, args: Args, kwargs: Kwargs) -> Value:
+    """How many modes see operators: none, or the call would not have been captured."""
+    return ConstantValue(0)
+
+
 call.on(READERS["threads"])(partial(_asked, "threads"))
 call.on(READERS["matmul_precision"])(partial(_asked, "matmul_precision"))

@@ -20,6 +20,7 @@ from supple.ir.ops import function_op
 from supple.runtime.undo import Ways
 from supple.shapes.env import ShapeEnv, using
 from supple.shapes.fake import meta_of
+from supple.torch_private import VERSION
 
 Tensor = torch.Tensor
 Program = Callable[..., object]
@@ -475,10 +476,16 @@ def order_in_memory(program: Program, make: Make, size: int) -> list[list[int]]:
     return [sorted(range(one.dim()), key=one.stride) for one in results]
 
 
+PRODUCTS_OF_TORCH = ("attention", "math_attention", "cache")
+"""Programs that multiply batches of matrices by a function of torch itself."""
+
+
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_one_graph_gives_what_eager_gives_at_every_size(name: str) -> None:
     # DYN12 SYM19
+    if name in PRODUCTS_OF_TORCH and VERSION < (2, 13):
+        pytest.xfail("torch's own matmul and linear ask for plain sizes; supple multiplies for programs")
     program, make = PROGRAMS[name]
     others = OTHER_LAYOUT.get(name, ())
     for size in others:

@@ -283,10 +283,17 @@ if VERSION >= (2, 14):
     GUARDS["group_norm"] = "b >= 1"
 
 
+def refuse_products(name: str) -> None:
+    """Expect a program to fail that multiplies by functions of torch which ask for plain sizes."""
+    if "attention" in name and VERSION < (2, 13):
+        pytest.xfail("torch's own matmul and linear ask for plain sizes; supple multiplies for programs")
+
+
 # SYM02, SYM05, SYM06, SYM14
 @pytest.mark.filterwarnings("ignore:.*degrees of freedom")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_are_those_of_eager_at_all_sizes_that_the_guards_allow(name: str) -> None:
+    refuse_products(name)
     shapes, function = PROGRAMS[name]
     recorded = record(function, shapes)
     wanted = GUARDS.get(name)
@@ -317,6 +324,7 @@ def test_what_is_recorded_at_size_0_or_1_serves_other_sizes(name: str, size: int
         eager(function, shapes, hints)
     except (RuntimeError, IndexError, ValueError):
         pytest.skip("eager refuses this size")
+    refuse_products(name)
     recorded = record(function, shapes, hints)
     assert check(function, shapes, recorded)
     if name not in GUARDS:
