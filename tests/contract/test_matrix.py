@@ -54,4 +54,6 @@ def test_every_admitted_version_is_run() -> None:
     assert {tuple(map(int, version.split(".")[:2])) for version in matrix.TORCHES} == set(KNOWN)
     pythons = SpecifierSet(project()["requires-python"])
     assert [f"3.{minor}" for minor in range(20) if pythons.contains(f"3.{minor}")] == list(matrix.PYTHONS)
+    said = [one.rpartition(" ")[2] for one in project()["classifiers"] if "Python" in one]
+    assert said == list(matrix.PYTHONS)
     assert len(matrix.combinations()) == len(matrix.PYTHONS) + len(matrix.TORCHES) - 1
