@@ -92,7 +92,9 @@ def rebuilt(name: str) -> types.ModuleType:
     spec = find_spec(name)
     assert spec is not None
     assert spec.origin is not None
-    source = cast("InspectLoader", spec.loader).get_source(name)
+    path = Path(spec.origin)
+    # Within an archive only the loader finds it.
+    source = path.read_bytes() if path.exists() else cast("InspectLoader", spec.loader).get_source(name)
     assert source is not None
     code = compile(source, spec.origin, "exec", dont_inherit=True)
     module = types.ModuleType(name)
