@@ -22,6 +22,8 @@ sys.path[:0] = ["/repository", "/folder/site", "/lib/python3.14"]
 os.chdir("/repository")
 import pytest
 
-int(pytest.main(["-p", "no:cacheprovider", *options]))
+# Its warning about a generator of random numbers that is freed at once is none of ours.
+quiet = "ignore::hypothesis.errors.HypothesisWarning"
+int(pytest.main(["-p", "no:cacheprovider", "-W", quiet, *options]))
 `);
 process.exit(failed);
