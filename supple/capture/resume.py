@@ -188,6 +188,9 @@ def continued(point: Point) -> types.CodeType:
             handler = labels[region.handler]
             regions.append(Protected(start, end, handler, region.depth, region.lasti))
             reached |= reachable(normal, region.handler)
+        sends = normal.instructions[point.index - 2]
+        if sends.op == "SEND":
+            reached |= reachable(normal, cast("int", sends.target))
     items.append(Jump("JUMP", labels[point.index]))
     for index, instruction in enumerate(normal.instructions):
         items.append(labels[index])
@@ -245,10 +248,11 @@ def _note_origin(
     indices: list[int | None] = []
     place = 0
     for instruction in normal_form(made).instructions:
-        if place == len(bodies) or instruction.op not in (bodies[place], "NOP"):
+        if place == len(bodies) or instruction.op not in (bodies[place], "NOP", "END_SEND"):
             return
         indices.append(origins[place])
-        place += instruction.op == bodies[place]  # the others are NOPs that the encoder puts before calls
+        # The others the encoder writes: NOPs before calls, what cleans up behind a SEND.
+        place += instruction.op == bodies[place]
     if place == len(bodies):
         ORIGINS.put(made, Origin(code, tuple(indices)))
 

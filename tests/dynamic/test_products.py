@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 import supple
+from supple.torch_private import VERSION
 
 normal = torch.randn
 Inputs = Callable[[int], tuple[Tensor, ...]]
@@ -40,6 +41,14 @@ PRODUCTS: dict[str, tuple[Callable[..., Tensor], Inputs]] = {
         lambda n: (normal(2, 3, n, 4),) * 2,
     ),
 }
+
+
+@pytest.mark.xfail(VERSION >= (2, 13), reason="torch's matmul takes no symbol for 1", strict=True)
+def test_a_batch_of_one_takes_part_in_a_graph_for_all_sizes() -> None:
+    run = supple.compile(lambda a, b: a @ b, dynamic=True, fullgraph=True)
+    for size in (6, 8):
+        a, b = normal(size, 3, 4), normal(1, 4, 2)
+        torch.testing.assert_close(run(a, b), a @ b)
 
 
 @pytest.mark.parametrize("backend", ["eager", "native"])

@@ -1,11 +1,14 @@
 """A generator that delegates hands on what is sent and raised, and closes the other one when it ends."""
 
+import contextlib
+import itertools
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
 
 import supple
+from supple.base.config import config
 
 
 def delegating(inner: Iterator[int]) -> Iterator[int]:
@@ -204,3 +207,98 @@ def test_a_generator_held_by_the_caller_hands_errors_on() -> None:
                 got = supple.compile(program, backend="eager")(made, step)
                 assert got == program(other, step)
             assert compiled == eager
+
+
+@contextlib.contextmanager
+def swallowing(log: Log) -> Iterator[None]:
+    try:
+        yield
+    except KeyError as error:
+        log.append(("swallowed", error.args))
+
+
+def swallowed(log: Log, inner: Callable[[Log], Sent]) -> Sent:
+    """Ends one delegation by an error that a block swallows, and begins another one."""
+    with swallowing(log):
+        log.append((yield from inner(log)))
+        raise KeyError("in the block")
+    return (yield from inner(log))
+
+
+def deep(log: Log, inner: Callable[[Log], Sent]) -> Sent:
+    return (yield from swallowed(log, inner))
+
+
+class Plain:
+    """An iterator that is no generator."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+
+    def __iter__(self) -> "Plain":
+        return self
+
+    def __next__(self) -> object:
+        self.log.append("next")
+        return "an item"
+
+
+class Full(Plain):
+    """An iterator with the methods of a generator."""
+
+    def send(self, value: object) -> object:
+        self.log.append(("send", value))
+        return "what was sent"
+
+    def throw(self, error: BaseException) -> object:
+        self.log.append(("throw", type(error)))
+        raise StopIteration("thrown out")
+
+    def close(self) -> None:
+        self.log.append("close")
+
+
+DELEGATES: dict[str, Callable[[Log], Any]] = {
+    "plain": Plain,
+    "full": Full,
+    "list": lambda log: [1, 2, 3],
+    "zip": lambda log: zip([1, 2, 3], [4, 5, 6], strict=True),
+    "map": lambda log: map(str, [1, 2, 3]),
+    "dict": lambda log: {"a": 1, "b": 2, "c": 3},
+    "generator": returning,
+}
+
+
+def over(log: Log, inner: Callable[[Log], Sent]) -> Sent:
+    log.append(("result", (yield from inner(log))))
+    return "the end"
+
+
+@pytest.mark.parametrize("is_broken", [False, True], ids=["", "broken"])
+@pytest.mark.parametrize("first", STEPS)
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [(deep, returning), *((over, inner) for inner in DELEGATES.values())],
+    ids=["deep", *DELEGATES],
+)
+def test_any_steps_of_a_delegation(
+    outer: Callable[[Log, Callable[[Log], Sent]], Sent],
+    inner: Callable[[Log], Sent],
+    first: str,
+    is_broken: bool,
+) -> None:
+    def program(steps: tuple[Callable[[Sent], object], ...]) -> Log:
+        log: Log = []
+        made = outer(log, inner)
+        log.append(next(made))
+        for one in steps:
+            if is_broken:
+                supple.graph_break()
+            log.append(tried(one, made))
+        return log
+
+    for others in itertools.product(STEPS, repeat=2):
+        steps = tuple(STEPS[name] for name in (first, *others))
+        supple.reset()
+        with config.patch(suppress_errors=False):
+            assert supple.compile(program, backend="eager")(steps) == program(steps), others

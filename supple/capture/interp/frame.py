@@ -25,7 +25,7 @@ from supple.capture.resume import continued
 from supple.capture.values.base import NotConstant, Raised, Value
 from supple.capture.values.constant import ConstantValue
 from supple.capture.values.function import BoundMethodValue, CellValue, FunctionValue
-from supple.capture.values.generator import Held
+from supple.capture.values.generator import Held, is_generator
 
 if TYPE_CHECKING:
     from supple.capture.interp.engine import Engine
@@ -278,22 +278,22 @@ class Frame:
 
     def _throw_to(self, receiver: Value, error: Value) -> Value | None:
         """Hand an error on; return what comes of it, None where the other one ended and this one goes on."""
-        throw = getattr(receiver, "throw", None)
-        if throw is None:
-            raise Raised(error)
+        is_exit = issubclass(error.python_type(), GeneratorExit)
         result: Value | None = None
         self.is_handing_on = True
         try:
-            if not issubclass(error.python_type(), GeneratorExit):
-                return throw(self.engine, error)
-            receiver.get_attr(self.engine, "close").call(self.engine, (), {})
+            method = self._method(receiver, "close" if is_exit else "throw")
+            if method is not None:
+                given = method.call(self.engine, () if is_exit else (error,), {})
+                if not is_exit:
+                    return given
         except Raised as raised:
             if not raised.is_a(StopIteration):
                 raise
             result = raised.value.get_attr(self.engine, "value")
         finally:
             self.is_handing_on = False
-        if result is None:  # the other one is closed
+        if result is None:  # the other one is closed, or takes no errors
             raise Raised(error)
         target = self.code.instructions[self.pc - 2].target
         assert target is not None, "SEND has a target"
@@ -301,6 +301,15 @@ class Frame:
         self.push(result)
         self.pc = target
         return None
+
+    def _method(self, receiver: Value, name: str) -> Value | None:
+        """Return a method that what gives the items may have or not."""
+        try:
+            return receiver.get_attr(self.engine, name)
+        except Raised as raised:
+            if raised.is_a(AttributeError):
+                return None
+            raise
 
     def held(self) -> Held | None:
         """Return what another generator needs to go on in this one's place; None when none can."""
@@ -315,7 +324,16 @@ class Frame:
         return Held(continued(point), self.function.global_names, cells, values, self.is_started)
 
     def is_inside_a_block(self) -> bool:
-        """Tell whether a suspended frame would run handlers if it were closed now."""
+        """Tell whether a suspended frame would run handlers if it were closed now, or another's `close`."""
+        if self._is_handled():
+            return True
+        receiver = self.delegate()
+        if receiver is None or is_generator(receiver):
+            return False
+        return self._method(receiver, "close") is not None
+
+    def _is_handled(self) -> bool:
+        """Tell whether a handler of the program's catches what is raised where the frame is suspended."""
         is_suspended = self.is_started and not self.is_finished
         region = self.code.handler_at(self.pc - 1) if is_suspended else None
         if region is not None and self.code.instructions[region.handler].op == "CLEANUP_THROW":

@@ -6,7 +6,7 @@ from supple.capture.interp.frame import Frame, Signal, opcode
 from supple.capture.interp.refusal import is_true
 from supple.capture.values.base import Raised
 from supple.capture.values.constant import ConstantValue
-from supple.capture.values.generator import GeneratorValue
+from supple.capture.values.generator import GeneratorValue, is_generator
 
 
 def _target(instruction: Instruction) -> int:
@@ -90,6 +90,10 @@ def _(frame: Frame, instruction: Instruction) -> None:
     try:
         if isinstance(receiver, GeneratorValue):
             receiver.within = frame
+        if value.identity() is not None and not is_generator(receiver):
+            frame.push(receiver.get_attr(engine, "send").call(engine, (value,), {}))
+            return
+        if isinstance(receiver, GeneratorValue):
             frame.push(receiver.send(engine, value))
             return
         item = receiver.advance(engine)
